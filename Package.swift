@@ -1,0 +1,58 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One target a room; imports only point down this list (docs/architecture.md).
+// The rooms whose decisions are pure values are compiled with strict memory safety; the wrappers around C cannot be.
+let upcoming: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
+let pure: [SwiftSetting] = upcoming + [.strictMemorySafety()]
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+
+let package = Package(
+    name: "kiosk",
+    products: [.executable(name: "kiosk", targets: ["kiosk"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "kiosk",
+            dependencies: [
+                "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Platform", "CPlatform", log, system,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: upcoming),
+        .target(name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Platform", system], swiftSettings: pure),
+        .target(name: "Input", dependencies: ["CEvdev", "CUdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
+        .target(
+            name: "Display", dependencies: ["CDRM", "CFFmpeg", "CUdev", "CPlatform", "Playback", "Media", "Platform", log, system],
+            swiftSettings: upcoming),
+        .target(name: "Audio", dependencies: ["CALSA", "CPlatform", "Playback", "Platform", log], swiftSettings: upcoming),
+        .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
+        .target(name: "Media", dependencies: ["CFFmpeg", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
+
+        .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"]),
+        .target(name: "CTOML"),
+        .systemLibrary(
+            name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
+            providers: [
+                .apt([
+                    "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev",
+                ])
+            ]),
+        .systemLibrary(name: "CDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
+        .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(name: "CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
+        .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+
+        .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
+        .testTarget(name: "PlaybackTests", dependencies: ["Playback", "Media", "Platform"], swiftSettings: upcoming),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,1 @@
+// placeholder until the room is merged

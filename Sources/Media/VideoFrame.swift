@@ -1,0 +1,46 @@
+import CFFmpeg
+import Platform
+
+/// One decoded picture. Owns its `AVFrame`, whose planes may be shared with the decoder and so must not be written.
+///
+/// It has one owner at a time, which is why it may be handed from thread to thread.
+public struct VideoFrame: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+
+    /// The frame: planes, line sizes, pixel format, colour description. Valid as long as this value; read only.
+    public let av: UnsafeMutablePointer<AVFrame>
+
+    /// How the stored picture must be turned to stand upright.
+    public var orientation: Orientation
+
+    /// Takes over `av`, which must hold a picture in ordinary memory.
+    public init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up) {
+        self.av = av
+        self.orientation = orientation
+    }
+
+    deinit {
+        var pointer: UnsafeMutablePointer<AVFrame>? = av
+        av_frame_free(&pointer)
+    }
+
+    /// Stored width in pixels, before orientation.
+    public var width: Int { Int(av.pointee.width) }
+    /// Stored height in pixels, before orientation.
+    public var height: Int { Int(av.pointee.height) }
+
+    /// Width of a stored pixel divided by its height; 1 where the stream does not say.
+    public var pixelAspectRatio: Double {
+        let ratio = av.pointee.sample_aspect_ratio
+        return ratio.num > 0 && ratio.den > 0 ? Double(ratio.num) / Double(ratio.den) : 1
+    }
+
+    /// Bytes of picture memory this frame keeps alive.
+    public var byteCount: Int {
+        withUnsafePointer(to: &av.pointee.buf) { pointer in
+            pointer.withMemoryRebound(to: UnsafeMutablePointer<AVBufferRef>?.self, capacity: 8) { buffers in
+                (0..<8).reduce(0) { $0 + Int(buffers[$1]?.pointee.size ?? 0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import CPlatform
+import Glibc
+
+/// A plain POSIX thread. The hot path runs on these and never on the concurrency runtime's pool, whose hand-overs take
+/// milliseconds at the 99.9th percentile.
+public final class Thread: Sendable {
+    private let id: pthread_t
+
+    /// Starts a thread that runs `body`.
+    ///
+    /// - Parameters:
+    ///   - name: shown by `top -H`; the kernel keeps 15 characters.
+    ///   - realtimePriority: a SCHED_FIFO priority (1…99) for this thread where the process may have one (RLIMIT_RTPRIO or
+    ///     CAP_SYS_NICE); without the right, and with 0, it runs as SCHED_OTHER.
+    ///
+    /// Traps when the system is out of threads: nothing could be played then.
+    public init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
+        let start = Start {
+            if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
+            body()
+        }
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                Unmanaged<Start>.fromOpaque(context!).takeRetainedValue().body()
+                return nil
+            }, Unmanaged.passRetained(start).toOpaque())
+        precondition(status == 0, "pthread_create: errno \(status)")
+        id = thread
+    }
+
+    /// Waits until the thread's body has returned; call once. The corresponding C function is `pthread_join`.
+    public func join() { pthread_join(id, nil) }
+
+    private final class Start: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+}

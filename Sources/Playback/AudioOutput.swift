@@ -1,0 +1,46 @@
+import Platform
+
+/// The one format of sound between the engine and an output, for the life of the process: interleaved 32-bit float, nominal
+/// range −1…1.
+public struct AudioFormat: Hashable, Sendable {
+    /// Frames (one sample for each channel) a second.
+    public var sampleRate: Int
+    /// Samples a frame; 2 is left, right.
+    public var channelCount: Int
+
+    /// A format from its parts.
+    public init(sampleRate: Int, channelCount: Int) {
+        self.sampleRate = sampleRate
+        self.channelCount = channelCount
+    }
+}
+
+/// What feeds an output: the engine's sample queue. All calls come from the output's own audio thread and return at once.
+public protocol AudioRenderer: AnyObject, Sendable {
+    /// Fills `samples` (whole frames, uninitialised) with what is to be heard next; silence when paused or when nothing is ready.
+    func render(into samples: UnsafeMutableBufferPointer<Float>)
+    /// The last `frames` rendered frames will never be heard (dropped at an interruption, lost in an xrun); those that were not
+    /// silence will be rendered again.
+    func takeBack(frames: Int)
+    /// At `time` the frame that is `unheard` before the end of everything rendered so far was at the speaker.
+    func report(unheard: Int, at time: HostTime)
+}
+
+/// A sound card, or the silence that stands in for one. Audio implements it.
+///
+/// An output renders all the time from ``start(_:)`` to ``stop()``, silence included, so that its position always advances and nothing is opened or
+/// drained between items. Losing the card is not an error but a state: the output goes on in time by the monotonic clock, without
+/// sound, and works at getting the card back.
+public protocol AudioOutput: AnyObject, Sendable {
+    /// What ``AudioRenderer/render(into:)`` must deliver. Constant.
+    var format: AudioFormat { get }
+    /// What it plays to, for log lines: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms` or why it is silent.
+    var name: String { get }
+    /// Begins to render, on a thread of its own. Called once.
+    func start(_ renderer: any AudioRenderer)
+    /// Drops everything that was rendered and has not been heard (with ``AudioRenderer/takeBack(frames:)``) and renders anew, so that a pause or
+    /// a seek is heard within one period. From any thread; returns at once.
+    func interrupt()
+    /// Ends the rendering and closes the card. Blocks until the audio thread has ended.
+    func stop()
+}

@@ -1,0 +1,47 @@
+import Platform
+
+/// What the engine starts over with when it has come to the end.
+public enum LoopMode: String, Sendable, CaseIterable {
+    /// After the last item comes the first.
+    case playlist
+    /// The present item, again and again; next and previous still move.
+    case item
+    /// Nothing: the last frame stays on the screen.
+    case off
+}
+
+/// One entry of the playlist: what to play, and how.
+public struct PlaylistItem: Hashable, Sendable {
+    /// An absolute path, or a URL that libavformat opens.
+    public var source: String
+    /// How the picture is fitted to the screen.
+    public var gravity: VideoGravity
+    /// Loudness of this item, 0…1 of full scale, multiplied with the player's.
+    public var volume: Double
+    /// Whether this item's sound is left out.
+    public var isMuted: Bool
+    /// How many times in a row it is played, at least 1.
+    public var repeatCount: Int
+    /// Where in the source to begin.
+    public var start: MediaTime
+    /// Where in the source to end; nil is its end.
+    public var end: MediaTime?
+    /// How long one turn stands on the wall: a still is held for it, a longer clip is cut, a shorter one begins again from
+    /// `start`. nil is the clip's own length, or `imageDuration` for a still.
+    public var duration: MediaTime?
+
+    /// An item that plays all of `source` once.
+    public init(
+        source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
+        start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil
+    ) {
+        self.source = source
+        self.gravity = gravity
+        self.volume = volume
+        self.isMuted = isMuted
+        self.repeatCount = repeatCount
+        self.start = start
+        self.end = end
+        self.duration = duration
+    }
+}
