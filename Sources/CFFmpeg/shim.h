@@ -29,3 +29,56 @@ static inline int shim_averror_to_errno(int error) { return AVUNERROR(error); }
 static inline AVChannelLayout shim_layout_stereo(void) { return (AVChannelLayout)AV_CHANNEL_LAYOUT_STEREO; }
 /// AVStream.discard and friends are enums the importer makes distinct from Int32; this sets them from a switch.
 static inline void shim_stream_discard(AVStream *stream, int all) { stream->discard = all ? AVDISCARD_ALL : AVDISCARD_DEFAULT; }
+
+/// How long a decoded frame lasts in its stream's time base, 0 when not known; the field was renamed in FFmpeg 6.
+static inline int64_t shim_frame_duration(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 58
+    return frame->duration;
+#else
+    return frame->pkt_duration;
+#endif
+}
+static inline int shim_frame_is_interlaced(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+    return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+    return frame->interlaced_frame;
+#endif
+}
+/// The nine numbers of a track's display matrix, or null. Owned by the stream.
+static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) {
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    const AVPacketSideData *data = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
+                                                           AV_PKT_DATA_DISPLAYMATRIX);
+    return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
+#else
+    size_t size = 0;
+    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
+#endif
+}
+/// The same for a decoded frame (EXIF orientation of a still).
+static inline const int32_t *shim_frame_display_matrix(const AVFrame *frame) {
+    const AVFrameSideData *data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
+    return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
+}
+/// Whether the container says that the stream's packets are encrypted (Common Encryption, 'encv' and 'enca' sample entries).
+static inline int shim_stream_is_encrypted(const AVStream *stream) {
+    uint32_t tag = stream->codecpar->codec_tag;
+    if (tag == MKTAG('e', 'n', 'c', 'v') || tag == MKTAG('e', 'n', 'c', 'a')) return 1;
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    return av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
+                                   AV_PKT_DATA_ENCRYPTION_INIT_INFO) != NULL;
+#else
+    return av_stream_get_side_data(stream, AV_PKT_DATA_ENCRYPTION_INIT_INFO, NULL) != NULL;
+#endif
+}
+static inline int shim_stream_is_attached_picture(const AVStream *stream) {
+    return (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
+}
+/// Threads that decode several frames at once; slices where the codec has no frame threads.
+static inline void shim_codec_use_threads(AVCodecContext *codec, int count) {
+    codec->thread_count = count;
+    codec->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+}
+static inline AVRational shim_rational(int num, int den) { return (AVRational){num, den}; }

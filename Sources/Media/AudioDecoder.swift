@@ -1,0 +1,238 @@
+import CFFmpeg
+import Platform
+
+/// Sound as the engine mixes it: interleaved 32-bit float in one rate and channel count.
+public struct SampleFormat: Hashable, Sendable {
+    /// Frames (one sample for each channel) a second.
+    public var sampleRate: Int
+    /// Samples a frame.
+    public var channelCount: Int
+
+    /// A format from its parts.
+    public init(sampleRate: Int, channelCount: Int) {
+        self.sampleRate = sampleRate
+        self.channelCount = channelCount
+    }
+}
+
+/// One sound track's decoder: packets in, one unbroken run of samples out.
+///
+/// Samples are placed by their timestamps: what lies before the wanted beginning is cut off, holes become silence, overlaps are
+/// dropped; jitter below ``tolerance`` is not a hole. libavcodec has taken encoder priming and padding off by then.
+struct AudioDecoder: ~Copyable, Sendable {
+    private let codec: CodecContext
+    private let timeBase: AVRational
+    private let scratch = ScratchFrame()
+    private let output: SampleFormat
+    private var resampler: Resampler?
+    /// Converted samples not taken yet, from `head` on.
+    private var samples: [Float] = []
+    private var head = 0
+    /// Frames of silence that come before `samples`.
+    private var silence: Int64 = 0
+    /// Frame number, from the container's time zero, of the next frame the resampler will put out; nil until the first arrives.
+    private var resamplerPosition: Int64?
+    /// Frame number of the end of what was queued in `silence` and `samples`.
+    private var queuedEnd: Int64 = 0
+    /// Whether everything is in `samples` now.
+    private(set) var hasEnded = false
+
+    /// Timestamps of real files wander by a few packets' rounding; a hole worth hearing is longer than this.
+    private static let tolerance = MediaTime.milliseconds(50)
+
+    static func open(_ stream: UnsafeMutablePointer<AVStream>, source: String, output: SampleFormat) throws(MediaError) -> AudioDecoder {
+        AudioDecoder(codec: try CodecContext.open(stream, source: source), timeBase: stream.pointee.time_base, output: output)
+    }
+
+    private init(codec: consuming CodecContext, timeBase: AVRational, output: SampleFormat) {
+        self.codec = codec
+        self.timeBase = timeBase
+        self.output = output
+    }
+
+    /// Begins anew: the next sample given out is the one of container time `time`.
+    mutating func restart(at time: MediaTime) {
+        avcodec_flush_buffers(codec.raw)
+        resampler = nil
+        samples.removeAll(keepingCapacity: true)
+        (head, silence, resamplerPosition, hasEnded) = (0, 0, nil, false)
+        queuedEnd = frameNumber(time)
+    }
+
+    /// Frames that can be taken now.
+    var availableFrames: Int { Int(min(silence, 1 << 30)) + (samples.count - head) / output.channelCount }
+
+    /// Decodes a packet, nil for the end of the stream. A packet that cannot be decoded leaves a hole.
+    mutating func decode(_ packet: borrowing Packet) {
+        avcodec_send_packet(codec.raw, packet.raw)
+        receiveAll()
+    }
+
+    /// Decodes what the decoder and the resampler still hold back.
+    mutating func decodeEnd() {
+        avcodec_send_packet(codec.raw, nil)
+        receiveAll()
+        drainResampler()
+        hasEnded = true
+    }
+
+    /// Moves up to `destination.count` samples out (whole frames); returns the frames moved.
+    mutating func take(into destination: UnsafeMutableBufferPointer<Float>) -> Int {
+        let wanted = destination.count / output.channelCount
+        let quiet = Int(min(silence, Int64(wanted)))
+        if quiet > 0 { destination[0..<(quiet * output.channelCount)].update(repeating: 0) }
+        silence -= Int64(quiet)
+        let count = min(samples.count - head, (wanted - quiet) * output.channelCount)
+        if count > 0 {
+            _ = samples.withUnsafeBufferPointer { source in
+                UnsafeMutableBufferPointer(rebasing: destination[(quiet * output.channelCount)...])
+                    .update(fromContentsOf: source[head..<(head + count)])
+            }
+            head += count
+        }
+        if head == samples.count {
+            samples.removeAll(keepingCapacity: true)
+            head = 0
+        }
+        return quiet + count / output.channelCount
+    }
+
+    private mutating func receiveAll() {
+        while avcodec_receive_frame(codec.raw, scratch.raw) == 0 {
+            convert()
+            av_frame_unref(scratch.raw)
+        }
+    }
+
+    private mutating func convert() {
+        let frame = scratch.raw
+        if resampler?.accepts(frame) != true {
+            drainResampler()
+            resampler = Resampler(from: frame, to: output)
+            resamplerPosition = nil
+        }
+        guard resampler != nil else { return }
+        if frame.pointee.best_effort_timestamp != kAV_NOPTS_VALUE {
+            let begin = frameNumber(
+                MediaTime(nanoseconds: av_rescale_q(frame.pointee.best_effort_timestamp, timeBase, shim_rational(1, 1_000_000_000))))
+            if let position = resamplerPosition {
+                let expected = position + (resampler?.delay ?? 0)
+                if abs(begin - expected) > frameNumber(Self.tolerance) {
+                    drainResampler()
+                    resampler = Resampler(from: frame, to: output)
+                    resamplerPosition = begin
+                }
+            } else {
+                resamplerPosition = begin
+            }
+        }
+        let position = resamplerPosition ?? queuedEnd
+        let before = samples.count
+        resampler?.convert(frame, into: &samples)
+        resamplerPosition = place(samplesFrom: before, at: position)
+    }
+
+    private mutating func drainResampler() {
+        guard resampler != nil, let position = resamplerPosition else { return }
+        let before = samples.count
+        resampler?.drain(into: &samples)
+        resamplerPosition = place(samplesFrom: before, at: position)
+    }
+
+    /// Fits the samples appended since index `begin`, whose first frame is number `position`, to the end of the queue; returns the
+    /// frame number after them.
+    private mutating func place(samplesFrom begin: Int, at position: Int64) -> Int64 {
+        let channels = output.channelCount
+        let count = Int64((samples.count - begin) / channels)
+        if position < queuedEnd {
+            let surplus = Int(min(count, queuedEnd - position))
+            samples.removeSubrange(begin..<(begin + surplus * channels))
+        } else if position > queuedEnd, count > 0 {
+            let hole = position - queuedEnd
+            if begin == head {
+                silence += hole  // nothing before it: silence may be as long as it likes
+            } else {
+                let bounded = Int(min(hole, Int64(60 * output.sampleRate)))  // a hole in mid-stream is held in memory
+                samples.insert(contentsOf: repeatElement(0, count: bounded * channels), at: begin)
+            }
+        }
+        if count > 0 { queuedEnd = max(queuedEnd, position + count) }
+        return position + count
+    }
+
+    private func frameNumber(_ time: MediaTime) -> Int64 { av_rescale(time.nanoseconds, Int64(output.sampleRate), 1_000_000_000) }
+}
+
+/// Converts decoded sound of one kind to the output format. The corresponding C library is libswresample.
+struct Resampler: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    private let context: OpaquePointer
+    private let output: SampleFormat
+    private let sampleRate: Int32
+    private let format: Int32
+    private let channelCount: Int32
+
+    deinit {
+        var pointer: OpaquePointer? = context
+        swr_free(&pointer)
+    }
+
+    /// A converter for sound like that in `frame`; nil when libswresample cannot do it.
+    init?(from frame: UnsafeMutablePointer<AVFrame>, to output: SampleFormat) {
+        var source = AVChannelLayout()
+        var target = AVChannelLayout()
+        av_channel_layout_default(&target, Int32(output.channelCount))
+        if frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC || frame.pointee.ch_layout.nb_channels == 0 {
+            av_channel_layout_default(&source, max(1, frame.pointee.ch_layout.nb_channels))
+        } else {
+            av_channel_layout_copy(&source, &frame.pointee.ch_layout)
+        }
+        defer {
+            av_channel_layout_uninit(&source)
+            av_channel_layout_uninit(&target)
+        }
+        var pointer: OpaquePointer?
+        guard
+            swr_alloc_set_opts2(
+                &pointer, &target, AV_SAMPLE_FMT_FLT, Int32(output.sampleRate), &source,
+                AVSampleFormat(rawValue: frame.pointee.format), frame.pointee.sample_rate, 0, nil) >= 0, let made = pointer
+        else { return nil }
+        av_opt_set_double(UnsafeMutableRawPointer(made), "rematrix_maxval", 1, 0)  // a downmix must not clip
+        guard swr_init(made) >= 0 else {
+            swr_free(&pointer)
+            return nil
+        }
+        context = made
+        self.output = output
+        sampleRate = frame.pointee.sample_rate
+        format = frame.pointee.format
+        channelCount = frame.pointee.ch_layout.nb_channels
+    }
+
+    func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
+        frame.pointee.sample_rate == sampleRate && frame.pointee.format == format && frame.pointee.ch_layout.nb_channels == channelCount
+    }
+
+    /// Output frames it holds back.
+    var delay: Int64 { swr_get_delay(context, Int64(output.sampleRate)) }
+
+    mutating func convert(_ frame: UnsafeMutablePointer<AVFrame>, into samples: inout [Float]) {
+        let planes = UnsafeRawPointer(frame.pointee.extended_data)?.assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+        run(planes, frame.pointee.nb_samples, into: &samples)
+    }
+
+    mutating func drain(into samples: inout [Float]) { run(nil, 0, into: &samples) }
+
+    private func run(_ planes: UnsafePointer<UnsafePointer<UInt8>?>?, _ count: Int32, into samples: inout [Float]) {
+        let capacity = Int(swr_get_out_samples(context, count))
+        guard capacity > 0 else { return }
+        let begin = samples.count
+        samples.append(contentsOf: repeatElement(0, count: capacity * output.channelCount))
+        let produced = samples.withUnsafeMutableBytes { bytes in
+            var plane: UnsafeMutablePointer<UInt8>? =
+                bytes.baseAddress!.assumingMemoryBound(to: UInt8.self) + begin * MemoryLayout<Float>.stride
+            return swr_convert(context, &plane, Int32(capacity), UnsafeMutablePointer(mutating: planes), count)
+        }
+        samples.removeLast((capacity - Int(max(0, produced))) * output.channelCount)
+    }
+}

@@ -1,0 +1,46 @@
+import CFFmpeg
+
+// The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
+// no `deinit` of their own.
+
+/// Owns an opened input. The corresponding C functions are `avformat_open_input` and `avformat_close_input`.
+struct FormatContext: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    let raw: UnsafeMutablePointer<AVFormatContext>
+    deinit {
+        var pointer: UnsafeMutablePointer<AVFormatContext>? = raw
+        avformat_close_input(&pointer)
+    }
+}
+
+/// Owns a decoder. The corresponding C functions are `avcodec_alloc_context3` and `avcodec_free_context`.
+struct CodecContext: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    let raw: UnsafeMutablePointer<AVCodecContext>
+    deinit {
+        var pointer: UnsafeMutablePointer<AVCodecContext>? = raw
+        avcodec_free_context(&pointer)
+    }
+}
+
+/// Owns a packet. The corresponding C functions are `av_packet_alloc` and `av_packet_free`.
+struct Packet: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    let raw: UnsafeMutablePointer<AVPacket>
+    init() { raw = av_packet_alloc() }
+    deinit {
+        var pointer: UnsafeMutablePointer<AVPacket>? = raw
+        av_packet_free(&pointer)
+    }
+}
+
+/// Owns a frame that a decoder fills again and again.
+struct ScratchFrame: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    let raw: UnsafeMutablePointer<AVFrame>
+    init() { raw = av_frame_alloc() }
+    deinit {
+        var pointer: UnsafeMutablePointer<AVFrame>? = raw
+        av_frame_free(&pointer)
+    }
+}

@@ -1,0 +1,75 @@
+import CFFmpeg
+
+/// Why a source cannot be played, in words for the person who put it on the playlist.
+public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong with it.
+    public enum Reason: Hashable, Sendable {
+        case notFound
+        case permissionDenied
+        case isDirectory
+        case notARegularFile
+        case isEmpty
+        /// No demuxer recognises it.
+        case notMedia
+        /// Recognised, but broken where the description of its contents should be (header only, `moov` missing).
+        case damaged(String)
+        case encrypted
+        /// It has neither a picture nor sound.
+        case nothingToPlay
+        /// The codec's name.
+        case unsupportedCodec(String)
+        case pictureTooLarge(width: Int, height: Int)
+        /// Not one picture came out of the decoder.
+        case nothingDecodes
+        /// Opening or reading took longer than the seconds allowed.
+        case timedOut(seconds: Double)
+        /// The engine no longer wants it (a skip, or the end of the program).
+        case cancelled
+        /// libav's own words.
+        case failed(String)
+    }
+
+    /// The path or URL.
+    public var source: String
+    /// What is wrong with it.
+    public var reason: Reason
+
+    /// An error about `source`.
+    public init(_ source: String, _ reason: Reason) {
+        self.source = source
+        self.reason = reason
+    }
+
+    /// `/srv/a.mp4: is empty (0 bytes): copy it again`
+    public var description: String { "\(source): \(reason.text)" }
+}
+
+extension MediaError.Reason {
+    /// What is wrong and what to do, without the source's name.
+    public var text: String {
+        switch self {
+        case .notFound: "no such file: check the path, or copy the file there"
+        case .permissionDenied: "permission denied: make it readable for the user that kiosk runs as"
+        case .isDirectory: "is a folder inside a list: name the folder as a source of its own"
+        case .notARegularFile: "is not a regular file"
+        case .isEmpty: "is empty (0 bytes): copy it again"
+        case .notMedia: "is not a video, sound or image that FFmpeg knows"
+        case .damaged(let detail): "is damaged or cut off (\(detail)): copy or export it again"
+        case .encrypted: "is encrypted: export it without DRM"
+        case .nothingToPlay: "has neither a picture nor sound"
+        case .unsupportedCodec(let name): "its codec \(name) is not supported by the installed FFmpeg"
+        case .pictureTooLarge(let width, let height): "\(width)×\(height) pixels is too large: scale it down"
+        case .nothingDecodes: "not one picture or sample in it can be decoded: export it again"
+        case .timedOut(let seconds): "gave no data for \(seconds) s: check the disk or the network"
+        case .cancelled: "is no longer wanted"
+        case .failed(let detail): detail
+        }
+    }
+}
+
+/// A negative AVERROR as text. The corresponding C function is `av_strerror`.
+func describe(averror code: Int32) -> String {
+    var text = [CChar](repeating: 0, count: 128)
+    av_strerror(code, &text, text.count)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,328 @@
+import CFFmpeg
+import DequeModule
+import Logging
+import Platform
+
+/// A source opened for playing: hands out its frames and its samples from a chosen moment on, each in order, reading packets as
+/// either side asks for more.
+///
+/// Times are those of the *item*: zero is the beginning of its first picture (of its sound where there is no picture), whatever the container's
+/// timestamps say, so that negative, missing and offset timestamps, edit lists and B-frame delays end here. Sound before zero is cut off, sound
+/// that begins later is preceded by silence.
+///
+/// A reader is not shared: one thread at a time owns it. Everything it waits for is bounded by its ``Interruption``.
+public struct MediaReader: ~Copyable, Sendable {
+    /// What the source holds.
+    public let description: AssetDescription
+    /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
+    public let nominalFrameDuration: MediaTime?
+    /// Why the sound is left out although there is some.
+    public private(set) var soundProblem: String?
+    /// Why the source ended before its time, if reading it failed half-way.
+    public private(set) var prematureEnd: String?
+
+    private let format: FormatContext
+    private let interruption: Interruption
+    private let source: String
+    private var video: VideoDecoder?
+    private var audio: AudioDecoder?
+    private let videoIndex: Int32, audioIndex: Int32
+    private let videoTimeBase: AVRational
+    private var videoPackets = UniqueDeque<Packet>(), audioPackets = UniqueDeque<Packet>()
+    private var queuedVideoBytes = 0, queuedAudioBytes = 0
+    private var hasReadAll = false
+    private var hasSentEnd = false
+    /// Container time of item time zero.
+    private var origin = MediaTime.zero
+    /// The frame that ``open(_:at:precision:samples:decoderThreads:interruption:)`` or ``seek(to:precision:)`` decoded, given out next.
+    private var firstFrame: TimedFrame?
+
+    /// How exactly a seek must meet its time.
+    public enum SeekPrecision: Sendable {
+        /// The frame that covers the time.
+        case exact
+        /// The key frame at or before the time: fast, for moving about.
+        case keyFrame
+    }
+
+    /// Packets of one kind may pile up to this while the other kind is wanted: the file is interleaved worse than anything plays.
+    private static let interleavingLimit = 64 << 20
+
+    /// Opens `source` and decodes its first picture, so that a source that cannot play fails here and not on the screen.
+    ///
+    /// Blocks for as long as that takes, at most some ``openingTimeLimit`` a step; `interruption` ends it early.
+    ///
+    /// - Parameters:
+    ///   - samples: what sound is converted to; nil leaves the sound out.
+    ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    public static func open(
+        _ source: String, samples: SampleFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption()
+    ) throws(MediaError) -> MediaReader {
+        let format = try FormatContext.open(source, interruption: interruption)
+        var videoIndex = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        let audioIndex = samples == nil && videoIndex >= 0 ? -1 : av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, videoIndex, nil, 0)
+        if videoIndex < 0 && audioIndex < 0 { throw MediaError(source, .nothingToPlay) }
+        for index in 0..<Int(format.raw.pointee.nb_streams) where index != Int(videoIndex) && index != Int(audioIndex) {
+            shim_stream_discard(format.raw.pointee.streams[index], 1)
+        }
+
+        var video: VideoDecoder?
+        var isCover = false
+        if videoIndex >= 0, let stream = format.raw.pointee.streams[Int(videoIndex)] {
+            isCover = shim_stream_is_attached_picture(stream) != 0
+            do throws(MediaError) {
+                video = try VideoDecoder.open(stream, of: format, source: source, threads: decoderThreads)
+            } catch {
+                if !isCover { throw error }  // a cover that cannot be shown leaves the sound
+                videoIndex = -1
+            }
+        }
+        var audio: AudioDecoder?
+        var soundProblem: String?
+        if audioIndex >= 0, let samples, let stream = format.raw.pointee.streams[Int(audioIndex)] {
+            do throws(MediaError) {
+                audio = try AudioDecoder.open(stream, source: source, output: samples)
+            } catch {
+                if videoIndex < 0 || isCover { throw error }
+                soundProblem = error.reason.text
+            }
+        }
+        let description = AssetDescription(
+            format, video: isCover ? -1 : videoIndex, audio: audioIndex, hasCover: isCover && videoIndex >= 0)
+        let playedAudioIndex = audio == nil ? -1 : audioIndex
+        let videoTimeBase = videoIndex >= 0 ? format.raw.pointee.streams[Int(videoIndex)]!.pointee.time_base : shim_rational(1, 1)
+        let nominal = isCover || description.isStill ? nil : video?.nominalDuration
+        var reader = MediaReader(
+            description: description, nominalFrameDuration: nominal,
+            soundProblem: soundProblem, format: format, interruption: interruption, source: source, video: video, audio: audio,
+            videoIndex: videoIndex, audioIndex: playedAudioIndex, videoTimeBase: videoTimeBase)
+        try reader.decodeBeginning(isCover: isCover)
+        return reader
+    }
+
+    private init(
+        description: AssetDescription, nominalFrameDuration: MediaTime?, soundProblem: String?, format: consuming FormatContext,
+        interruption: Interruption, source: String, video: consuming VideoDecoder?, audio: consuming AudioDecoder?, videoIndex: Int32,
+        audioIndex: Int32, videoTimeBase: AVRational
+    ) {
+        self.description = description
+        self.nominalFrameDuration = nominalFrameDuration
+        self.soundProblem = soundProblem
+        self.format = format
+        self.interruption = interruption
+        self.source = source
+        self.video = video
+        self.audio = audio
+        self.videoIndex = videoIndex
+        self.audioIndex = audioIndex
+        self.videoTimeBase = videoTimeBase
+    }
+
+    /// Whether there is a picture (a cover counts).
+    public var hasPicture: Bool { videoIndex >= 0 }
+    /// Whether there is sound that can be played.
+    public var hasSound: Bool { audioIndex >= 0 }
+
+    private mutating func decodeBeginning(isCover: Bool) throws(MediaError) {
+        interruption.allow(openingTimeLimit)
+        firstFrame = decodeFrame()
+        if interruption.cancelled { throw MediaError(source, .cancelled) }
+        if firstFrame == nil && videoIndex >= 0 && !isCover {
+            throw MediaError(source, interruption.isOver ? .timedOut(seconds: openingTimeLimit.seconds) : .nothingDecodes)
+        }
+        if isCover || videoIndex < 0 {
+            // Sound only: its own beginning is the item's.
+            origin = description.audio?.start ?? .zero
+            firstFrame?.time = origin
+        } else {
+            origin = firstFrame?.time ?? .zero
+        }
+        audio?.restart(at: origin)
+    }
+
+    /// The next frame in order, nil after the last. Blocks for reading and decoding.
+    public mutating func nextFrame() -> TimedFrame? {
+        guard var next = takeFirstFrame() else { return nil }
+        next.time = next.time - origin
+        return next
+    }
+
+    private mutating func takeFirstFrame() -> TimedFrame? {
+        if let frame = firstFrame.take() { return frame }
+        return decodeFrame()
+    }
+
+    /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended.
+    public mutating func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
+        guard audioIndex >= 0 else { return 0 }
+        let wanted = destination.count / channelCount
+        var filled = 0
+        while filled < wanted {
+            if audio?.availableFrames ?? 0 > 0 {
+                let rest = UnsafeMutableBufferPointer(rebasing: destination[(filled * channelCount)...])
+                filled += audio!.take(into: rest)
+            } else if let packet = audioPackets.popFirst() {
+                queuedAudioBytes -= Int(packet.raw.pointee.size)
+                audio!.decode(packet)
+            } else if audio?.hasEnded ?? true {
+                break
+            } else if queuedVideoBytes > Self.interleavingLimit {
+                soundProblem = "its sound lies too far from its picture in the file: remux it (ffmpeg -i IN -c copy OUT)"
+                audio!.decodeEnd()
+            } else if !readPacket() {
+                audio!.decodeEnd()
+            }
+        }
+        return filled
+    }
+
+    /// Goes on at item time `time`, clamped to the source; the next frame and sample are those of the returned time, which is `time` itself for
+    /// `.exact` and the key frame's for `.keyFrame`. At or past the end it is the last frame.
+    public mutating func seek(to time: MediaTime, precision: SeekPrecision) throws(MediaError) -> MediaTime {
+        let target = max(time, .zero)
+        interruption.allow(openingTimeLimit)
+        firstFrame = nil
+        var landed: MediaTime?
+        // Containers index by decoding time, so a seek may land behind its target; go further back then.
+        for step in [MediaTime.zero, .seconds(2), .seconds(10), .seconds(3600 * 24)] {
+            try reposition(to: max(target - step, .zero))
+            guard videoIndex >= 0, description.video != nil else { break }
+            if try decodeFrom(target, precision: precision) {
+                landed = (firstFrame?.time ?? origin) - origin
+                if landed! <= target || target - step <= .zero { break }
+            } else if interruption.cancelled {
+                throw MediaError(source, .cancelled)
+            }
+        }
+        var result = target
+        if let landed, precision == .keyFrame || landed + (firstFrame?.duration ?? .zero) <= target { result = landed }
+        audio?.restart(at: origin + result)
+        return result
+    }
+
+    private mutating func reposition(to time: MediaTime) throws(MediaError) {
+        videoPackets = UniqueDeque()
+        audioPackets = UniqueDeque()
+        (queuedVideoBytes, queuedAudioBytes, hasReadAll, hasSentEnd) = (0, 0, false, false)
+        let index = videoIndex >= 0 && description.video != nil ? videoIndex : -1
+        let container = (origin + time).nanoseconds
+        let timestamp = index >= 0 ? av_rescale_q(container, shim_rational(1, 1_000_000_000), videoTimeBase) : container / 1000
+        var status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
+        // Before the first key frame, and in containers without an index, the very beginning is the next best.
+        if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
+        if interruption.cancelled { throw MediaError(source, .cancelled) }
+        if status < 0 { throw MediaError(source, .failed("cannot be moved about in: " + describe(averror: status))) }
+        video?.flush()
+        audio?.restart(at: origin + time)
+    }
+
+    /// Decodes up to the frame that `precision` asks for and keeps it in ``firstFrame``; false when there is none.
+    private mutating func decodeFrom(_ target: MediaTime, precision: SeekPrecision) throws(MediaError) -> Bool {
+        let wanted = origin + target
+        while let frame = decodeFrame(skippingBefore: precision == .exact ? wanted : nil) {
+            let covers = frame.time + frame.duration > wanted
+            firstFrame = consume frame
+            if covers || precision == .keyFrame { break }
+        }
+        video?.setDecodesOnlyReferences(false)
+        return firstFrame != nil
+    }
+
+    private mutating func decodeFrame(skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
+        guard videoIndex >= 0 else { return nil }
+        while true {
+            switch video!.receive() {
+            case .frame(let frame): return frame
+            case .end: return nil
+            case .needsPacket: break
+            }
+            if let packet = videoPackets.popFirst() {
+                queuedVideoBytes -= Int(packet.raw.pointee.size)
+                if let wanted { video!.setDecodesOnlyReferences(isWellBefore(wanted, packet)) }
+                video!.send(packet)
+            } else if hasReadAll || !readPacket() {
+                if hasSentEnd { return nil }
+                hasSentEnd = true
+                video!.sendEnd()
+            }
+        }
+    }
+
+    private func isWellBefore(_ time: MediaTime, _ packet: borrowing Packet) -> Bool {
+        let pts = packet.raw.pointee.pts
+        guard pts != kAV_NOPTS_VALUE else { return false }
+        return av_rescale_q(pts, videoTimeBase, shim_rational(1, 1_000_000_000)) < (time - .seconds(1)).nanoseconds
+    }
+
+    /// Reads one packet into its queue; false at the end of the source.
+    private mutating func readPacket() -> Bool {
+        if hasReadAll { return false }
+        let packet = Packet()
+        interruption.allow(readingTimeLimit)
+        var status: Int32
+        repeat { status = av_read_frame(format.raw, packet.raw) } while status == kAVERROR_EAGAIN && !interruption.isOver
+        guard status >= 0 else {
+            hasReadAll = true
+            if status != kAVERROR_EOF && !interruption.cancelled {
+                prematureEnd = status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)
+            }
+            return false
+        }
+        let size = Int(packet.raw.pointee.size)
+        if packet.raw.pointee.stream_index == videoIndex {
+            queuedVideoBytes += size
+            videoPackets.append(packet)
+        } else if packet.raw.pointee.stream_index == audioIndex {
+            queuedAudioBytes += size
+            audioPackets.append(packet)
+            while queuedAudioBytes > Self.interleavingLimit, let oldest = audioPackets.popFirst() {
+                queuedAudioBytes -= Int(oldest.raw.pointee.size)
+            }
+        }
+        return true
+    }
+}
+
+extension AssetDescription {
+    /// Reads what the probed headers say.
+    init(_ format: borrowing FormatContext, video: Int32, audio: Int32, hasCover: Bool) {
+        let context = format.raw.pointee
+        container = String(cString: context.iformat.pointee.name)
+        isSeekable = context.pb == nil || context.pb.pointee.seekable != 0
+        let images: Set = ["gif", "apng", "image2"]
+        let isImage = images.contains(container) || container.hasSuffix("_pipe")
+        duration = context.duration > 0 ? MediaTime(nanoseconds: context.duration * 1000) : nil
+        isStill = false
+        if video >= 0, let stream = context.streams[Int(video)] {
+            let parameters = stream.pointee.codecpar.pointee
+            let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
+            let rate = average.num > 0 && average.den > 0 ? av_q2d(average) : nil
+            let ratio = av_guess_sample_aspect_ratio(format.raw, stream, nil)
+            isStill = isImage && !["gif", "apng"].contains(container)
+            self.video = Video(
+                codec: String(cString: avcodec_get_name(parameters.codec_id)), width: Int(parameters.width), height: Int(parameters.height),
+                pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? av_q2d(ratio) : 1,
+                orientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
+                frameRate: isStill ? nil : rate,
+                isConstantFrameRate: rate != nil && base.den > 0 && abs(av_q2d(base) / rate! - 1) < 0.001,
+                pixelFormat: av_get_pix_fmt_name(AVPixelFormat(rawValue: parameters.format)).map { String(cString: $0) } ?? "unknown",
+                isInterlaced: parameters.field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue,
+                start: stream.time(stream.pointee.start_time), duration: stream.time(stream.pointee.duration))
+            if isStill { duration = nil }
+        }
+        if audio >= 0, let stream = context.streams[Int(audio)] {
+            let parameters = stream.pointee.codecpar.pointee
+            self.audio = Audio(
+                codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
+                channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
+                duration: stream.time(stream.pointee.duration))
+        }
+    }
+}
+
+extension UnsafeMutablePointer<AVStream> {
+    /// A value of the stream's time base as a time; nil for AV_NOPTS_VALUE.
+    fileprivate func time(_ value: Int64) -> MediaTime? {
+        value == kAV_NOPTS_VALUE ? nil : MediaTime(nanoseconds: av_rescale_q(value, pointee.time_base, shim_rational(1, 1_000_000_000)))
+    }
+}

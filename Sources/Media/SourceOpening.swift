@@ -1,0 +1,116 @@
+import CFFmpeg
+import Glibc
+import Platform
+
+// From a path or URL to an opened, probed AVFormatContext, with a typed reason for everything that can be wrong with it.
+
+/// Longest wait for opening and probing a source, and for a single read from it afterwards.
+let openingTimeLimit = MediaTime.seconds(15)
+let readingTimeLimit = MediaTime.seconds(10)
+
+/// Whether `source` is something other than a file path for libavformat (`https://…`, `rtsp://…`).
+public func isURL(_ source: String) -> Bool {
+    guard let scheme = source.range(of: "://") else { return false }
+    return scheme > source.startIndex
+        && source[..<scheme].utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
+}
+
+extension String {
+    /// Where `needle` begins.
+    fileprivate func range(of needle: String) -> String.Index? {
+        var index = startIndex
+        while index < endIndex {
+            if self[index...].hasPrefix(needle) { return index }
+            index = self.index(after: index)
+        }
+        return nil
+    }
+}
+
+extension FormatContext {
+    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` where libavformat can be interrupted.
+    static func open(_ source: String, interruption: Interruption) throws(MediaError) -> FormatContext {
+        if !isURL(source) { try checkFile(source) }
+        // A plain path goes in as `file:` so that a colon in it is not taken for a protocol.
+        let name = isURL(source) ? source : "file:" + source
+        var context = avformat_alloc_context()
+        context?.pointee.interrupt_callback = interruption.callback
+        interruption.allow(openingTimeLimit)
+
+        var options: OpaquePointer?
+        defer { av_dict_free(&options) }
+        av_dict_set(&options, "pattern_type", "none", 0)  // `%` and `*` in the name of a still are just letters
+        av_dict_set(&options, "rw_timeout", "\(openingTimeLimit.nanoseconds / 1000)", 0)
+        av_dict_set(&options, "rtsp_transport", "tcp", 0)
+        av_dict_set(&options, "reconnect", "1", 0)
+        av_dict_set(&options, "user_agent", "kiosk", 0)
+        let status = avformat_open_input(&context, name, nil, &options)
+        guard status >= 0, let opened = context else {
+            throw MediaError(source, reason(opening: status, source, interruption))
+        }
+        let format = FormatContext(raw: opened)
+        // Teletype art is what FFmpeg makes of any text file.
+        if String(cString: opened.pointee.iformat.pointee.name) == "tty" { throw MediaError(source, .notMedia) }
+        interruption.allow(openingTimeLimit)
+        let probed = avformat_find_stream_info(opened, nil)
+        if interruption.cancelled { throw MediaError(source, .cancelled) }
+        if probed < 0 { throw MediaError(source, .damaged(describe(averror: probed))) }
+        return format
+    }
+
+    private static func checkFile(_ path: String) throws(MediaError) {
+        var information = stat()
+        guard stat(path, &information) == 0 else {
+            switch errno {
+            case ENOENT, ENOTDIR: throw MediaError(path, .notFound)
+            case EACCES: throw MediaError(path, .permissionDenied)
+            default: throw MediaError(path, .failed(String(cString: strerror(errno))))
+            }
+        }
+        switch information.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw MediaError(path, .isDirectory)
+        default: throw MediaError(path, .notARegularFile)  // a FIFO would block, a device may never end
+        }
+        if information.st_size == 0 { throw MediaError(path, .isEmpty) }
+        if access(path, R_OK) != 0 { throw MediaError(path, .permissionDenied) }
+    }
+
+    private static func reason(opening status: Int32, _ source: String, _ interruption: Interruption) -> MediaError.Reason {
+        if interruption.cancelled { return .cancelled }
+        switch status {
+        case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: openingTimeLimit.seconds)
+        case kAVERROR_INVALIDDATA:
+            // A container that was recognised by its first bytes and then breaks off says so in a log line only.
+            return isRecognised(source) ? .damaged(describe(averror: status)) : .notMedia
+        case kAVERROR_EOF: return .damaged("ends within its header")
+        case shim_averror(ENOENT): return .notFound
+        case shim_averror(EACCES): return .permissionDenied
+        default: return .failed("cannot be opened: " + describe(averror: status))
+        }
+    }
+
+    /// Whether the beginning of a local file is that of a container FFmpeg knows.
+    private static func isRecognised(_ path: String) -> Bool {
+        guard !isURL(path) else { return false }
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { Glibc.close(descriptor) }
+        let capacity = 4096
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + Int(AVPROBE_PADDING_SIZE))
+        defer { bytes.deallocate() }
+        bytes.initialize(repeating: 0, count: capacity + Int(AVPROBE_PADDING_SIZE))
+        let count = read(descriptor, bytes, capacity)
+        guard count > 0 else { return false }
+        // Without a file name, so that only the bytes count.
+        return "".withCString { name in
+            var probe = AVProbeData(filename: name, buf: bytes, buf_size: Int32(count), mime_type: nil)
+            var score: Int32 = 0
+            guard let format = av_probe_input_format3(&probe, 1, &score) else { return false }
+            return score > AVPROBE_SCORE_RETRY && String(cString: format.pointee.name) != "tty"
+        }
+    }
+}

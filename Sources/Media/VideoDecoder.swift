@@ -1,0 +1,122 @@
+import CFFmpeg
+import Platform
+
+/// One picture track's decoder: packets in, frames in presentation order out, with times in the container's own time.
+struct VideoDecoder: ~Copyable, Sendable {
+    private let codec: CodecContext
+    private let timeBase: AVRational
+    private let trackOrientation: Orientation
+    /// How long a frame lasts at the average rate, where the container tells one.
+    let nominalDuration: MediaTime?
+    private var lastTime: MediaTime?
+    private var lastDuration: MediaTime
+
+    /// A still larger than this is refused: a decoder takes 1.5 to 8 bytes a pixel, and the boxes have 512 MB.
+    static let largestPicture = 1 << 26
+
+    static func open(
+        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int
+    ) throws(MediaError) -> VideoDecoder {
+        let parameters = stream.pointee.codecpar.pointee
+        let (width, height) = (Int(parameters.width), Int(parameters.height))
+        if width * height > largestPicture { throw MediaError(source, .pictureTooLarge(width: width, height: height)) }
+        let codec = try CodecContext.open(stream, source: source) { context in
+            shim_codec_use_threads(context, Int32(threads))
+            context.pointee.max_pixels = Int64(largestPicture)
+        }
+        let rate = av_guess_frame_rate(format.raw, stream, nil)
+        let nominal: MediaTime? =
+            rate.num > 0 && rate.den > 0
+            ? MediaTime(nanoseconds: av_rescale(1_000_000_000, Int64(rate.den), Int64(rate.num))) : nil
+        return VideoDecoder(
+            codec: codec, timeBase: stream.pointee.time_base,
+            trackOrientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
+            nominalDuration: nominal, lastTime: nil, lastDuration: nominal ?? .milliseconds(40))
+    }
+
+    /// Hands over a packet, or nil at the end of the stream. A packet the decoder cannot use is left out.
+    mutating func send(_ packet: borrowing Packet) { avcodec_send_packet(codec.raw, packet.raw) }
+
+    /// Makes the decoder give up the frames it still holds back.
+    mutating func sendEnd() { avcodec_send_packet(codec.raw, nil) }
+
+    /// Whether packets that no other frame depends on are worth decoding; not on the way to a seek target.
+    mutating func setDecodesOnlyReferences(_ value: Bool) {
+        codec.raw.pointee.skip_frame = value ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+    }
+
+    /// Forgets everything, after a seek. The corresponding C function is `avcodec_flush_buffers`.
+    mutating func flush() {
+        avcodec_flush_buffers(codec.raw)
+        lastTime = nil
+    }
+
+    enum Output: ~Copyable {
+        case frame(TimedFrame)
+        case needsPacket
+        case end
+    }
+
+    /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it.
+    mutating func receive() -> Output {
+        let frame = av_frame_alloc()!
+        let status = avcodec_receive_frame(codec.raw, frame)
+        guard status == 0 else {
+            var pointer: UnsafeMutablePointer<AVFrame>? = frame
+            av_frame_free(&pointer)
+            return status == kAVERROR_EOF ? .end : .needsPacket  // an undecodable packet is passed over
+        }
+        var duration = time(shim_frame_duration(frame)) ?? .zero
+        if duration <= .zero { duration = nominalDuration ?? lastDuration }
+        var start = frame.pointee.best_effort_timestamp == kAV_NOPTS_VALUE ? nil : time(frame.pointee.best_effort_timestamp)
+        if let lastTime, start.map({ $0 <= lastTime }) ?? true { start = lastTime + lastDuration }
+        let begin = start ?? .zero
+        (lastTime, lastDuration) = (begin, duration)
+        let orientation = shim_frame_display_matrix(frame).map(Orientation.init(displayMatrix:)) ?? trackOrientation
+        if frame.pointee.sample_aspect_ratio.num == 0 { frame.pointee.sample_aspect_ratio = codec.raw.pointee.sample_aspect_ratio }
+        return .frame(TimedFrame(frame: VideoFrame(adopting: frame, orientation: orientation), time: begin, duration: duration))
+    }
+
+    private func time(_ value: Int64) -> MediaTime? {
+        value == kAV_NOPTS_VALUE ? nil : MediaTime(nanoseconds: av_rescale_q(value, timeBase, shim_rational(1, 1_000_000_000)))
+    }
+}
+
+/// A frame with the time it begins at and how long it lasts.
+public struct TimedFrame: ~Copyable, Sendable {
+    /// The picture.
+    public var frame: VideoFrame
+    /// When it begins: within the item once it has left ``MediaReader``.
+    public var time: MediaTime
+    /// How long it lasts by the container's word.
+    public var duration: MediaTime
+
+    /// A frame with its time.
+    public init(frame: consuming VideoFrame, time: MediaTime, duration: MediaTime) {
+        self.frame = frame
+        self.time = time
+        self.duration = duration
+    }
+}
+
+extension CodecContext {
+    /// Opens the decoder for a stream. The corresponding C function is `avcodec_open2`.
+    static func open(
+        _ stream: UnsafeMutablePointer<AVStream>, source: String, configure: (UnsafeMutablePointer<AVCodecContext>) -> Void = { _ in }
+    ) throws(MediaError) -> CodecContext {
+        let identifier = stream.pointee.codecpar.pointee.codec_id
+        if shim_stream_is_encrypted(stream) != 0 { throw MediaError(source, .encrypted) }
+        guard let decoder = avcodec_find_decoder(identifier), let context = avcodec_alloc_context3(decoder) else {
+            throw MediaError(source, .unsupportedCodec(String(cString: avcodec_get_name(identifier))))
+        }
+        let codec = CodecContext(raw: context)
+        var status = avcodec_parameters_to_context(context, stream.pointee.codecpar)
+        context.pointee.pkt_timebase = stream.pointee.time_base  // without it priming and padding are not trimmed
+        configure(context)
+        if status >= 0 { status = avcodec_open2(context, decoder, nil) }
+        guard status >= 0 else {
+            throw MediaError(source, .failed("its decoder \(String(cString: avcodec_get_name(identifier))): \(describe(averror: status))"))
+        }
+        return codec
+    }
+}
