@@ -33,7 +33,7 @@ let package = Package(
             swiftSettings: upcoming),
         .target(name: "Audio", dependencies: ["CALSA", "CPlatform", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
-        .target(name: "Media", dependencies: ["CFFmpeg", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
         .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"]),

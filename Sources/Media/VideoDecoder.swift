@@ -97,6 +97,9 @@ public struct TimedFrame: ~Copyable, Sendable {
         self.time = time
         self.duration = duration
     }
+
+    /// The picture alone.
+    public consuming func intoFrame() -> VideoFrame { frame }
 }
 
 extension CodecContext {

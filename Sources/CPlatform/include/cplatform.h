@@ -2,6 +2,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "tempo.h"
+
 /// Which library a captured log line comes from.
 enum { KIOSK_LOG_FFMPEG = 0, KIOSK_LOG_ALSA = 1, KIOSK_LOG_EVDEV = 2 };
 

@@ -1,0 +1,41 @@
+import CPlatform
+
+/// Sound at another speed with its pitch kept, between a reader and whoever takes its samples. The corresponding library is libavfilter (atempo),
+/// loaded at the first use.
+public struct TempoFilter: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    private let tempo: OpaquePointer
+    private let format: SampleFormat
+    private var input: [Float]
+    private var hasSentEnd = false
+
+    /// A filter for `rate` item seconds a second (0.5…100); nil when libavfilter is missing, and the sound is left out then.
+    public init?(rate: Double, format: SampleFormat) {
+        guard let opened = kiosk_tempo_open(rate, Int32(format.sampleRate), Int32(format.channelCount)) else { return nil }
+        tempo = opened
+        self.format = format
+        input = [Float](repeating: 0, count: 1024 * format.channelCount)
+    }
+
+    deinit { kiosk_tempo_close(tempo) }
+
+    /// Fills `destination` (whole frames) with stretched samples of `reader`; returns the frames filled, fewer only at the end.
+    public mutating func read(into destination: UnsafeMutableBufferPointer<Float>, from reader: inout MediaReader) -> Int {
+        let channels = format.channelCount
+        let wanted = destination.count / channels
+        var filled = 0
+        while filled < wanted {
+            let count = kiosk_tempo_receive(tempo, destination.baseAddress! + filled * channels, Int32(wanted - filled))
+            if count > 0 {
+                filled += Int(count)
+            } else if hasSentEnd {
+                break
+            } else {
+                let frames = input.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: channels) }
+                if frames == 0 { hasSentEnd = true }
+                if kiosk_tempo_send(tempo, input, Int32(frames)) < 0 { hasSentEnd = true }
+            }
+        }
+        return filled
+    }
+}

@@ -1,0 +1,107 @@
+import DequeModule
+import Platform
+
+/// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the deadline.
+///
+/// A frame whose time has passed is dropped without being converted when a later one is waiting; when none is, it is composed all the same, so
+/// that a box that cannot keep up shows as many frames as it can instead of none.
+struct Compositor: Sendable {
+    let pipeline: Monitor<Pipeline>
+    let output: any VideoOutput
+    let clock: @Sendable (HostTime) -> MediaTime?
+
+    private enum Work: ~Copyable {
+        case stop
+        case compose(LaidFrame, generation: UInt64)
+        case repaint(LaidFrame, serial: UInt64)
+    }
+
+    /// The thread's body.
+    func run() {
+        while true {
+            switch next() {
+            case .stop: return
+            case .compose(let frame, let generation): compose(frame, generation)
+            case .repaint(let frame, let serial): repaint(frame, serial)
+            }
+        }
+    }
+
+    private func next() -> Work {
+        let work: Work? = pipeline.wait { pipeline -> Work? in
+            if pipeline.isStopping { return .stop }
+            if pipeline.hasNoSpareBuffer { return nil }
+            if pipeline.needsRepaint, !pipeline.isRepainting, let shown = pipeline.onScreen.take() {
+                pipeline.isRepainting = true
+                pipeline.needsRepaint = false
+                return .repaint(shown, serial: pipeline.shownSerial)
+            }
+            guard pipeline.ready.count < Pipeline.readyLimit, let frame = pipeline.popFrame() else { return nil }
+            return .compose(frame, generation: pipeline.generation)
+        }
+        return work!  // without a deadline, wait returns only with work
+    }
+
+    private func compose(_ first: consuming LaidFrame, _ generation: UInt64) {
+        var frame = first
+        if let now = clock(HostTime.now) {
+            while frame.place.end < now, let next = successor(generation) {
+                // A turn's first frame hands its mark on, so that its seam is still counted.
+                let isFirst = frame.place.isFirst && next.place.turn?.serial == frame.place.turn?.serial
+                frame = next
+                if isFirst { frame.place.isFirst = true }
+            }
+        }
+        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
+        var laid: LaidFrame? = frame
+        let (surplus, wake): (ComposedFrame?, Bool) = pipeline.signal { pipeline in
+            var composed: ComposedFrame?
+            switch composition {
+            case .composed(let frame): composed = frame
+            case .dark: break
+            case .noSpareBuffer:
+                pipeline.hasNoSpareBuffer = true
+                if pipeline.generation == generation { pipeline.prepend(laid.take()!) }
+                return (nil, false)
+            }
+            guard pipeline.generation == generation else { return (composed, false) }
+            pipeline.ready.append(ReadyFrame(laid: laid.take()!, composed: composed))
+            return (nil, pipeline.presenterIsIdle)
+        }
+        if let surplus { output.discard(surplus) }
+        if wake { output.wake() }
+    }
+
+    /// The next frame of the same generation, for which the one in hand is dropped.
+    private func successor(_ generation: UInt64) -> LaidFrame? {
+        pipeline.withLock { pipeline -> LaidFrame? in
+            guard pipeline.generation == generation, let frame = pipeline.popFrame() else { return nil }
+            pipeline.statistics.framesDropped += 1
+            return frame
+        }
+    }
+
+    private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64) {
+        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
+        var laid: LaidFrame? = frame
+        let surplus: ComposedFrame? = pipeline.signal { pipeline in
+            pipeline.isRepainting = false
+            var composed: ComposedFrame?
+            if case .composed(let frame) = composition { composed = frame }
+            if case .noSpareBuffer = composition {
+                pipeline.hasNoSpareBuffer = true
+                pipeline.needsRepaint = true
+            }
+            // A newer frame may have been shown meanwhile; then this one is history.
+            if pipeline.shownSerial != serial {
+                pipeline.needsRepaint = false
+                return composed
+            }
+            pipeline.onScreen = laid.take()
+            pipeline.repainted = composed
+            return nil
+        }
+        if let surplus { output.discard(surplus) }
+        output.wake()
+    }
+}

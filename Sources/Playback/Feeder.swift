@@ -1,0 +1,454 @@
+import Logging
+import Media
+import Platform
+
+/// Lays items onto the timeline: decodes ahead of need, frames into the pipeline and samples into the audio queue, one item after another
+/// without ever waiting for one to be shown to its end.
+///
+/// The rule for sound and picture of unequal length: an item lasts as long as its picture. Sound is written only up to the end of the pictures laid
+/// so far; missing sound is silence; sound that is left over when the picture ends is faded out over the last ``fadeTime``. An item without a
+/// picture lasts as long as its sound.
+struct Feeder: ~Copyable {
+    private let pipeline: Monitor<Pipeline>
+    private let audio: AudioQueue
+    private let opener: ItemOpener
+    private let items: [PlaylistItem]
+    private let cursor: PlaylistCursor
+    private let imageDuration: MediaTime
+    private let emit: @Sendable (PlayerEvent) -> Void
+    private let wakePresenter: @Sendable () -> Void
+    private let interruptAudio: @Sendable () -> Void
+    private let logger = Logger(label: "playback")
+
+    /// The item being laid.
+    private final class Lane {
+        var reader: MediaReader
+        var turn: Turn
+        /// Item time that lies at timeline instant `anchor`; both move when the rate changes.
+        var anchorItemTime: MediaTime
+        var anchor: MediaTime
+        var rate: Double
+        /// Item time at which to stop, by the configuration.
+        var limit: MediaTime?
+        /// Timeline instant at which the pictures laid so far end.
+        var pictureEnd: MediaTime
+        /// Whether every picture has been laid; the turn then ends at `pictureEnd`.
+        var picturesDone = false
+        var soundEnded = false
+        /// Whether its sound is its length; a cover is no picture in this sense.
+        let isSoundOnly: Bool
+        var tempo: TempoFilter?
+        var isFirst = true
+
+        init(reader: consuming MediaReader, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double, limit: MediaTime?) {
+            self.reader = reader
+            self.turn = turn
+            anchorItemTime = itemTime
+            self.anchor = anchor
+            self.rate = rate
+            self.limit = limit
+            pictureEnd = anchor
+            isSoundOnly = self.reader.description.video == nil
+        }
+
+        /// The timeline instant of an item time.
+        func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
+
+        /// Fills `destination` with sound at the lane's rate; returns the frames filled, fewer only when it has ended.
+        func readSound(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
+            if tempo != nil { return unsafe tempo!.read(into: destination, from: &reader) }
+            return unsafe reader.readSamples(into: destination, channelCount: channelCount)
+        }
+    }
+
+    private var lane: Lane?
+    /// The turn that is being opened, or is open, ahead.
+    private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
+    private var generation: UInt64 = 0
+    private var lastSerial: UInt64 = 0
+    /// Timeline instant at which the next turn begins.
+    private var end = MediaTime.zero
+    /// Items in a row that failed.
+    private var failures = 0
+    private var retryDelay = firstRetryDelay
+    private var retryAt: HostTime?
+    /// The last complaint about each item, so that each is made once.
+    private var complaints: [Int: String] = [:]
+    private var scratch: [Float]
+    private var startedAt = HostTime.now
+    private var hasShownAnything = false
+
+    private static let fadeTime = MediaTime.milliseconds(5)
+    /// The next item is opened when this much of the present one is still to be laid.
+    private static let openAhead = MediaTime.seconds(5)
+    private static let firstRetryDelay = MediaTime.seconds(1)
+    private static let longestRetryDelay = MediaTime.seconds(30)
+    /// A wall that shows nothing for this long after the start gets the background instead of the console.
+    private static let patience = MediaTime.milliseconds(500)
+    private static let chunkFrames = 2048
+
+    private enum Work {
+        case stop
+        case jump(Pipeline.Jump, generation: UInt64)
+        case picture
+        case sound(frames: Int)
+        case take
+        case retry
+        case background
+        case setRate(Double)
+        case finish
+    }
+
+    init(
+        pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, items: [PlaylistItem], loop: LoopMode, imageDuration: MediaTime,
+        emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
+        interruptAudio: @escaping @Sendable () -> Void
+    ) {
+        self.pipeline = pipeline
+        self.audio = audio
+        self.opener = opener
+        self.items = items
+        cursor = PlaylistCursor(items, loop: loop)
+        self.imageDuration = imageDuration
+        self.emit = emit
+        self.wakePresenter = wakePresenter
+        self.interruptAudio = interruptAudio
+        scratch = [Float](repeating: 0, count: Self.chunkFrames * audio.format.channelCount)
+    }
+
+    /// The thread's body.
+    mutating func run() {
+        if items.isEmpty {
+            layBackground(MediaTime.milliseconds(100))
+        } else {
+            open(.init(index: 0), time: nil, precision: .exact, isSeam: false)
+        }
+        while true {
+            switch nextWork() {
+            case .stop: return
+            case .jump(let jump, let generation): self.jump(jump, generation)
+            case .picture: layPicture()
+            case .sound(let frames): laySound(frames)
+            case .take: takeOpened()
+            case .retry:
+                retryAt = nil
+                if let upcoming { open(upcoming.position, time: nil, precision: .exact, isSeam: upcoming.isSeam) }
+            case .background:
+                layBackground(.milliseconds(1))
+            case .setRate(let rate): setRate(rate)
+            case .finish: finishTurn()
+            }
+        }
+    }
+
+    // MARK: Choosing
+
+    private func nextWork() -> Work {
+        var deadline = retryAt
+        if !hasShownAnything { deadline = min(deadline ?? .init(nanoseconds: .max), startedAt + Self.patience) }
+        let wantsSound = soundWanted()
+        let hasLane = lane != nil
+        let picturesDone = lane?.picturesDone ?? true
+        let soundDone = hasLane && picturesDone && wantsSound == 0
+        let laneRate = lane?.rate ?? 1
+        let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
+        let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
+            if pipeline.isStopping { return .stop }
+            if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
+            if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
+            if soundDone { return .finish }
+            if hasLane, !picturesDone, pipeline.hasRoomForFrame { return .picture }
+            if wantsSound > 0 {
+                let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
+                if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
+            }
+            if waitsForOpened, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
+            return nil
+        }
+        if let work { return work }
+        if let retryAt, HostTime.now >= retryAt { return .retry }
+        return hasShownAnything ? .retry : .background
+    }
+
+    /// Frames of sound that may be laid now.
+    private func soundWanted() -> Int {
+        guard let lane else { return 0 }
+        if lane.isSoundOnly { return lane.picturesDone ? 0 : Self.chunkFrames }
+        // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
+        let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - Self.fadeTime
+        return max(0, Int(audio.sample(at: until) - audio.writtenSamples))
+    }
+
+    // MARK: Opening
+
+    private mutating func open(
+        _ position: PlaylistCursor.Position, time: MediaTime?, precision: MediaReader.SeekPrecision, isSeam: Bool
+    ) {
+        lastSerial += 1
+        let item = items[position.index]
+        let begin = max(time ?? item.start, .zero)
+        upcoming = (position, lastSerial, isSeam, begin)
+        opener.request(.init(serial: lastSerial, item: item, time: begin, precision: precision))
+    }
+
+    private mutating func takeOpened() {
+        guard let given = upcoming, let outcome = opener.takeOutcome(of: given.serial) else { return }
+        upcoming = nil
+        switch consume outcome {
+        case .failed(let error):
+            if error.reason == .cancelled { return }
+            fail(given.position, isSeam: given.isSeam, error.description)
+        case .opened(let opened):
+            complaints[given.position.index] = nil
+            begin(given.position, opened, serial: given.serial, requested: given.time, isSeam: given.isSeam)
+        }
+    }
+
+    private mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) {
+        complain(position.index, message)
+        failures += 1
+        if failures >= items.count {
+            // Everything has failed since something last played: show the background, wait, begin again with the next.
+            layBackground(.milliseconds(100))
+            retryAt = HostTime.now + retryDelay
+            emit(.nothingPlayable(retryAfter: retryDelay))
+            retryDelay = min(retryDelay + retryDelay, Self.longestRetryDelay)
+            failures = 0
+            upcoming = (cursor.nextItem(after: position) ?? .init(index: 0), 0, false, .zero)
+            return
+        }
+        if let next = cursor.nextItem(after: position) {
+            open(next, time: nil, precision: .exact, isSeam: isSeam)
+        } else {
+            endTimeline()
+        }
+    }
+
+    private mutating func complain(_ index: Int, _ message: String) {
+        guard complaints[index] != message else { return }
+        complaints[index] = message
+        emit(.itemFailed(index: index, message: message))
+    }
+
+    private mutating func begin(
+        _ position: PlaylistCursor.Position, _ opened: consuming ItemOpener.Opened, serial: UInt64, requested: MediaTime, isSeam: Bool
+    ) {
+        let item = items[position.index]
+        let description = opened.reader.description
+        if let problem = opened.reader.soundProblem { complain(position.index, "\(item.source): played without sound: \(problem)") }
+        let time = description.isStill ? requested : opened.time
+        // When this turn ends, by the configuration and the container; the end of the frames decides in the end.
+        var limit = item.end
+        let slot = position.remaining ?? item.duration
+        if let slot {
+            let begin = position.remaining == nil ? item.start : time
+            limit = min(limit ?? begin + slot, begin + slot)
+        } else if description.isStill {
+            limit = item.start + imageDuration
+        }
+        let natural = description.video?.duration ?? description.duration
+        let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
+        let turn = Turn(
+            serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill, isSeam: isSeam)
+        let rate = pipeline.withLock { $0.rate }
+        let lane = Lane(reader: opened.intoReader(), turn: turn, at: time, anchor: end, rate: rate, limit: limit)
+        self.lane = lane
+        if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
+        if lane.isSoundOnly { layCover(lane) }
+    }
+
+    private var sampleFormat: SampleFormat {
+        SampleFormat(sampleRate: audio.format.sampleRate, channelCount: audio.format.channelCount)
+    }
+
+    // MARK: Laying
+
+    /// The one picture of an item that is only sound: its cover, or the background.
+    private mutating func layCover(_ lane: Lane) {
+        var picture: VideoFrame?
+        if let cover = lane.reader.nextFrame() { picture = cover.intoFrame() }
+        push(
+            picture, of: lane, start: lane.anchor, end: MediaTime(nanoseconds: .max / 4), itemTime: lane.anchorItemTime, cadence: nil)
+    }
+
+    private mutating func layPicture() {
+        guard let lane else { return }
+        guard let frame = lane.reader.nextFrame() else {
+            if lane.isFirst, failures < items.count {
+                // Opened, and yet nothing between its beginning and its end: it must not spin.
+                let (position, source) = (lane.turn.position, lane.turn.item.source)
+                self.lane = nil
+                fail(position, isSeam: true, "\(source): has no picture between start and end: check both in the playlist")
+                return
+            }
+            lane.picturesDone = true
+            if let problem = lane.reader.prematureEnd { complain(lane.turn.position.index, "\(lane.turn.item.source): ends early: \(problem)") }
+            prepareNext()
+            return
+        }
+        let itemTime = lane.turn.isStill ? lane.anchorItemTime : max(frame.time, lane.anchorItemTime)
+        if !lane.isFirst, let limit = lane.limit, itemTime >= limit {
+            lane.picturesDone = true
+            prepareNext()
+            return
+        }
+        var itemEnd = frame.time + frame.duration
+        if lane.turn.isStill { itemEnd = max(lane.limit ?? itemEnd, itemTime + .milliseconds(1)) }
+        if let limit = lane.limit { itemEnd = min(itemEnd, max(limit, itemTime + .milliseconds(1))) }
+        let start = lane.timeline(itemTime)
+        let end = max(lane.timeline(max(itemEnd, itemTime)), start)
+        let cadence = lane.reader.nominalFrameDuration?.scaled(by: 1 / lane.rate)
+        push(frame.intoFrame(), of: lane, start: start, end: end, itemTime: itemTime, cadence: cadence)
+        lane.pictureEnd = end
+        if lane.turn.isStill { lane.picturesDone = true }
+        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead { return }
+        prepareNext()
+    }
+
+    private mutating func push(
+        _ picture: consuming VideoFrame?, of lane: Lane, start: MediaTime, end: MediaTime, itemTime: MediaTime, cadence: MediaTime?
+    ) {
+        let place = FramePlace(
+            start: start, end: end, itemTime: itemTime, rate: lane.rate, cadence: cadence, turn: lane.turn, isFirst: lane.isFirst)
+        lane.isFirst = false
+        (failures, retryDelay) = (0, Self.firstRetryDelay)
+        append(LaidFrame(picture, at: place))
+    }
+
+    private mutating func append(_ frame: consuming LaidFrame) {
+        hasShownAnything = true
+        let generation = generation
+        var frame: LaidFrame? = frame
+        pipeline.signal { pipeline in
+            if pipeline.generation == generation { pipeline.append(frame.take()!) }
+        }
+    }
+
+    /// Opens what follows, once the end of the present turn is near.
+    private mutating func prepareNext() {
+        guard upcoming == nil, let lane, let next = following(lane.turn) else { return }
+        open(next, time: next.remaining == nil ? nil : lane.turn.item.start, precision: .exact, isSeam: true)
+    }
+
+    /// What follows a turn: the same clip again where its slot is longer than it, else what the playlist says.
+    private func following(_ turn: Turn) -> PlaylistCursor.Position? {
+        if !turn.isStill, let slot = turn.position.remaining ?? turn.item.duration, let itemEnd = turn.itemEnd {
+            let played = itemEnd - turn.item.start
+            if played > .milliseconds(1), slot - played > .milliseconds(20) {
+                var position = turn.position
+                position.remaining = slot - played
+                return position
+            }
+        }
+        return cursor.following(turn.position)
+    }
+
+    private mutating func laySound(_ frames: Int) {
+        guard let lane else { return }
+        let channels = audio.format.channelCount
+        var filled = 0
+        if !lane.turn.item.isMuted, !lane.turn.isStill, lane.reader.hasSound, !lane.soundEnded {
+            filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
+                let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * channels)])
+                return unsafe lane.readSound(into: destination, channelCount: channels)
+            }
+            if filled < frames { lane.soundEnded = true }
+        }
+        let gain = Float(lane.turn.item.volume)
+        if gain != 1 { for index in 0..<filled * channels { scratch[index] *= gain } }
+        let end = audio.writtenSamples + Int64(frames)
+        if lane.isSoundOnly {
+            if let limit = lane.limit { filled = min(filled, max(0, frames - Int(end - audio.sample(at: lane.timeline(limit))))) }
+            audio.write(scratch.span.extracting(first: filled * channels))
+            lane.pictureEnd = audio.time(ofSample: Double(audio.writtenSamples))
+            if filled < frames {
+                lane.picturesDone = true
+                prepareNext()
+            } else if let itemEnd = lane.turn.itemEnd, lane.timeline(itemEnd) - lane.pictureEnd < Self.openAhead {
+                prepareNext()
+            }
+            return
+        }
+        for index in filled * channels..<frames * channels { scratch[index] = 0 }
+        let isLast = lane.picturesDone && end >= audio.sample(at: lane.pictureEnd)
+        if isLast, filled == frames, hasSurplusSound(lane) { fadeOut(frames) }
+        audio.write(scratch.span.extracting(first: frames * channels))
+    }
+
+    /// Whether there is sound left that will not be heard; asked once, when the turn ends.
+    private func hasSurplusSound(_ lane: Lane) -> Bool {
+        var probe = [Float](repeating: 0, count: audio.format.channelCount)
+        return unsafe probe.withUnsafeMutableBufferPointer {
+            unsafe lane.reader.readSamples(into: $0, channelCount: audio.format.channelCount)
+        } > 0
+    }
+
+    private mutating func fadeOut(_ count: Int) {
+        let channels = audio.format.channelCount
+        let length = min(count, Int(audio.sample(at: Self.fadeTime)))
+        for frame in 0..<length {
+            let gain = Float(length - frame) / Float(length + 1)
+            for channel in 0..<channels { scratch[(count - length + frame) * channels + channel] *= gain }
+        }
+    }
+
+    private mutating func finishTurn() {
+        prepareNext()
+        end = lane?.pictureEnd ?? end
+        lane = nil
+        if upcoming == nil { endTimeline() }
+    }
+
+    private mutating func endTimeline() {
+        pipeline.signal { $0.hasEnded = true }
+        wakePresenter()
+    }
+
+    /// Shows the bare background from the end of the timeline on, with `duration` of silence so that its time comes.
+    private mutating func layBackground(_ duration: MediaTime) {
+        let place = FramePlace(start: end, end: end + duration, itemTime: .zero, rate: 1, cadence: nil, turn: nil, isFirst: false)
+        append(LaidFrame(nil, at: place))
+        let samples = Int(audio.sample(at: end + duration) - audio.writtenSamples)
+        if samples > 0, audio.room(wanting: 0) >= samples {
+            audio.write([Float](repeating: 0, count: samples * audio.format.channelCount).span)
+        }
+        end = end + duration
+    }
+
+    // MARK: Moving
+
+    private mutating func jump(_ jump: Pipeline.Jump, _ generation: UInt64) {
+        self.generation = generation
+        audio.reset()
+        interruptAudio()
+        end = .zero
+        (retryAt, failures) = (nil, 0)
+        upcoming = nil
+        // Moving within the item that is open needs no opening.
+        if let time = jump.time, let lane, lane.turn.position == jump.position, !lane.turn.isStill, lane.reader.description.isSeekable,
+            let landed = try? lane.reader.seek(to: time, precision: jump.precision)
+        {
+            lastSerial += 1
+            lane.turn.serial = lastSerial
+            lane.turn.isSeam = false
+            lane.rate = pipeline.withLock { $0.rate }
+            (lane.anchorItemTime, lane.anchor, lane.pictureEnd) = (landed, .zero, .zero)
+            (lane.picturesDone, lane.soundEnded, lane.isFirst) = (false, false, true)
+            lane.tempo = lane.rate == 1 ? nil : TempoFilter(rate: lane.rate, format: sampleFormat)
+            if lane.isSoundOnly { layCover(lane) }
+            return
+        }
+        lane = nil
+        open(jump.position, time: jump.time, precision: jump.precision, isSeam: false)
+    }
+
+    /// The rate changes with the next frame laid; what is queued plays out at the old one.
+    private mutating func setRate(_ rate: Double) {
+        guard let lane else { return }
+        // Sound and picture change at the same instant: the end of the pictures laid so far.
+        lane.anchorItemTime += (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
+        lane.anchor = lane.pictureEnd
+        lane.rate = rate
+        lane.tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: sampleFormat)
+    }
+}

@@ -1,0 +1,149 @@
+import Platform
+
+/// Decides which frame the next vblank shows. A pure value: vblank times, clock readings and frame times in, a decision out.
+///
+/// The display decides *when*, the clock decides *what*. The scheduler keeps the grid of vblanks it has seen and a *position*, the timeline
+/// instant that a vblank shows, which it advances by a fixed *step* from vblank to vblank instead of asking the clock afresh each time: the
+/// clock's jitter would otherwise make frames whose edges fall near a vblank wobble by one.
+///
+/// Where the frame duration is a simple ratio of the refresh period within ±0.5 % (30 on 60 Hz: 2 vblanks a frame, 24 on 60 Hz: 5 vblanks for
+/// two frames), the step is that ratio exactly, and the position is kept half-way between the instants at which frames can change, as far from
+/// any edge as it can be: every frame then stands for exactly its number of vblanks, however long it runs. Elsewhere the step is the refresh
+/// period, and the position is pulled gently towards the clock.
+///
+/// The position follows the clock only when it has gone wrong by ``tolerance`` (0.6 of a period): it then jumps by whole vblanks. What is due is the
+/// newest frame that begins at or before the position; older ones that were never shown are dropped.
+struct FrameScheduler: Sendable {
+    /// A frame's place on the timeline.
+    struct Frame: Hashable, Sendable {
+        var start: MediaTime
+        /// How long a frame of this item lasts at its nominal rate; nil where there is no such rate.
+        var cadence: MediaTime?
+    }
+
+    /// What to do now.
+    enum Decision: Hashable, Sendable {
+        /// Flip to the candidate with this index, for this vblank; those before it are dropped. It is `late` vblanks behind its time.
+        case show(Int, late: Int, vblank: HostTime)
+        /// Nothing is due for the next vblank; decide again at this time.
+        case wake(HostTime)
+        /// Nothing to decide before something changes.
+        case idle
+    }
+
+    /// A commit this shortly before a vblank may miss it.
+    let commitTime: MediaTime
+    private let nominalPeriod: Double
+    private(set) var period: Double
+    private var anchor: HostTime?
+    private var anchorIndex: Int64 = 0
+    private var lock: Lock?
+
+    private struct Lock: Hashable, Sendable {
+        var cadence: MediaTime?
+        var step: Double
+        var phase: Double?
+        var position: Double
+        var index: Int64
+    }
+
+    /// A scheduler for a display with this refresh period that has not flipped yet.
+    init(refreshPeriod: MediaTime, commitTime: MediaTime = MediaTime(nanoseconds: 700_000)) {
+        self.commitTime = commitTime
+        nominalPeriod = Double(max(1_000_000, refreshPeriod.nanoseconds))
+        period = nominalPeriod
+    }
+
+    /// How far position and clock may differ before the position jumps.
+    var tolerance: Double { 0.6 * period }
+
+    /// Takes in the time of a vblank at which a flip took effect.
+    mutating func flipped(at time: HostTime) {
+        guard let last = anchor else {
+            anchor = time
+            return
+        }
+        let elapsed = Double((time - last).nanoseconds)
+        let count = (elapsed / period).rounded()
+        guard count >= 1 else { return }
+        let error = elapsed - count * period
+        if abs(error) > 0.25 * period || count > 600 {
+            anchor = time  // a new grid: the mode changed, or the display slept
+        } else {
+            anchor = last + MediaTime(nanoseconds: Int64((count * period + 0.25 * error).rounded()))
+            period += 0.02 * error / count
+            period = min(max(period, 0.98 * nominalPeriod), 1.02 * nominalPeriod)
+        }
+        anchorIndex += Int64(count)
+    }
+
+    /// Whether no flip has been seen.
+    var hasNoGrid: Bool { anchor == nil }
+
+    /// Forgets the position, after a pause, a seek or anything else that sets the clock.
+    mutating func unlock() { lock = nil }
+
+    /// Which of `ready` (in order, oldest first) to show at the next vblank after `now`, given the timeline's instant at a host time (nil while
+    /// it stands still).
+    mutating func decide(now: HostTime, ready: [Frame], clock: (HostTime) -> MediaTime?) -> Decision {
+        guard let first = ready.first else { return .idle }
+        let (vblank, index) = nextVblank(after: now + commitTime)
+        guard let time = clock(vblank) else { return .idle }
+        let position = self.position(at: index, clock: Double(time.nanoseconds), next: first)
+        if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
+            let late = (position - Double(ready[due].start.nanoseconds)) / lock!.step
+            return .show(due, late: max(0, Int(late)), vblank: vblank)
+        }
+        let vblanks = ((Double(first.start.nanoseconds) - position) / lock!.step).rounded(.up)
+        // Just after the vblank before the one it is due for, when the flip before has certainly been done.
+        let wake = vblank + MediaTime(nanoseconds: Int64((vblanks - 1) * period + 0.25 * period))
+        return .wake(wake)
+    }
+
+    /// The first vblank after `time`, and its number on the grid.
+    private func nextVblank(after time: HostTime) -> (HostTime, Int64) {
+        guard let anchor else { return (time, anchorIndex) }
+        let count = max(1, (Double((time - anchor).nanoseconds) / period).rounded(.down) + 1)
+        return (anchor + MediaTime(nanoseconds: Int64((count * period).rounded())), anchorIndex + Int64(count))
+    }
+
+    private mutating func position(at index: Int64, clock: Double, next: Frame) -> Double {
+        let (step, phase) = Self.step(cadence: next.cadence, period: period)
+        let reference = Double(next.start.nanoseconds)
+        func aligned(_ position: Double) -> Double {
+            guard let phase else { return position }
+            return reference + (((position - reference) / step - phase).rounded() + phase) * step
+        }
+        if var current = lock {
+            var position = current.position + Double(index - current.index) * current.step
+            if current.cadence != next.cadence || current.phase != phase {
+                position = aligned(position)
+            } else if phase == nil {
+                position += 0.05 * (clock - position)
+            }
+            if abs(clock - position) <= tolerance {
+                current = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
+                lock = current
+                return position
+            }
+        }
+        let position = aligned(clock)
+        lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
+        return position
+    }
+
+    /// How far the timeline advances from vblank to vblank, and where between two possible frame changes the position is to lie (a fraction of
+    /// the step); no phase where the rate does not fit the refresh.
+    static func step(cadence: MediaTime?, period: Double) -> (step: Double, phase: Double?) {
+        guard let cadence, cadence > .zero else { return (period, nil) }
+        let vblanks = Double(cadence.nanoseconds) / period
+        for frames in 1...5 {
+            let exact = vblanks * Double(frames)
+            let whole = exact.rounded()
+            if whole >= 1, abs(exact / whole - 1) <= 0.005 {
+                return (Double(cadence.nanoseconds) * Double(frames) / whole, 0.5 / Double(frames))
+            }
+        }
+        return (period, nil)
+    }
+}

@@ -1,0 +1,101 @@
+import DequeModule
+import Media
+import Platform
+
+/// What the engine's threads share, behind one lock.
+///
+///     feeder ──frames──▶ compositor ──ready──▶ presenter ──onScreen
+///        └────samples──▶ AudioQueue ──▶ audio thread
+///
+/// The feeder waits for room, the compositor for a frame and a spare buffer: both on this monitor. The presenter waits in the video output
+/// (for flips and deadlines) and is woken through it.
+struct Pipeline: ~Copyable {
+    /// A move of the playhead that the feeder has not carried out yet.
+    struct Jump: Hashable, Sendable {
+        var position: PlaylistCursor.Position
+        /// Item time to begin at; nil is the item's configured beginning.
+        var time: MediaTime?
+        var precision: MediaReader.SeekPrecision
+    }
+
+    var isStopping = false
+    /// Grows with every jump; what was queued under an older one is dropped at the door.
+    var generation: UInt64 = 0
+    var jump: Jump?
+    /// What a relative seek counts from until the jump's first frame is ready.
+    var jumpTarget: Jump?
+
+    var wantsPlay: Bool
+    var rate = 1.0
+    /// Whether the generation's clock has been set going.
+    var isStarted = false
+    /// Whether the feeder has laid all there will ever be in this generation (a playlist that does not loop).
+    var hasEnded = false
+
+    var frames = UniqueDeque<LaidFrame>()
+    var frameBytes = 0
+    var ready = UniqueDeque<ReadyFrame>()
+    /// The frame that was presented last; nil before the first, and while it is out with the compositor to be painted again.
+    var onScreen: LaidFrame?
+    /// Its place, which stays known all the while.
+    var shown: FramePlace?
+    /// Grows with every frame presented.
+    var shownSerial: UInt64 = 0
+    /// The frame on the screen must be composed again (the display changed); its picture may be out with the compositor.
+    var needsRepaint = false
+    var repainted: ComposedFrame?
+    var isRepainting = false
+    /// No buffer was spare at the last try; cleared by the next flip.
+    var hasNoSpareBuffer = false
+    /// The presenter waits without a deadline and must be woken when there is something to decide.
+    var presenterIsIdle = false
+
+    var status = TimeControlStatus.waiting
+    var statistics = PlayerStatistics()
+    var volume: Double
+    var isMuted: Bool
+
+    /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
+    static let readyLimit = 2
+    /// Decoded frames that may wait, and their bytes: a third of a second at 30 a second, less where they are large.
+    static let frameLimit = 10
+    static let byteLimit = 96 << 20
+
+    init(wantsPlay: Bool, volume: Double, isMuted: Bool) {
+        self.wantsPlay = wantsPlay
+        self.volume = volume
+        self.isMuted = isMuted
+    }
+
+    var hasRoomForFrame: Bool { frames.count < Self.frameLimit && (frameBytes < Self.byteLimit || frames.count < 3) }
+
+    mutating func append(_ frame: consuming LaidFrame) {
+        frameBytes += frame.byteCount
+        frames.append(frame)
+    }
+
+    mutating func popFrame() -> LaidFrame? {
+        guard let frame = frames.popFirst() else { return nil }
+        frameBytes -= frame.byteCount
+        return frame
+    }
+
+    mutating func prepend(_ frame: consuming LaidFrame) {
+        frameBytes += frame.byteCount
+        frames.prepend(frame)
+    }
+
+    /// Begins a new generation: drops what is queued and returns the buffers to give back.
+    mutating func advanceGeneration() -> [ComposedFrame] {
+        generation += 1
+        frames = UniqueDeque()
+        frameBytes = 0
+        isStarted = false
+        hasEnded = false
+        var returned: [ComposedFrame] = []
+        while let frame = ready.popFirst() {
+            if let composed = frame.composed { returned.append(composed) }
+        }
+        return returned
+    }
+}

@@ -1,0 +1,288 @@
+import DequeModule
+import Media
+import Platform
+import Synchronization
+
+/// Plays a playlist on a display and a sound card, on and on: AVQueuePlayer for bare Linux.
+///
+/// All methods may be called from any thread and return at once; what they ask for is seen by the next vblank or, where something must be
+/// opened or decoded first, as soon as that is done. Observers are called one after another on the player's own event thread, never on the way of a
+/// frame.
+///
+/// Five threads do the work: `feeder` decodes, `opener` opens the next item, `compositor` converts, `presenter` flips, and the audio output's own.
+public final class Player: Sendable {
+    /// What to play with.
+    public struct Options: Hashable, Sendable {
+        /// What to do at the end.
+        public var loop = LoopMode.playlist
+        /// How long a still without a duration of its own stands.
+        public var imageDuration = MediaTime.seconds(10)
+        /// How far one seek step moves.
+        public var seekStep = MediaTime.seconds(10)
+        /// Loudness, 0…1 of full scale.
+        public var volume = 1.0
+        /// Whether the sound is off.
+        public var isMuted = false
+        /// Threads libavcodec may use for an item's pictures.
+        public var decoderThreads = 1
+        /// Whether ``Command/quit`` is passed on.
+        public var allowsQuit = false
+
+        /// The defaults.
+        public init() {}
+    }
+
+    private let items: [PlaylistItem]
+    private let options: Options
+    private let cursor: PlaylistCursor
+    private let pipeline: Monitor<Pipeline>
+    private let audio: AudioQueue
+    private let video: any VideoOutput
+    private let audioOutput: any AudioOutput
+    private let opener: ItemOpener
+    private let events: PlayerEvents
+    private let threads: Mutex<[Thread]>
+
+    /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
+    public init(items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio output: any AudioOutput) {
+        self.items = items
+        self.options = options
+        self.video = video
+        audioOutput = output
+        cursor = PlaylistCursor(items, loop: options.loop)
+        let pipeline = Monitor(Pipeline(wantsPlay: true, volume: options.volume, isMuted: options.isMuted))
+        self.pipeline = pipeline
+        audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
+        opener = ItemOpener(
+            samples: SampleFormat(sampleRate: output.format.sampleRate, channelCount: output.format.channelCount),
+            decoderThreads: options.decoderThreads
+        ) { pipeline.signal { _ in } }
+        events = PlayerEvents()
+        threads = Mutex([])
+        audio.setGain(gain(options.volume, options.isMuted))
+    }
+
+    /// Starts the threads and, with them, playing. Call once.
+    public func start() {
+        let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
+        let (items, options) = (items, options)
+        let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
+        output.start(audio)
+        let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0) : nil }
+        threads.withLock { threads in
+            threads = [
+                Thread("events") { [weak self] in events.run { self?.currentTime ?? .zero } },
+                Thread("opener") { opener.run() },
+                Thread("feeder") {
+                    var feeder = Feeder(
+                        pipeline: pipeline, audio: audio, opener: opener, items: items, loop: options.loop,
+                        imageDuration: options.imageDuration, emit: emit, wakePresenter: { video.wake() },
+                        interruptAudio: { output.interrupt() })
+                    feeder.run()
+                },
+                Thread("compositor", realtimePriority: 5) { Compositor(pipeline: pipeline, output: video, clock: clock).run() },
+                Thread("presenter", realtimePriority: 20) {
+                    var presenter = Presenter(pipeline: pipeline, output: video, audioOutput: output, audio: audio, emit: emit)
+                    presenter.run()
+                },
+            ]
+        }
+    }
+
+    /// Ends playing and waits for the threads; the outputs are stopped (sound) and left open (picture) for their owner to close. Call once, not
+    /// from an observer.
+    public func stop() {
+        pipeline.signal { $0.isStopping = true }
+        opener.stop()
+        video.wake()
+        events.stop()
+        for thread in threads.withLock({ $0 }) { thread.join() }
+        audioOutput.stop()
+    }
+
+    // MARK: Control
+
+    /// Carries out what a viewer or operator asks for.
+    public func perform(_ command: Command) {
+        switch command {
+        case .play: play()
+        case .pause: pause()
+        case .togglePlayback: togglePlayback()
+        case .seekSteps(let count): seek(by: options.seekStep * Int64(count))
+        case .seekBy(let span): seek(by: span)
+        case .seekTo(let time): seek(to: time)
+        case .nextItem: advanceToNextItem()
+        case .previousItem: returnToPreviousItem()
+        case .restartItem: restartItem()
+        case .changeVolume(let change): volume = (volume * 100 + Double(change)).rounded() / 100
+        case .toggleMute: isMuted.toggle()
+        case .setRate(let value): rate = value
+        case .quit: if options.allowsQuit { events.send(.quitRequested) }
+        }
+    }
+
+    /// Plays on from where it stands; from the first item when the playlist has ended.
+    public func play() {
+        let mustReplay = pipeline.signal { pipeline -> Bool in
+            if pipeline.wantsPlay { return false }
+            let hasPlayedOut = pipeline.hasEnded && pipeline.frames.isEmpty && pipeline.ready.isEmpty
+            pipeline.wantsPlay = true
+            if !hasPlayedOut, pipeline.isStarted { audio.isRunning = true }
+            return hasPlayedOut
+        }
+        if mustReplay { jump { _ in .init(position: .init(index: 0), time: nil, precision: .exact) } }
+        audioOutput.interrupt()
+        video.wake()
+    }
+
+    /// Holds the frame that is on the screen; the sound stops within a period, and ``play()`` goes on with the next sample and frame.
+    public func pause() {
+        pipeline.signal { pipeline in
+            pipeline.wantsPlay = false
+            audio.isRunning = false
+        }
+        audioOutput.interrupt()
+        video.wake()
+    }
+
+    /// Pauses when playing or waiting, plays when paused.
+    public func togglePlayback() { pipeline.withLock { $0.wantsPlay } ? pause() : play() }
+
+    /// Moves to an item time, clamped to the item's beginning and end, and shows the frame there even while paused.
+    public func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { _ in time } }
+
+    /// Moves by a span within the item; several in a row add up, whether or not the first has been shown yet.
+    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { $0 + span } }
+
+    private func seek(_ precision: MediaReader.SeekPrecision, _ target: (MediaTime) -> MediaTime) {
+        jump { pipeline in
+            guard let (position, now, turn) = playhead(pipeline) else { return nil }
+            var place = position
+            place.remaining = nil
+            let item = items[position.index]
+            let last = [item.end, turn?.itemEnd].compactMap { $0 }.min()
+            guard last != nil || turn == nil else { return nil }  // a live stream has no other places
+            let time = max(item.start, min(target(now), last ?? .init(nanoseconds: .max)))
+            return .init(position: place, time: time, precision: precision)
+        }
+    }
+
+    /// Goes to the next item now; at the end of a playlist that does not loop there is none, and nothing happens.
+    public func advanceToNextItem() {
+        jump { pipeline in
+            guard let (position, _, _) = playhead(pipeline), let next = cursor.nextItem(after: position) else { return nil }
+            return .init(position: next, time: nil, precision: .exact)
+        }
+    }
+
+    /// Goes to the item before.
+    public func returnToPreviousItem() {
+        jump { pipeline in
+            guard let (position, _, _) = playhead(pipeline) else { return nil }
+            return .init(position: cursor.previousItem(before: position), time: nil, precision: .exact)
+        }
+    }
+
+    /// Begins the present item again.
+    public func restartItem() {
+        jump { pipeline in
+            guard let (position, _, _) = playhead(pipeline) else { return nil }
+            return .init(position: .init(index: position.index), time: nil, precision: .exact)
+        }
+    }
+
+    /// Item, time and turn that a move counts from: the jump under way, else what is on the screen.
+    private func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
+        let turn = pipeline.shown?.turn
+        if let target = pipeline.jumpTarget {
+            let sameItem = turn?.position.index == target.position.index
+            return (target.position, target.time ?? items[target.position.index].start, sameItem ? turn : nil)
+        }
+        guard let turn else { return nil }
+        return (turn.position, itemTime(pipeline), turn)
+    }
+
+    private func jump(_ make: (borrowing Pipeline) -> Pipeline.Jump?) {
+        let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
+            guard !items.isEmpty, let jump = make(pipeline) else { return nil }
+            pipeline.jump = jump
+            pipeline.jumpTarget = jump
+            audio.isRunning = false
+            pipeline.hasNoSpareBuffer = false
+            return pipeline.advanceGeneration()
+        }
+        guard let returned else { return }
+        for frame in returned { video.discard(frame) }
+        audioOutput.interrupt()
+        video.wake()
+    }
+
+    // MARK: Properties
+
+    /// Loudness, clamped to 0…1 of full scale; changes are ramped.
+    public var volume: Double {
+        get { pipeline.withLock { $0.volume } }
+        set {
+            let gain = pipeline.withLock { pipeline in
+                pipeline.volume = min(max(newValue, 0), 1)
+                return self.gain(pipeline.volume, pipeline.isMuted)
+            }
+            audio.setGain(gain)
+        }
+    }
+
+    /// Whether the sound is off; changes are ramped.
+    public var isMuted: Bool {
+        get { pipeline.withLock { $0.isMuted } }
+        set {
+            let gain = pipeline.withLock { pipeline in
+                pipeline.isMuted = newValue
+                return self.gain(pipeline.volume, newValue)
+            }
+            audio.setGain(gain)
+        }
+    }
+
+    private func gain(_ volume: Double, _ isMuted: Bool) -> Double {
+        // The cube follows the ear: half-way sounds about half as loud.
+        isMuted ? 0 : volume * volume * volume
+    }
+
+    /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on, within half a second.
+    public var rate: Double {
+        get { pipeline.withLock { $0.rate } }
+        set { pipeline.signal { $0.rate = min(max(newValue.isFinite ? newValue : 1, 0.5), 2) } }
+    }
+
+    /// What the player is doing about time.
+    public var timeControlStatus: TimeControlStatus { pipeline.withLock { $0.status } }
+
+    /// The item time on the screen.
+    public var currentTime: MediaTime { pipeline.withLock { itemTime($0) } }
+
+    /// Everything at one moment, for a status line.
+    public var snapshot: PlayerSnapshot {
+        pipeline.withLock { pipeline in
+            let turn = pipeline.shown?.turn
+            return PlayerSnapshot(
+                status: pipeline.status, itemIndex: turn?.position.index, time: itemTime(pipeline), duration: turn?.itemEnd,
+                statistics: pipeline.statistics, queuedFrames: pipeline.frames.count)
+        }
+    }
+
+    private func itemTime(_ pipeline: borrowing Pipeline) -> MediaTime {
+        guard let start = pipeline.shown?.start else { return pipeline.jumpTarget?.time ?? .zero }
+        let time = pipeline.jumpTarget == nil && pipeline.isStarted ? audio.timelineTime(at: .now) ?? start : start
+        return pipeline.shown?.itemTime(at: time) ?? .zero
+    }
+
+    // MARK: Observers
+
+    /// Calls `observer` for every event from now on.
+    public func addObserver(_ observer: @escaping @Sendable (PlayerEvent) -> Void) { events.add(observer) }
+
+    /// Calls `observer` with the item time every `interval` (at least 10 ms), and at once when something happens.
+    public func addPeriodicTimeObserver(forInterval interval: MediaTime, using observer: @escaping @Sendable (MediaTime) -> Void) {
+        events.add(interval: max(interval, .milliseconds(10)), observer)
+    }
+}

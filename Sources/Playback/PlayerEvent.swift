@@ -1,0 +1,61 @@
+import Platform
+
+/// What happens in a ``Player``, in order.
+public enum PlayerEvent: Hashable, Sendable {
+    /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks after its
+    /// time.
+    case itemStarted(index: Int, isSeam: Bool, late: Int)
+    /// An item was on the screen to its end.
+    case itemEnded(index: Int)
+    /// An item could not be opened, or broke off half-way; the playlist went on without it. Reported once for each item until the reason changes.
+    case itemFailed(index: Int, message: String)
+    /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time.
+    case nothingPlayable(retryAfter: MediaTime)
+    /// The last item of a playlist that does not loop has ended.
+    case playlistEnded
+    /// ``Player/timeControlStatus`` has changed.
+    case statusChanged(TimeControlStatus)
+    /// A viewer asked to end the program.
+    case quitRequested
+}
+
+/// What the player is doing about time: AVPlayer's words.
+public enum TimeControlStatus: String, Hashable, Sendable {
+    /// The picture stands still because it was asked to.
+    case paused
+    /// It should be playing and has nothing to play yet: opening, seeking, or waiting for the disk or the network.
+    case waiting
+    case playing
+}
+
+/// Counts since the player was made, from flip events.
+public struct PlayerStatistics: Hashable, Sendable {
+    /// Frames that reached the screen.
+    public var framesShown = 0
+    /// Of those, how many came a vblank or more after their time.
+    public var framesLate = 0
+    /// Frames whose time had passed before they could be shown.
+    public var framesDropped = 0
+    /// Joints of one turn and the next that reached the screen.
+    public var seams = 0
+    /// The most vblanks a seam's first frame was late.
+    public var worstSeamLateness = 0
+    /// Vblanks at which a pending flip was given up as lost.
+    public var flipsLost = 0
+}
+
+/// A consistent view of a ``Player`` at one moment.
+public struct PlayerSnapshot: Hashable, Sendable {
+    /// What it is doing about time.
+    public var status: TimeControlStatus
+    /// Index of the item on the screen; nil before the first, and when nothing can be played.
+    public var itemIndex: Int?
+    /// The item time on the screen.
+    public var time: MediaTime
+    /// The item time after its last frame; nil for a live stream.
+    public var duration: MediaTime?
+    /// Counts since the player was made.
+    public var statistics: PlayerStatistics
+    /// Decoded frames waiting.
+    public var queuedFrames: Int
+}

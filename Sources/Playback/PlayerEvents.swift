@@ -1,0 +1,62 @@
+import DequeModule
+import Platform
+
+/// Events on their way to the observers, and the thread that calls them, so that an observer that takes its time holds up no frame.
+final class PlayerEvents: Sendable {
+    private struct State: ~Copyable {
+        var queue = Deque<PlayerEvent>()
+        var observers: [@Sendable (PlayerEvent) -> Void] = []
+        var timers: [Timer] = []
+        var isStopping = false
+    }
+
+    private struct Timer: Sendable {
+        var interval: MediaTime
+        var next: HostTime
+        var observer: @Sendable (MediaTime) -> Void
+    }
+
+    private let state = Monitor(State())
+
+    func send(_ event: PlayerEvent) { state.signal { $0.queue.append(event) } }
+    func add(_ observer: @escaping @Sendable (PlayerEvent) -> Void) { state.signal { $0.observers.append(observer) } }
+    func add(interval: MediaTime, _ observer: @escaping @Sendable (MediaTime) -> Void) {
+        state.signal { $0.timers.append(Timer(interval: interval, next: .now, observer: observer)) }
+    }
+
+    func stop() { state.signal { $0.isStopping = true } }
+
+    /// The thread's body; the queue is emptied before it ends.
+    func run(currentTime: () -> MediaTime) {
+        while true {
+            let deadline = state.withLock { $0.timers.map(\.next).min() }
+            let event: PlayerEvent?? = state.wait(until: deadline) { state -> PlayerEvent?? in
+                if let event = state.queue.popFirst() { return event }
+                if state.isStopping { return .some(nil) }
+                // A timer added while waiting has an earlier deadline.
+                return state.timers.contains { $0.next <= HostTime.now } ? .none : nil
+            }
+            switch event {
+            case .some(.none): return
+            case .some(.some(let event)): for observer in state.withLock({ $0.observers }) { observer(event) }
+            case .none: break
+            }
+            fireTimers(all: event != nil, currentTime)
+        }
+    }
+
+    private func fireTimers(all: Bool, _ currentTime: () -> MediaTime) {
+        let now = HostTime.now
+        let due = state.withLock { state -> [@Sendable (MediaTime) -> Void] in
+            var due: [@Sendable (MediaTime) -> Void] = []
+            for index in state.timers.indices where all || state.timers[index].next <= now {
+                state.timers[index].next = now + state.timers[index].interval
+                due.append(state.timers[index].observer)
+            }
+            return due
+        }
+        guard !due.isEmpty else { return }
+        let time = currentTime()
+        for observer in due { observer(time) }
+    }
+}

@@ -1,0 +1,262 @@
+import DequeModule
+import Logging
+import Platform
+
+/// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes or allocates at the
+/// deadline: it only chooses among frames that already lie in scan-out buffers.
+///
+/// It sleeps in the output's `wait` until the vblank before the next frame's own has passed, commits, and sleeps on until the flip event. A flip that is
+/// never reported is given up after ``flipLimit``.
+struct Presenter: ~Copyable {
+    private let pipeline: Monitor<Pipeline>
+    private let output: any VideoOutput
+    private let audioOutput: any AudioOutput
+    private let audio: AudioQueue
+    private let emit: @Sendable (PlayerEvent) -> Void
+    private let logger = Logger(label: "playback")
+
+    private var scheduler: FrameScheduler
+    private var pending: Pending?
+    private var lastID: UInt64 = 0
+    /// The generation whose first frame has been shown, and when.
+    private var shownGeneration: UInt64?
+    private var shownAt = HostTime.now
+    /// Whether the clock was going at the last decision.
+    private var wasRunning = false
+    private var currentTurn: Turn?
+
+    private struct Pending {
+        var id: UInt64
+        var since: HostTime
+        var late: Int
+        /// The turn this frame is the first of.
+        var starts: Turn?
+    }
+
+    private enum Step {
+        case stop
+        case present(ComposedFrame)
+        case wait(until: HostTime?)
+    }
+
+    private static let flipLimit = MediaTime.seconds(1)
+    /// How long the clock waits for sound to be queued before it starts without.
+    private static let primingLimit = MediaTime.milliseconds(300)
+    private static let primedTime = 0.1
+    private static let shortWait = MediaTime.milliseconds(4)
+
+    init(
+        pipeline: Monitor<Pipeline>, output: any VideoOutput, audioOutput: any AudioOutput, audio: AudioQueue,
+        emit: @escaping @Sendable (PlayerEvent) -> Void
+    ) {
+        self.pipeline = pipeline
+        self.output = output
+        self.audioOutput = audioOutput
+        self.audio = audio
+        self.emit = emit
+        scheduler = Self.scheduler(for: output)
+    }
+
+    private static func scheduler(for output: any VideoOutput) -> FrameScheduler {
+        let period = output.mode?.refreshPeriod ?? .milliseconds(16)
+        // Without vblank events a commit is seen at once, so it is made at the frame's own time and not ahead of it.
+        return output.reportsVblank
+            ? FrameScheduler(refreshPeriod: period) : FrameScheduler(refreshPeriod: period, commitTime: .zero)
+    }
+
+    /// The thread's body.
+    mutating func run() {
+        while true {
+            var returned: [ComposedFrame] = []
+            var events: [PlayerEvent] = []
+            let step = pipeline.withLock { decide(&$0, &returned, &events) }
+            for frame in returned { output.discard(frame) }
+            if !returned.isEmpty { pipeline.signal { $0.hasNoSpareBuffer = false } }
+            events.forEach(emit)
+            switch step {
+            case .stop: return
+            case .present(let frame): present(frame)
+            case .wait(let deadline): handle(output.wait(until: deadline))
+            }
+        }
+    }
+
+    // MARK: Deciding, with the lock held
+
+    private mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [ComposedFrame], _ events: inout [PlayerEvent]) -> Step {
+        pipeline.presenterIsIdle = false
+        if pipeline.isStopping { return .stop }
+        let now = HostTime.now
+        if let pending {
+            if now - pending.since < Self.flipLimit { return .wait(until: pending.since + Self.flipLimit) }
+            logger.warning("a page flip was never reported; going on")
+            pipeline.statistics.flipsLost += 1
+            pipeline.hasNoSpareBuffer = false
+            self.pending = nil
+        }
+        if let repainted = pipeline.repainted.take() { return .present(repainted) }
+
+        // The first frame of a generation is shown as soon as there is one, whatever the clock says.
+        if shownGeneration != pipeline.generation, !pipeline.ready.isEmpty {
+            (shownGeneration, shownAt) = (pipeline.generation, now)
+            pipeline.jumpTarget = nil
+            return show(0, late: 0, &pipeline, &returned)
+        }
+        startClock(&pipeline, now)
+        let isRunning = pipeline.isStarted && pipeline.wantsPlay
+        if isRunning != wasRunning { scheduler.unlock() }
+        wasRunning = isRunning
+        let step = isRunning ? choose(&pipeline, now, &returned, &events) : nil
+        setStatus(&pipeline, now, &events)
+        if let step { return step }
+        let mustPoll = pipeline.wantsPlay && !pipeline.isStarted && shownGeneration == pipeline.generation
+        if mustPoll { return .wait(until: now + Self.shortWait) }
+        pipeline.presenterIsIdle = true
+        return .wait(until: nil)
+    }
+
+    private func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
+        guard pipeline.wantsPlay, !pipeline.isStarted, shownGeneration == pipeline.generation else { return }
+        let isPrimed = audio.time(ofSample: Double(audio.available)).seconds >= Self.primedTime
+        guard isPrimed || !pipeline.hasRoomForFrame || pipeline.hasEnded || now - shownAt > Self.primingLimit else { return }
+        pipeline.isStarted = true
+        audio.isRunning = true
+        audioOutput.interrupt()  // what the card still holds is silence
+    }
+
+    private mutating func choose(
+        _ pipeline: inout Pipeline, _ now: HostTime, _ returned: inout [ComposedFrame], _ events: inout [PlayerEvent]
+    ) -> Step? {
+        var candidates: [FrameScheduler.Frame] = []
+        for index in 0..<pipeline.ready.count {
+            candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
+        }
+        switch scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) }) {
+        case .show(let index, let late, let vblank):
+            if !output.reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
+            return show(index, late: late, &pipeline, &returned)
+        case .wake(let time):
+            return .wait(until: max(time, now + MediaTime(nanoseconds: 100_000)))
+        case .idle:
+            if !candidates.isEmpty { return .wait(until: now + Self.shortWait) }  // the clock has no reading yet
+            return endOfPlaylist(&pipeline, now, &events)
+        }
+    }
+
+    private func endOfPlaylist(_ pipeline: inout Pipeline, _ now: HostTime, _ events: inout [PlayerEvent]) -> Step? {
+        guard pipeline.hasEnded, pipeline.frames.isEmpty, let end = pipeline.shown?.end else { return nil }
+        let time = audio.timelineTime(at: now) ?? .zero
+        // The last sample may lie a fraction of a frame before the last picture's end; what ran dry has ended.
+        if time < end, !audio.ranDry { return .wait(until: now + max(Self.shortWait, end - time)) }
+        pipeline.wantsPlay = false
+        audio.isRunning = false
+        if let currentTurn { events.append(.itemEnded(index: currentTurn.position.index)) }
+        events.append(.playlistEnded)
+        return nil
+    }
+
+    /// Takes ready frame `index`, drops those before it, and says what to do with it.
+    private mutating func show(_ index: Int, late: Int, _ pipeline: inout Pipeline, _ returned: inout [ComposedFrame]) -> Step {
+        var starts: Turn?
+        for _ in 0..<index {
+            guard let dropped = pipeline.ready.popFirst() else { break }
+            if dropped.laid.place.isFirst { starts = dropped.laid.place.turn }
+            if let composed = dropped.composed { returned.append(composed) }
+            pipeline.statistics.framesDropped += 1
+        }
+        guard let frame = pipeline.ready.popFirst() else { return .wait(until: nil) }
+        if frame.laid.place.isFirst { starts = frame.laid.place.turn }
+        let composed = frame.composed
+        pipeline.shown = frame.laid.place
+        pipeline.shownSerial += 1
+        pipeline.onScreen = frame.intoLaid()
+        pipeline.needsRepaint = false
+        lastID += 1
+        pending = Pending(id: lastID, since: .now, late: late, starts: starts)
+        if let composed { return .present(composed) }
+        // No display: the frame counts as shown, so that the timeline goes on in the dark. If it is back, the frame is painted again.
+        if output.mode != nil { pipeline.needsRepaint = true }
+        if let pending = self.pending.take() { begin(pending, shown: false, &pipeline) }
+        return .wait(until: .now)
+    }
+
+    private func setStatus(_ pipeline: inout Pipeline, _ now: HostTime, _ events: inout [PlayerEvent]) {
+        let status: TimeControlStatus
+        if !pipeline.wantsPlay {
+            status = .paused
+        } else if !pipeline.isStarted || audio.ranDry {
+            status = .waiting
+        } else {
+            status = .playing
+        }
+        if status != pipeline.status {
+            pipeline.status = status
+            events.append(.statusChanged(status))
+        }
+    }
+
+    // MARK: Acting, without the lock
+
+    private mutating func present(_ frame: ComposedFrame) {
+        if pending == nil {  // a repaint
+            lastID += 1
+            pending = Pending(id: lastID, since: .now, late: 0, starts: nil)
+        }
+        switch output.present(frame, id: pending!.id) {
+        case .queued: pending?.since = .now
+        case .busy:
+            let id = pending?.starts
+            pending = nil
+            pipeline.withLock { $0.repainted = frame }
+            if let id { begin(Pending(id: lastID, since: .now, late: 0, starts: id), shown: true) }
+            _ = output.wait(until: HostTime.now + Self.shortWait)
+        case .stale:
+            if let given = pending.take() { begin(given, shown: false) }
+            pipeline.signal { $0.needsRepaint = true }
+        }
+    }
+
+    private mutating func handle(_ event: VideoOutputEvent) {
+        switch event {
+        case .flipped(let flip):
+            if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
+            guard let given = pending, flip.id == given.id else { return }
+            pending = nil
+            pipeline.signal { $0.hasNoSpareBuffer = false }
+            begin(given, shown: true)
+        case .changed:
+            scheduler = Self.scheduler(for: output)
+            if let given = pending.take() { begin(given, shown: false) }
+            let isLit = output.mode != nil
+            pipeline.signal { pipeline in
+                pipeline.hasNoSpareBuffer = false
+                pipeline.repainted = nil
+                for index in 0..<pipeline.ready.count { pipeline.ready[index].composed = nil }
+                pipeline.needsRepaint = isLit
+            }
+        case .woken, .deadline: break
+        }
+    }
+
+    private mutating func begin(_ given: Pending, shown: Bool) {
+        pipeline.withLock { begin(given, shown: shown, &$0) }
+    }
+
+    /// Counts a frame that has reached the screen (or would have, were there one), and tells of the turn it begins.
+    private mutating func begin(_ given: Pending, shown: Bool, _ pipeline: inout Pipeline) {
+        if shown {
+            pipeline.statistics.framesShown += 1
+            if given.late > 0 { pipeline.statistics.framesLate += 1 }
+        }
+        guard let turn = given.starts else { return }
+        if turn.isSeam {
+            if shown {
+                pipeline.statistics.seams += 1
+                pipeline.statistics.worstSeamLateness = max(pipeline.statistics.worstSeamLateness, given.late)
+            }
+            if let currentTurn { emit(.itemEnded(index: currentTurn.position.index)) }
+        }
+        currentTurn = turn
+        emit(.itemStarted(index: turn.position.index, isSeam: turn.isSeam, late: given.late))
+    }
+}

@@ -1,0 +1,79 @@
+import Media
+import Platform
+
+// The timeline: why there are no seams.
+//
+// The player does not end and begin again. There is one timeline; the feeder lays item after item onto it, end to end, and the next item (or the next
+// turn of the same one) has been opened and its first picture decoded before the present one ends. A loop is simply "the next item is the same
+// asset". Frames and samples carry timeline instants, so nothing downstream (compositor, scheduler, clock, sound card) knows where an
+// item ends.
+//
+// A seek or a skip begins a new *generation*: everything queued under the older one is dropped, and the timeline starts again at zero. The frame on
+// the screen stays until the first of the new generation is ready, so that the screen never goes dark in between.
+//
+// The speed lies between item and timeline: at rate 2 an item second takes half a timeline second. The clock always runs at one.
+
+/// One playing of one item, as laid on the timeline.
+struct Turn: Hashable, Sendable {
+    /// Grows by one from turn to turn for the life of the player.
+    var serial: UInt64
+    var position: PlaylistCursor.Position
+    var item: PlaylistItem
+    /// The item time after its last frame, where it is known beforehand.
+    var itemEnd: MediaTime?
+    var isStill: Bool
+    /// Whether it follows the turn before without a jump, so that its first frame is a seam.
+    var isSeam: Bool
+}
+
+/// Where a picture lies on the timeline, and what it belongs to.
+struct FramePlace: Hashable, Sendable {
+    /// When it begins, on the timeline.
+    var start: MediaTime
+    /// When it ends, on the timeline; a still's and a last frame's is what the item says.
+    var end: MediaTime
+    /// The item time at `start`.
+    var itemTime: MediaTime
+    /// Item seconds a timeline second.
+    var rate: Double
+    /// Nominal frame duration on the timeline; nil where there is none.
+    var cadence: MediaTime?
+    /// What it belongs to; nil for the background of an empty wall.
+    var turn: Turn?
+    /// Whether it is the first frame of its turn.
+    var isFirst: Bool
+
+    /// The item time at a timeline instant, within what this frame covers.
+    func itemTime(at time: MediaTime) -> MediaTime {
+        itemTime + min(max(time - start, .zero), max(end - start, .zero)).scaled(by: rate)
+    }
+}
+
+/// A picture with its place on the timeline.
+struct LaidFrame: ~Copyable, Sendable {
+    /// nil is the bare background: sound without a picture, or nothing that can be played.
+    var picture: VideoFrame?
+    var place: FramePlace
+    /// Bytes of picture memory it keeps alive.
+    let byteCount: Int
+
+    init(_ picture: consuming VideoFrame?, at place: FramePlace) {
+        if let picture {
+            byteCount = picture.byteCount
+            self.picture = .some(consume picture)
+        } else {
+            byteCount = 0
+        }
+        self.place = place
+    }
+}
+
+/// A frame that has been composed, or is on the screen.
+struct ReadyFrame: ~Copyable, Sendable {
+    var laid: LaidFrame
+    /// The scan-out buffer it lies in; nil when there was no display to compose it for, or that display has changed since.
+    var composed: ComposedFrame?
+
+    /// The frame alone.
+    consuming func intoLaid() -> LaidFrame { laid }
+}
