@@ -11,7 +11,7 @@ import Platform
 /// any edge as it can be: every frame then stands for exactly its number of vblanks, however long it runs. Elsewhere the step is the refresh
 /// period, and the position is pulled gently towards the clock.
 ///
-/// The position follows the clock only when it has gone wrong by ``tolerance`` (0.6 of a period): it then jumps by whole vblanks. What is due is the
+/// The position follows the clock only when it has gone wrong by ``tolerance``: it then jumps by whole vblanks. What is due is the
 /// newest frame that begins at or before the position; older ones that were never shown are dropped.
 struct FrameScheduler: Sendable {
     /// A frame's place on the timeline.
@@ -37,6 +37,7 @@ struct FrameScheduler: Sendable {
     private(set) var period: Double
     private var anchor: HostTime?
     private var anchorIndex: Int64 = 0
+    private var flips = 0
     private var lock: Lock?
 
     private struct Lock: Hashable, Sendable {
@@ -54,8 +55,9 @@ struct FrameScheduler: Sendable {
         period = nominalPeriod
     }
 
-    /// How far position and clock may differ before the position jumps.
-    var tolerance: Double { 0.6 * period }
+    /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest
+    /// is room for the clock's jitter.
+    var tolerance: Double { 0.6 * period + 4_000_000 }
 
     /// Takes in the time of a vblank at which a flip took effect.
     mutating func flipped(at time: HostTime) {
@@ -71,7 +73,9 @@ struct FrameScheduler: Sendable {
             anchor = time  // a new grid: the mode changed, or the display slept
         } else {
             anchor = last + MediaTime(nanoseconds: Int64((count * period + 0.25 * error).rounded()))
-            period += 0.02 * error / count
+            // Averaged ever more slowly: what is left of the timestamps' jitter must not move the grid.
+            flips += 1
+            period += max(0.002, 0.1 / Double(flips)) * error / count
             period = min(max(period, 0.98 * nominalPeriod), 1.02 * nominalPeriod)
         }
         anchorIndex += Int64(count)
@@ -108,7 +112,7 @@ struct FrameScheduler: Sendable {
     }
 
     private mutating func position(at index: Int64, clock: Double, next: Frame) -> Double {
-        let (step, phase) = Self.step(cadence: next.cadence, period: period)
+        let (step, phase) = Self.step(cadence: next.cadence, period: nominalPeriod)
         let reference = Double(next.start.nanoseconds)
         func aligned(_ position: Double) -> Double {
             guard let phase else { return position }
@@ -140,7 +144,8 @@ struct FrameScheduler: Sendable {
         for frames in 1...5 {
             let exact = vblanks * Double(frames)
             let whole = exact.rounded()
-            if whole >= 1, abs(exact / whole - 1) <= 0.005 {
+            // Beyond a dozen vblanks a pattern is no longer simple, and being off by 0.5 % costs more than it brings.
+            if whole >= 1, frames == 1 || whole <= 12, abs(exact / whole - 1) <= 0.005 {
                 return (Double(cadence.nanoseconds) * Double(frames) / whole, 0.5 / Double(frames))
             }
         }

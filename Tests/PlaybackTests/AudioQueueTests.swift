@@ -1,0 +1,154 @@
+import Platform
+import Testing
+
+@testable import Playback
+
+/// A card that is fed by hand: renders `period` frames at a time and reports with `latency` frames unheard.
+@Suite struct AudioQueueTests {
+    private let rate = 1000  // one frame a millisecond keeps the arithmetic readable
+    private let begin = HostTime(nanoseconds: 1_000_000_000)
+
+    private func makeQueue() -> AudioQueue { AudioQueue(format: .init(sampleRate: rate, channelCount: 1)) {} }
+
+    private func ramp(_ range: Range<Int>) -> [Float] { range.map(Float.init) }
+
+    private func render(_ queue: AudioQueue, _ frames: Int) -> [Float] {
+        var samples = [Float](repeating: -1, count: frames)
+        samples.withUnsafeMutableBufferPointer { queue.render(into: $0) }
+        return samples
+    }
+
+    private func at(_ milliseconds: Int64) -> HostTime { begin + .milliseconds(milliseconds) }
+
+    @Test func rendersSilenceUntilItRuns() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.write(ramp(1..<101).span)
+        #expect(render(queue, 10) == [Float](repeating: 0, count: 10))
+        queue.isRunning = true
+        #expect(render(queue, 3) == [1, 2, 3])
+    }
+
+    @Test func theClockCountsDownToTheFirstSampleAndFollowsTheCard() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.write(ramp(1..<501).span)
+        _ = render(queue, 50)
+        queue.isRunning = true
+        _ = render(queue, 50)
+        queue.report(unheard: 100, at: at(0))
+        #expect(queue.timelineTime(at: at(0)) == .milliseconds(-50))
+        #expect(queue.timelineTime(at: at(50)) == .zero)
+        #expect(queue.timelineTime(at: at(80)) == .milliseconds(30))
+    }
+
+    @Test func aPauseTakesBackWhatWasNotHeard() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.write(ramp(1..<501).span)
+        queue.isRunning = true
+        _ = render(queue, 100)
+        queue.report(unheard: 100, at: at(0))
+        // 40 ms later: paused, the card drops the 60 frames it has not played.
+        queue.isRunning = false
+        queue.takeBack(frames: 60)
+        #expect(render(queue, 20) == [Float](repeating: 0, count: 20))
+        queue.report(unheard: 20, at: at(41))
+        #expect(queue.timelineTime(at: at(50)) == .milliseconds(40))
+        #expect(queue.timelineTime(at: at(900)) == .milliseconds(40))
+        queue.isRunning = true
+        queue.takeBack(frames: 20)
+        #expect(render(queue, 3) == [41, 42, 43])
+    }
+
+    @Test func runningDryHoldsTheTimelineAndLosesNothing() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.isRunning = true
+        queue.write(ramp(1..<31).span)
+        #expect(Array(render(queue, 50).prefix(31)) == ramp(1..<31) + [0])
+        #expect(queue.ranDry)
+        queue.report(unheard: 50, at: at(0))
+        #expect(queue.timelineTime(at: at(20)) == .milliseconds(20))
+        #expect(queue.timelineTime(at: at(45)) == .milliseconds(30))
+        queue.write(ramp(31..<61).span)
+        #expect(render(queue, 2) == [31, 32])
+        #expect(!queue.ranDry)
+        #expect(queue.timelineTime(at: at(49)) == .milliseconds(30))
+        #expect(queue.timelineTime(at: at(51)) == .milliseconds(31))
+    }
+
+    @Test func roomIsOnlyWhatHasBeenHeard() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.isRunning = true
+        queue.write(ramp(0..<1000).span)
+        #expect(queue.room(wanting: 1) == 0)
+        _ = render(queue, 600)
+        #expect(queue.room(wanting: 1) == 0)
+        queue.report(unheard: 100, at: at(0))
+        // 500 heard, of which a quarter of a second is kept for readings of the recent past.
+        #expect(queue.room(wanting: 1) == 250)
+    }
+
+    @Test func theRingWrapsAround() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.isRunning = true
+        var written = 0
+        var heard: [Float] = []
+        for step in 0..<60 {
+            let room = min(queue.room(wanting: 0), 97)
+            queue.write(ramp(written..<written + room).span)
+            written += room
+            heard += render(queue, 83)
+            queue.report(unheard: 10, at: at(Int64(step) * 83))
+        }
+        let played = heard.filter { $0 != 0 }
+        #expect(played == ramp(1..<played.count + 1))
+    }
+
+    @Test func gainIsRampedWithoutASteppedSample() {
+        let queue = AudioQueue(format: .init(sampleRate: 48000, channelCount: 1)) {}
+        queue.reset()
+        queue.isRunning = true
+        queue.write([Float](repeating: 1, count: 4800).span)
+        _ = render(queue, 100)
+        queue.setGain(0)
+        let samples = render(queue, 1000)
+        let steps = zip(samples, samples.dropFirst()).map { abs($0 - $1) }
+        #expect(steps.max()! < 0.003)
+        #expect(samples.last == 0)
+    }
+}
+
+@Suite struct DeviceClockTests {
+    @Test(arguments: [-300.0, 0, 300])
+    func followsACardWithJitterAndDrift(ppm: Double) {
+        var clock = DeviceClock(sampleRate: 48000)
+        var random = SystemRandomNumberGeneratorSeeded(seed: 3)
+        let begin = HostTime(nanoseconds: 5_000_000_000)
+        let rate = 48000 * (1 + ppm * 1e-6)
+        var worst = 0.0
+        for report in 0..<6000 {
+            let seconds = Double(report) * 0.01
+            // The card reports in steps of 64 frames, late by up to 0.3 ms.
+            let frames = (seconds * rate / 64).rounded(.down) * 64
+            clock.report(frames: frames, at: begin + .seconds(seconds + 0.0003 * abs(random.unit())))
+            if report > 3000 {
+                let ahead = seconds + 0.0166
+                let reading = clock.frames(at: begin + .seconds(ahead))! - ahead * rate
+                worst = max(worst, abs(reading + 32 + 7))  // less the mean of the steps and of the lateness
+            }
+        }
+        #expect(worst / 48 < 0.5, "within half a millisecond")
+    }
+
+    @Test func isUsableAfterOneReport() {
+        var clock = DeviceClock(sampleRate: 48000)
+        let begin = HostTime(nanoseconds: 1_000_000_000)
+        #expect(clock.frames(at: begin) == nil)
+        clock.report(frames: 480, at: begin)
+        #expect(clock.frames(at: begin + .milliseconds(10)) == 960)
+    }
+}

@@ -1,0 +1,145 @@
+import Platform
+import Testing
+
+@testable import Playback
+
+/// The scheduler against a simulated display and clock: which frame stood for how many vblanks.
+struct Simulation {
+    var frameRate = 30.0
+    var refreshRate = 60.0
+    /// The nominal rate the container tells; nil for none.
+    var toldRate: Double?? = .none
+    /// By how much the clock runs fast, in parts per million.
+    var clockDrift = 0.0
+    /// Peak jitter of the clock's readings, in seconds.
+    var clockJitter = 0.0
+    /// Peak jitter of the vblank timestamps, in seconds.
+    var vblankJitter = 0.0
+    var seconds = 20.0
+    /// Round frame times to this, as a container with a coarse time base does.
+    var timestampUnit = 0.0
+
+    /// For each frame shown: its number and for how many vblanks it stood. Frames that never appeared are missing.
+    func holds() -> [(frame: Int, vblanks: Int)] {
+        var scheduler = FrameScheduler(refreshPeriod: .seconds(1 / refreshRate))
+        var random = SystemRandomNumberGeneratorSeeded(seed: 7)
+        var holds: [(frame: Int, vblanks: Int)] = []
+        var next = 0
+        let told: Double? = toldRate ?? frameRate
+        func frame(_ number: Int) -> FrameScheduler.Frame {
+            var start = Double(number) / frameRate
+            if timestampUnit > 0 { start = (start / timestampUnit).rounded() * timestampUnit }
+            return .init(start: .seconds(start), cadence: told.map { .seconds(1 / $0) })
+        }
+        var now = HostTime(nanoseconds: 1_000_000_000)
+        let begin = now
+        scheduler.flipped(at: now)
+        let vblanks = Int(seconds * refreshRate)
+        for vblank in 1...vblanks {
+            // Decide a quarter of a period after each vblank, as the presenter does.
+            now = begin + .seconds((Double(vblank) - 0.75) / refreshRate)
+            let flip = begin + .seconds(Double(vblank) / refreshRate)
+            let jitter = clockJitter * random.unit()
+            let decision = scheduler.decide(now: now, ready: [frame(next), frame(next + 1)]) { host in
+                .seconds((host - begin).seconds * (1 + clockDrift * 1e-6) + jitter)
+            }
+            if case .show(let index, _, _) = decision {
+                next += index + 1
+                holds.append((next - 1, 1))
+                scheduler.flipped(at: flip + .seconds(vblankJitter * random.unit()))
+            } else if !holds.isEmpty {
+                holds[holds.count - 1].vblanks += 1
+            }
+        }
+        return holds
+    }
+
+    /// How many of the frames between the first and the last stood otherwise than `expected` cycles through.
+    func wrongHolds(_ expected: [Int]) -> Int {
+        let inner = holds().dropFirst(2).dropLast()
+        let best = expected.indices.map { offset in
+            inner.enumerated().count { $1.vblanks != expected[($0 + offset) % expected.count] }
+        }
+        return best.min() ?? 0
+    }
+}
+
+struct SystemRandomNumberGeneratorSeeded {
+    var state: UInt64
+    init(seed: UInt64) { state = seed }
+    /// Uniform in −1…1.
+    mutating func unit() -> Double {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Double(state >> 11) / Double(1 << 52) - 1
+    }
+}
+
+@Suite struct FrameSchedulerTests {
+    @Test(arguments: [
+        (24.0, 24.0, [1]), (24, 48, [2]), (24, 60, [3, 2]), (25, 50, [2]), (25, 60, [2, 2, 3, 2, 3]), (30, 60, [2]), (50, 50, [1]),
+        (60, 60, [1]), (30, 30, [1]), (23.976, 24, [1]), (59.94, 60, [1]), (29.97, 60, [2]), (30, 59.94, [2]), (25, 50.03, [2]),
+        (15, 60, [4]), (24, 144, [6]), (30, 75, [3, 2]),
+    ])
+    func framesStandForTheirVblanks(rate: Double, refresh: Double, pattern: [Int]) {
+        // The clock follows the display here, as it does when the sound is resampled to it: no drift between the two.
+        let fit = (rate / refresh * Double(pattern.reduce(0, +)) / Double(pattern.count))
+        let simulation = Simulation(
+            frameRate: rate, refreshRate: refresh, clockDrift: (1 / fit - 1) * 1e6, clockJitter: 0.002, vblankJitter: 0.0005)
+        #expect(simulation.wrongHolds(pattern) == 0)
+    }
+
+    @Test func aCoarseTimeBaseDoesNotShow() {
+        #expect(Simulation(frameRate: 30, clockJitter: 0.002, timestampUnit: 0.001).wrongHolds([2]) == 0)
+    }
+
+    @Test func driftIsCaughtUpInWholeVblanks() {
+        // 500 ppm for 100 s is 50 ms, three vblanks.
+        let simulation = Simulation(clockDrift: 500, clockJitter: 0.001, seconds: 100)
+        #expect((2...4).contains(simulation.wrongHolds([2])))
+    }
+
+    @Test func everyFrameOfASlowClipIsShownInOrder() {
+        for rate in [7.0, 12.5, 23.0, 31.0, 47.0, 59.0] {
+            let frames = Simulation(frameRate: rate, clockJitter: 0.001).holds().map(\.frame)
+            #expect(frames == Array(0..<frames.count), "\(rate) frames a second on 60 Hz")
+        }
+    }
+
+    @Test func framesFasterThanTheDisplayAreDroppedEvenly() {
+        let frames = Simulation(frameRate: 120).holds().map(\.frame)
+        let steps = zip(frames, frames.dropFirst()).map { $1 - $0 }.dropFirst()
+        #expect(steps.allSatisfy { $0 == 2 })
+    }
+
+    @Test func withoutANominalRateTheNearestVblankIsTaken() {
+        let holds = Simulation(frameRate: 30, toldRate: .some(nil), clockJitter: 0.0005).holds().dropFirst().dropLast()
+        #expect(holds.allSatisfy { (1...3).contains($0.vblanks) })
+    }
+
+    @Test func aStallDropsWhatHasPassedAndGoesOn() {
+        var scheduler = FrameScheduler(refreshPeriod: .milliseconds(20))
+        let begin = HostTime(nanoseconds: 1_000_000_000)
+        scheduler.flipped(at: begin)
+        func frame(_ n: Int64) -> FrameScheduler.Frame { .init(start: .milliseconds(40 * n), cadence: .milliseconds(40)) }
+        let clock: (HostTime) -> MediaTime? = { $0 - begin }
+        _ = scheduler.decide(now: begin + .milliseconds(5), ready: [frame(0)], clock: clock)
+        // Three seconds later the frames of then are still waiting.
+        let decision = scheduler.decide(now: begin + .milliseconds(3005), ready: [frame(1), frame(2)], clock: clock)
+        guard case .show(1, let late, _) = decision else {
+            Issue.record("expected the newest frame, got \(decision)")
+            return
+        }
+        #expect(late > 100)
+    }
+
+    @Test func nothingIsDueWhileTheClockStands() {
+        var scheduler = FrameScheduler(refreshPeriod: .milliseconds(20))
+        let decision = scheduler.decide(now: HostTime(nanoseconds: 0), ready: [.init(start: .zero)]) { _ in nil }
+        #expect(decision == .idle)
+    }
+
+    @Test(arguments: [(30.0, 60.0, true), (23.976, 24, true), (24, 60, true), (23.0, 60, false), (29.0, 60, false), (30, 59.6, false)])
+    func rateFitsRefresh(rate: Double, refresh: Double, fits: Bool) {
+        #expect((FrameScheduler.step(cadence: .seconds(1 / rate), period: 1e9 / refresh).phase != nil) == fits)
+    }
+}
