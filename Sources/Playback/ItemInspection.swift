@@ -1,0 +1,93 @@
+import Media
+import Platform
+
+/// What ``inspect(_:refreshRate:)`` found out about a playlist item before it goes on the wall.
+public struct ItemInspection: Sendable {
+    /// What the source holds; nil when it cannot be opened.
+    public var description: AssetDescription?
+    /// Why it cannot play; nil when it can.
+    public var failure: String?
+    /// What would hurt on the wall, one line each.
+    public var warnings: [String]
+
+    /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that takes.
+    ///
+    /// - Parameter refreshRate: of the display it is meant for, in Hz.
+    public static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
+        var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
+        do throws(MediaError) {
+            var reader = try MediaReader.open(item.source, samples: SampleFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 2)
+            inspection.description = reader.description
+            inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
+            if let problem = reader.soundProblem { inspection.warnings.append("plays without its sound: \(problem)") }
+            inspection.inspectEnd(&reader)
+        } catch {
+            inspection.failure = error.reason.text
+        }
+        return inspection
+    }
+
+    /// Beyond this much sound after the picture has ended, somebody meant something else.
+    private static let soundSurplus = MediaTime.milliseconds(100)
+    private static let longestTail = MediaTime.seconds(3)
+    /// Limited-range black is 16; noise and rounding add a little.
+    private static let blackLimit = 24
+
+    private static func warnings(_ asset: AssetDescription, _ item: PlaylistItem, refreshRate: Double) -> [String] {
+        var warnings: [String] = []
+        if asset.video == nil { warnings.append("has no picture: the background is shown while its sound plays") }
+        if let video = asset.video, let rate = video.frameRate {
+            let fits = FrameScheduler.step(cadence: .seconds(1 / rate), period: 1e9 / refreshRate).phase != nil
+            if !video.isConstantFrameRate {
+                warnings.append("its frame rate varies: frames are shown at the vblank nearest to their time")
+            } else if rate > refreshRate * 1.005 {
+                warnings.append("\(decimal(rate)) frames a second on a \(decimal(refreshRate)) Hz display: some are never shown")
+            } else if !fits {
+                warnings.append("\(decimal(rate)) frames a second do not fit a \(decimal(refreshRate)) Hz display: motion is uneven")
+            } else if abs((refreshRate / rate).rounded() / (refreshRate / rate) - 1) > 0.005 {
+                warnings.append(
+                    "\(decimal(rate)) frames a second on a \(decimal(refreshRate)) Hz display: frames stand for different numbers of vblanks")
+            }
+        }
+        if let video = asset.video, video.isInterlaced { warnings.append("is interlaced: it is shown with its combs") }
+        if let picture = asset.video.flatMap({ end($0.start, $0.duration) }), let sound = asset.audio.flatMap({ end($0.start, $0.duration) }) {
+            let surplus = sound - picture
+            if surplus > soundSurplus { warnings.append("its sound is \(decimal(surplus.seconds)) s longer than its picture: the rest is cut off") }
+            if -surplus > .seconds(1) { warnings.append("its sound ends \(decimal(-surplus.seconds)) s before its picture") }
+        }
+        if let length = asset.duration, item.start >= length { warnings.append("`start` lies at or behind its end") }
+        return warnings
+    }
+
+    private static func end(_ start: MediaTime?, _ duration: MediaTime?) -> MediaTime? { duration.map { (start ?? .zero) + $0 } }
+
+    /// Decodes the last seconds: whether they can be decoded at all, and whether they are black.
+    private mutating func inspectEnd(_ reader: inout MediaReader) {
+        guard let asset = description, asset.video != nil, !asset.isStill, asset.isSeekable, let length = asset.video?.duration ?? asset.duration
+        else { return }
+        guard (try? reader.seek(to: max(.zero, length - Self.longestTail), precision: .keyFrame)) != nil else {
+            warnings.append("cannot be moved about in: seeking will not work")
+            return
+        }
+        var black = 0
+        var end = MediaTime.zero
+        while let frame = reader.nextFrame() {
+            end = max(end, frame.time + frame.duration)
+            black = (frame.frame.brightestPatch() ?? 255) <= Self.blackLimit ? black + 1 : 0
+        }
+        if black > 0 { warnings.append("ends with \(black) black frame\(black == 1 ? "" : "s"): the loop will seem to have a gap") }
+        if let problem = reader.prematureEnd { warnings.append("cannot be read to its end: \(problem)") }
+        if length - end > .milliseconds(500) {
+            warnings.append("its picture ends \(decimal((length - end).seconds)) s before the end its header tells: it may be cut off")
+        }
+    }
+}
+
+/// A number as people write it: at most two decimals, no trailing zeros.
+func decimal(_ value: Double) -> String {
+    let hundredths = Int((value * 100).rounded())
+    let (whole, rest) = (abs(hundredths) / 100, abs(hundredths) % 100)
+    let sign = hundredths < 0 ? "-" : ""
+    if rest == 0 { return "\(sign)\(whole)" }
+    return rest % 10 == 0 ? "\(sign)\(whole).\(rest / 10)" : "\(sign)\(whole).\(rest < 10 ? "0" : "")\(rest)"
+}
