@@ -46,7 +46,8 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
     /// What the command exits with after it has printed this: EX_CONFIG of sysexits.h.
     public static let exitStatus: Int32 = 78
 
-    init(_ complaints: [Complaint]) {
+    /// An error of at least one complaint, in any order.
+    public init(_ complaints: [Complaint]) {
         precondition(!complaints.isEmpty, "an error without a complaint")
         // Sorted by place; those of one place stay in the order they were found in.
         let ordered = complaints.enumerated().sorted { a, b in

@@ -48,7 +48,7 @@ extension Configuration {
             case "log": if let table = reader(Grammar.log, entry, complaints) { log.read(table) }
             case "playlist": playlist = readPlaylist(entry.value, folder: folder, complaints)
             default:
-                let name = oneLine(entry.key, longest: 60)
+                let name = shownKey(entry.key)
                 if case .table = entry.value.kind {
                     let advice = Grammar.advice(outside: entry.key, isTable: true)
                     complaints.add("[\(name)]: unknown table\(advice)", at: entry.position)
@@ -148,7 +148,7 @@ private func readBindings(_ entries: [TOMLEntry], _ complaints: ComplaintList) -
     var bindings: [KeyBinding] = []
     var writtenAs: [String: TOMLEntry] = [:]
     for entry in entries {
-        let shown = "[input.keys] \(oneLine(entry.key, longest: 60))"
+        let shown = "[input.keys] \(shownKey(entry.key))"
         guard let name = KeyBinding.name(entry.key) else {
             complaints.add("\(shown): not the name of a key; names are such as KEY_SPACE or space", at: entry.position)
             continue

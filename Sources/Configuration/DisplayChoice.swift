@@ -38,7 +38,7 @@ public enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
 public enum DisplayModeChoice: Hashable, Sendable, LosslessStringConvertible {
     /// The mode the display itself prefers.
     case preferred
-    /// A size in pixels; with a refresh in Hz the mode nearest to it, without one the fastest the display prefers.
+    /// A size in pixels, as scanned out; with a refresh in Hz where the file gives one.
     case size(width: Int, height: Int, refresh: Double?)
 
     /// nil when `text` has not the shape of any of them.

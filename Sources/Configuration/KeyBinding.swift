@@ -46,7 +46,7 @@ public struct KeyBinding: Hashable, Sendable {
     /// evdev's name for the key that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are `KEY_SPACE`; names of buttons keep their
     /// `BTN_`. nil when it cannot be a name.
     public static func name(_ text: String) -> String? {
-        guard text.wholeMatch(of: /[A-Za-z0-9_]{1,40}/) != nil else { return nil }
+        guard 1...40 ~= text.utf8.count, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }) else { return nil }
         let capitals = text.uppercased()
         if capitals == "KEY_" || capitals == "BTN_" { return nil }
         return capitals.hasPrefix("KEY_") || capitals.hasPrefix("BTN_") ? capitals : "KEY_" + capitals

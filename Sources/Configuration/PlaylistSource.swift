@@ -23,7 +23,12 @@ public struct PlaylistSource: Hashable, Sendable {
     }
 
     /// Whether `text` begins with a scheme and `://`.
-    public static func isURL(_ text: String) -> Bool { text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\//) != nil }
+    public static func isURL(_ text: String) -> Bool {
+        let scheme = text.unicodeScalars.prefix { $0 != ":" }
+        guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
+        guard text.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
+        return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
+    }
 
     /// Files in a folder with these extensions are played.
     public static let mediaExtensions: Set<String> = [

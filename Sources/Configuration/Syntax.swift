@@ -17,7 +17,9 @@ func readSyntax(_ text: [UInt8], path: String) -> (root: TOMLValue?, complaints:
             return (nil, complaints + [Complaint(path: path, position: fault.position, text: oneLine(fault.text))])
         }
         complaints.append(complaint(fault, at: position, line: String(decoding: text[line], as: UTF8.self), path: path))
-        guard complaints.count < 20, startsWithKey(text[line]), (try? TOMLDocument.parse(Array(text[..<line.lowerBound]))) != nil
+        // Each turn reads the text twice, so a long one gets fewer.
+        guard complaints.count < 20, complaints.count * text.count < 2 << 20, startsWithKey(text[line]),
+            (try? TOMLDocument.parse(Array(text[..<line.lowerBound]))) != nil
         else { return (nil, complaints) }
         for index in line { text[index] = UInt8(ascii: " ") }
     }
@@ -71,6 +73,12 @@ private func lineRange(_ number: Int, in text: [UInt8]) -> Range<Int>? {
 private func startsWithKey(_ line: some Sequence<UInt8>) -> Bool {
     guard let first = line.first(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else { return false }
     return first != UInt8(ascii: "[") && first != UInt8(ascii: "#")
+}
+
+/// `key` for a complaint: as it is where it could stand so in the file, else in quotes.
+func shownKey(_ key: String) -> String {
+    let isBare = !key.isEmpty && key.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+    return isBare ? oneLine(key, longest: 60) : "\"\(oneLine(key, longest: 60))\""
 }
 
 /// `text` without control characters and not too long for a line of a log.

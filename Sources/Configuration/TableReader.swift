@@ -34,7 +34,7 @@ struct TableReader {
         self.complaints = complaints
         self.entries = Dictionary(entries.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         for entry in entries where !keys.contains(entry.key) {
-            let name = oneLine(entry.key, longest: 60)
+            let name = shownKey(entry.key)
             complaints.add("\(heading) \(name): unknown key\(Grammar.advice(entry.key, in: table))", at: entry.position)
         }
     }

@@ -84,7 +84,8 @@ let values: [Row] = [
     Row("[input.keys]\nspace = 3", "kiosk.conf:2:9: [input.keys] space: expected \(actions), found 3"),
     Row("[input.keys]\nspace = \"nxt\"", "kiosk.conf:2:9: [input.keys] space: expected \(actions), found \"nxt\", did you mean “next”?"),
     Row(
-        "[input.keys]\n\"a b\" = \"next\"", "kiosk.conf:2:1: [input.keys] a b: not the name of a key; names are such as KEY_SPACE or space"),
+        "[input.keys]\n\"a b\" = \"next\"",
+        "kiosk.conf:2:1: [input.keys] \"a b\": not the name of a key; names are such as KEY_SPACE or space"),
     Row("[input.keys]\nKEY_ = \"next\"", "kiosk.conf:2:1: [input.keys] KEY_: not the name of a key; names are such as KEY_SPACE or space"),
     Row(
         "[input.keys]\nkey_space = \"next\"\nspace = \"none\"",
@@ -122,7 +123,7 @@ let keys: [Row] = [
     Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
-        "kiosk.conf:2:1: [display] a.b\\u{A}\"c: unknown key; there are connector, mode, gravity, rotation, background"),
+        "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, rotation, background"),
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
@@ -136,6 +137,7 @@ let keys: [Row] = [
 ]
 
 let shapes: [Row] = [
+    Row("[audio]\n\"\" = 1", "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, volume, muted"),
     Row("display = 3", "kiosk.conf:1:11: [display]: expected a table, found 3"),
     Row(
         "[[display]]\nrotation = 90",
@@ -237,6 +239,23 @@ let syntax: [Row] = [
             Array("[display]\ngravity = \"\(String(repeating: "x\\n", count: 4000))\"\n\(String(repeating: "k", count: 9000)) = 1".utf8))
         #expect(all.count == 2)
         #expect(all.allSatisfy { $0.count < 400 && !$0.contains("\n") })
+    }
+
+    @Test("The deepest tables that are let through do no harm") func deepest() {
+        let dots = String(repeating: "a.", count: 199)
+        let nest = String(repeating: "{\(dots)a = [\n", count: 7) + "1" + String(repeating: "]}", count: 7)
+        #expect(
+            complaints(Array("[\(dots)a]\n\(dots)b = [\n\(nest)]".utf8)).map { $0.hasPrefix("kiosk.conf:1:2: [a]: unknown table;") } == [
+                true
+            ])
+    }
+
+    @Test("Many unreadable lines in a long file take no time to speak of") func manyFaults() {
+        let keys = (0..<60_000).map { "key\($0) = 1\n" }.joined()
+        let faults = (0..<30).map { "fault\($0) = x\n" }.joined()
+        let all = complaints(Array((keys + faults).utf8))
+        #expect(all.count == 3)
+        #expect(all.first == "kiosk.conf:60001:10: not a value; text must stand in quotes")
     }
 
     @Test("What is no text at all gives one complaint, in no time") func garbage() {
