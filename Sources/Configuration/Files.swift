@@ -1,0 +1,58 @@
+// What is asked of the file system, and the pointers that takes; swift-system has no listing of folders and no working folder.
+import Glibc
+import SystemPackage
+
+/// The system refused.
+struct FileError: Error {
+    /// Why.
+    var errno: Errno
+}
+
+enum Files {
+    /// The first `limit` bytes of the file at `path`; all of it when it is shorter.
+    static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
+        try refused {
+            let file = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
+            return try file.closeAfter {
+                try unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+                    while count < limit {
+                        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+                        let read = unsafe try file.read(into: rest)
+                        if read == 0 { break }
+                        count += read
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names in the folder at `path`, unsorted, `.` and `..` left out. A name that is not UTF-8 comes as nil.
+    static func list(_ path: String) throws(FileError) -> [String?] {
+        guard let folder = unsafe opendir(path) else { throw FileError(errno: Errno(rawValue: errno)) }
+        defer { unsafe _ = closedir(folder) }
+        var names: [String?] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(validatingCString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// What is at `path`, symbolic links followed.
+    static func type(_ path: String) throws(FileError) -> FileType {
+        try refused { try Stat(FilePath(path)).type }
+    }
+
+    /// The folder relative paths of the command line are relative to; `/` where it has been deleted.
+    static var workingFolder: String {
+        guard let path = unsafe getcwd(nil, 0) else { return "/" }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
+    private static func refused<Result>(_ body: () throws -> Result) throws(FileError) -> Result {
+        do { return try body() } catch let error as Errno { throw FileError(errno: error) } catch { preconditionFailure("\(error)") }
+    }
+}

@@ -1,0 +1,39 @@
+/// Which keys kiosk.conf knows, and where they belong.
+enum Grammar {
+    struct Table {
+        var name: String
+        /// As it is written in the file.
+        var heading: String
+        var keys: [String]
+    }
+
+    static let display = Table(
+        name: "display", heading: "[display]", keys: ["connector", "mode", "gravity", "rotation", "background"])
+    static let audio = Table(name: "audio", heading: "[audio]", keys: ["device", "volume", "muted"])
+    static let playback = Table(name: "playback", heading: "[playback]", keys: ["loop", "seek-step", "image-duration"])
+    static let input = Table(name: "input", heading: "[input]", keys: ["touch", "allow-quit", "grab", "keys"])
+    static let playlist = Table(
+        name: "playlist", heading: "[[playlist]]",
+        keys: ["source", "gravity", "volume", "muted", "repeat", "start", "end", "duration"])
+    static let log = Table(name: "log", heading: "[log]", keys: ["level"])
+
+    static let tables = [display, audio, playback, input, playlist, log]
+
+    /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
+    static func advice(_ key: String, in table: Table) -> String {
+        let homes = tables.filter { $0.name != table.name && $0.keys.contains(key) }
+        if !homes.isEmpty { return "; it belongs in \(alternatives(homes.map(\.heading)))" }
+        if let near = suggestion(for: key, among: table.keys) { return ", did you mean “\(near)”?" }
+        return "; there are \(table.keys.joined(separator: ", "))"
+    }
+
+    /// The same for what stands outside of every table; `isTable` is whether it is one.
+    static func advice(outside key: String, isTable: Bool) -> String {
+        if !isTable {
+            let homes = tables.filter { $0.keys.contains(key) }
+            if !homes.isEmpty { return "; it belongs in \(alternatives(homes.map(\.heading)))" }
+        }
+        if let near = suggestion(for: key, among: tables.map(\.name)) { return ", did you mean “\(near)”?" }
+        return "; there are \(tables.map(\.heading).joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,80 @@
+import Media
+import Platform
+import Playback
+import Testing
+
+@testable import Configuration
+
+/// The kiosk.conf at the top of the repository.
+struct Manual {
+    var path: String
+    var text: String
+
+    init(file: String = #filePath) throws {
+        path = file.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/kiosk.conf"
+        text = String(decoding: try Files.read(path, limit: 1 << 20), as: UTF8.self)
+    }
+
+    /// With the `#` taken away from every key: `#key = value`. Prose has a blank behind it.
+    var uncommented: String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.prefixMatch(of: #/\#[a-z\-]+ = /#) != nil ? String(line.dropFirst()) : String(line)
+        }.joined(separator: "\n")
+    }
+}
+
+@Suite struct ManualTests {
+    @Test("As it is, the manual plays the demo with every default") func asCommitted() throws {
+        let manual = try Manual()
+        var configuration = try Configuration.load(manual.path)
+        let folder = manual.path.dropLast("kiosk.conf".count)
+        #expect(configuration.path == manual.path)
+        #expect(configuration.playlist.map(\.source.location) == ["one.mp4", "two.mp4", "still.png"].map { "\(folder)demo/\($0)" })
+        for entry in configuration.playlist { #expect(entry == PlaylistEntry(source: entry.source)) }
+        configuration.playlist = []
+        configuration.path = nil
+        #expect(configuration == Configuration())
+    }
+
+    @Test("The defaults it documents are the defaults of the code") func documentedDefaults() throws {
+        let manual = try Manual()
+        #expect(manual.uncommented != manual.text)
+        var configuration = try Configuration.parse(Array(manual.uncommented.utf8), path: "kiosk.conf", folder: "/srv")
+        var entry = try #require(configuration.playlist.first)
+        // These two have no default; the manual says so and gives examples.
+        #expect(entry.end == .seconds(90) && entry.duration == .seconds(20))
+        entry.end = nil
+        entry.duration = nil
+        #expect(entry.resolved(source: "/srv/demo/one.mp4", in: Configuration()) == PlaylistItem(source: "/srv/demo/one.mp4"))
+
+        func plain(_ bindings: [KeyBinding]) -> [KeyBinding] { bindings.map { KeyBinding(name: $0.name, command: $0.command) } }
+        #expect(configuration.input.bindings.allSatisfy { $0.position != nil })
+        #expect(plain(configuration.input.bindings) == KeyBinding.defaults)
+        configuration.input.bindings = KeyBinding.defaults
+        configuration.playlist = []
+        configuration.path = nil
+        #expect(configuration == Configuration())
+    }
+
+    @Test("It has every key of every table, once", arguments: Grammar.tables.map(\.name)) func complete(_ name: String) throws {
+        let root = try TOMLDocument.parse(Array(try Manual().uncommented.utf8))
+        guard case .table(let tables) = root.kind, let found = tables.first(where: { $0.key == name }),
+            let table = Grammar.tables.first(where: { $0.name == name })
+        else {
+            Issue.record("no [\(name)]")
+            return
+        }
+        var value = found.value.kind
+        if case .array(let items) = value, let first = items.first { value = first.kind }
+        guard case .table(let entries) = value else {
+            Issue.record("[\(name)] is not a table")
+            return
+        }
+        #expect(entries.map(\.key) == table.keys)
+    }
+
+    @Test("It names every action a key can have") func actions() throws {
+        let text = try Manual().text
+        for action in KeyBinding.actions { #expect(text.contains("\"\(action.word)\""), "\(action.word)") }
+    }
+}

@@ -1,0 +1,202 @@
+import Glibc
+import Platform
+import Playback
+import SystemPackage
+import Testing
+
+@testable import Configuration
+
+/// A folder of its own for a test, gone with it.
+struct Scratch: ~Copyable {
+    let path: String
+
+    init() throws {
+        path = "/tmp/kiosk-configuration-\(UInt64.random(in: 0 ... .max))"
+        try #require(mkdir(path, 0o755) == 0)
+    }
+
+    func file(_ name: String, _ content: [UInt8] = []) throws {
+        var folder = path
+        for part in name.split(separator: "/").dropLast() {
+            folder += "/" + part
+            mkdir(folder, 0o755)
+        }
+        let file = try FileDescriptor.open(
+            FilePath("\(path)/\(name)"), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
+        try file.closeAfter { _ = try file.writeAll(content) }
+    }
+
+    func file(_ name: String, _ text: String) throws { try file(name, Array(text.utf8)) }
+
+    /// What `text` in a file of this folder stands for; this folder's path is left out of what comes back.
+    func expand(_ text: String) -> (sources: [String], problems: [String]) {
+        let expansion = PlaylistSource(text, relativeTo: path).expand()
+        func short(_ text: String) -> String {
+            var text = text
+            while let range = text.firstRange(of: path + "/") { text.removeSubrange(range) }
+            return text
+        }
+        return (expansion.sources.map(short), expansion.problems.map(short))
+    }
+
+    deinit { _ = system("rm -rf '\(path)'") }
+}
+
+@Suite struct PlaylistTests {
+    @Test("Sources are absolute; ~ is a name like any other") func locations() {
+        let rows = [
+            ("a.mp4", "/srv/a.mp4"), ("./a/../b.mp4", "/srv/b.mp4"), ("../b.mp4", "/b.mp4"), ("/x//y.mp4", "/x/y.mp4"),
+            ("~/a.mp4", "/srv/~/a.mp4"),
+            ("media/", "/srv/media/"), ("/", "/"), (".", "/srv"), ("http://a/../b?c=/d", "http://a/../b?c=/d"), ("file:///x", "file:///x"),
+            ("a:b.mp4", "/srv/a:b.mp4"), ("x/y://z", "/srv/x/y:/z"),
+        ]
+        for (text, location) in rows { #expect(PlaylistSource(text, relativeTo: "/srv").location == location) }
+    }
+
+    @Test("A folder is its media files in natural order, and nothing else") func folder() throws {
+        let scratch = try Scratch()
+        let names = [
+            "10.mp4", "9.MP4", "a.png", "B.wav", "b 2.mkv", "b 10.mkv", ".hidden.mp4", "._9.mp4", "notes.txt", "list.m3u", "thumbs.db",
+            "mp4",
+        ]
+        for name in names { try scratch.file("media/" + name) }
+        for name in ["deeper/11.mp4", "System Volume Information/IndexerVolumeGuid.mp4", "folder.mp4/x.mp4"] {
+            try scratch.file("media/" + name)
+        }
+        let expected = ["9.MP4", "10.mp4", "a.png", "b 2.mkv", "b 10.mkv", "B.wav"].map { "media/" + $0 }
+        #expect(scratch.expand("media").sources == expected)
+        #expect(scratch.expand("media/").sources == expected)
+        #expect(scratch.expand("media").problems.isEmpty)
+    }
+
+    @Test("What is missing: a file stays an item, a folder or a list is nothing and a problem") func missing() throws {
+        let scratch = try Scratch()
+        try scratch.file("empty/readme.txt")
+        let rows: [(String, [String], [String])] = [
+            ("gone.mp4", ["gone.mp4"], []), ("usb/gone.odd", ["usb/gone.odd"], []),
+            ("usb", [], ["folder usb: No such file or directory"]), ("usb.d/", [], ["folder usb.d/: No such file or directory"]),
+            ("gone.m3u", [], ["list gone.m3u: No such file or directory"]),
+            ("gone.M3U8", [], ["list gone.M3U8: No such file or directory"]),
+            ("empty", [], ["folder empty: no video, sound or image file in it"]),
+        ]
+        for (text, sources, problems) in rows {
+            let expansion = scratch.expand(text)
+            #expect(expansion.sources == sources && expansion.problems == problems, "\(text): \(expansion)")
+        }
+    }
+
+    @Test("A name that is not UTF-8 is left out, and said") func foreignName() throws {
+        let scratch = try Scratch()
+        try scratch.file("media/a.mp4")
+        let name: [CChar] = Array("\(scratch.path)/media/".utf8CString.dropLast()) + [-4] + Array(".mp4".utf8CString)
+        let file = open(name, O_CREAT | O_WRONLY, 0o644)
+        try #require(file >= 0)
+        close(file)
+        let expansion = scratch.expand("media")
+        #expect(expansion.sources == ["media/a.mp4"])
+        #expect(expansion.problems == ["folder media: 1 file names are not UTF-8; rename them to have them played"])
+    }
+
+    @Test("A list is its entries; folders in it are followed, lists are not") func list() throws {
+        let scratch = try Scratch()
+        try scratch.file("media/2.mp4")
+        try scratch.file("media/1.mp4")
+        try scratch.file(
+            "lists/all.m3u", "#EXTM3U\n#EXTINF:12,One\n../media/2.mp4\n\n../media\nhttp://host/x.m3u8\nself.m3u\nall.m3u\nlive.m3u8\n")
+        try scratch.file("lists/live.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\npiece1.ts\n")
+        let expansion = scratch.expand("lists/all.m3u")
+        #expect(expansion.sources == ["media/2.mp4", "media/1.mp4", "media/2.mp4", "http://host/x.m3u8", "lists/live.m3u8"])
+        #expect(
+            expansion.problems == [
+                "list lists/self.m3u: No such file or directory",
+                "list lists/all.m3u: named in another list, which is not followed",
+            ])
+        #expect(scratch.expand("lists/live.m3u8").sources == ["lists/live.m3u8"])
+        try scratch.file("none.m3u", "# nothing\n")
+        #expect(scratch.expand("none.m3u").problems == ["list none.m3u: no entry in it"])
+        try scratch.file("huge.m3u", [UInt8](repeating: UInt8(ascii: "a"), count: M3U.longestText + 1))
+        #expect(scratch.expand("huge.m3u").problems == ["list huge.m3u: longer than 4194304 bytes"])
+        try scratch.file("folder.m3u/a.mp4")
+        #expect(scratch.expand("folder.m3u").sources == ["folder.m3u/a.mp4"])
+    }
+
+    @Test func listText() {
+        func entries(_ text: String) -> [String] { M3U(Array(text.utf8)).entries }
+        #expect(entries("\u{FEFF}a.mp4\r\n# x\r\n\r\n  b c.mp4 \t\r\nd.mp4") == ["a.mp4", "b c.mp4", "d.mp4"])
+        #expect(entries("a\rb\r") == ["a", "b"])
+        #expect(entries("") == [] && entries("\n\n") == [])
+        #expect(M3U(Array("#EXTM3U\r\n#EXT-X-VERSION:3\r\nx.ts".utf8)).isHLS)
+        #expect(!M3U(Array("#EXTM3U\n#EXTINF:3,#EXT-X-\nx.ts".utf8)).isHLS)
+        let odd = M3U(Array("a\r\n".utf8) + [0x62, 0xFC, 0x0D, 0x0A] + Array("\n# x\nc\0d\ne".utf8))
+        #expect(odd.entries == ["a", "e"])
+        #expect(odd.unreadableLines == [2, 5])
+    }
+
+    @Test("The playlist of a file is resolved against its defaults, entry by entry") func resolution() throws {
+        let scratch = try Scratch()
+        try scratch.file("media/2.mp4")
+        try scratch.file("media/1.mp4")
+        try scratch.file(
+            "kiosk.conf",
+            """
+            [display]
+            gravity = "fill"
+            [[playlist]]
+            source = "media"
+            repeat = 2
+            [[playlist]]
+            source = "usb"
+            [[playlist]]
+            source = "still.png"
+            gravity = "fit"
+            duration = 5
+            """)
+        let (items, problems) = try Configuration.load(scratch.path + "/kiosk.conf").expandPlaylist()
+        #expect(
+            items == [
+                PlaylistItem(source: scratch.path + "/media/1.mp4", gravity: .resizeAspectFill, repeatCount: 2),
+                PlaylistItem(source: scratch.path + "/media/2.mp4", gravity: .resizeAspectFill, repeatCount: 2),
+                PlaylistItem(source: scratch.path + "/still.png", gravity: .resizeAspect, duration: .seconds(5)),
+            ])
+        #expect(problems == ["folder \(scratch.path)/usb: No such file or directory"])
+    }
+}
+
+@Suite struct OrderTests {
+    @Test("Names come in the order people expect") func natural() {
+        let ordered = [
+            "", " 1", "01", "1", "1a", "2", "2.mp4", "9", "10", "10.mp4", "99999999999999999999998", "99999999999999999999999",
+            "A", "a", "a1", "a1b", "a2", "a10", "a10b", "B", "Z", "é",
+        ]
+        #expect(ordered.shuffled().sorted(by: naturallyPrecedes) == ordered)
+        #expect(["clip 10", "Clip 9", "clip 1"].sorted(by: naturallyPrecedes) == ["clip 1", "Clip 9", "clip 10"])
+    }
+
+    @Test("It is a total order") func total() {
+        var random = SplitMix(seed: 3)
+        let names = (0..<60).map { _ in
+            String((0..<Int.random(in: 0...4, using: &random)).map { _ in "01aAb2.".randomElement(using: &random)! })
+        }
+        for a in names {
+            for b in names {
+                #expect(naturallyPrecedes(a, b) != naturallyPrecedes(b, a) || a == b, "\(a) \(b)")
+                for c in names where naturallyPrecedes(a, b) && naturallyPrecedes(b, c) {
+                    #expect(naturallyPrecedes(a, c), "\(a) \(b) \(c)")
+                }
+            }
+        }
+    }
+
+    @Test func distances() {
+        let rows = [
+            ("", "", 0), ("a", "", 1), ("", "ab", 2), ("ab", "ba", 1), ("dispaly", "display", 1), ("kitten", "sitting", 3),
+            ("abc", "abc", 0), ("ca", "abc", 3),
+        ]
+        for (a, b, distance) in rows { #expect(editDistance(Array(a), Array(b)) == distance, "\(a) \(b)") }
+        #expect(suggestion(for: "edn", among: ["end", "start"]) == "end")
+        #expect(suggestion(for: "and", among: ["end", "start"]) == "end")
+        #expect(suggestion(for: "xyz", among: ["end", "start"]) == nil)
+        #expect(suggestion(for: "", among: ["end"]) == nil)
+        #expect(suggestion(for: String(repeating: "x", count: 100_000), among: ["end"]) == nil)
+    }
+}
