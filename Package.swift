@@ -50,6 +50,7 @@ let package = Package(
         .systemLibrary(name: "CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
         .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
+        .testTarget(name: "AudioTests", dependencies: ["Audio", "Playback", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlaybackTests", dependencies: ["Playback", "Media", "Platform"], swiftSettings: upcoming),
     ],

@@ -1,6 +1,7 @@
 // What Swift cannot say itself: GNU-only thread calls, and the variadic log callbacks of the C libraries.
 #pragma once
 #include <stdint.h>
+#include <sys/eventfd.h>
 
 /// Which library a captured log line comes from.
 enum { KIOSK_LOG_FFMPEG = 0, KIOSK_LOG_ALSA = 1, KIOSK_LOG_EVDEV = 2 };
