@@ -52,8 +52,9 @@ let package = Package(
 
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
+        .testTarget(name: "AudioTests", dependencies: ["Audio", "Playback", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
-        .testTarget(name: "PlaybackTests", dependencies: ["Playback", "Media", "Platform"], swiftSettings: upcoming),
+        .testTarget(name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform"], swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -1,6 +1,7 @@
 // What Swift cannot say itself: GNU-only thread calls, and the variadic log callbacks of the C libraries.
 #pragma once
 #include <stdint.h>
+#include <sys/eventfd.h>
 
 #include "tempo.h"
 

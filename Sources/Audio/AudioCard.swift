@@ -1,0 +1,199 @@
+import CALSA
+import Glibc
+import Platform
+
+/// A sound card as ALSA lists it, and what can be played to on it.
+public struct AudioCard: Hashable, Sendable {
+    /// The kernel's number; it may differ at the next boot.
+    public var index: Int
+    /// The short name that ALSA device names use: `PCH`.
+    public var id: String
+    /// The long name: `HDA Intel PCH`.
+    public var name: String
+    /// The kernel driver: `HDA-Intel`.
+    public var driver: String
+    /// Its playback devices; empty for a microphone.
+    public var devices: [Device]
+
+    /// A playback device of a card.
+    public struct Device: Hashable, Sendable {
+        /// Its number on the card.
+        public var number: Int
+        /// The ALSA name to put into kiosk.conf: `hw:CARD=PCH,DEV=0`.
+        public var pcm: String
+        /// What the driver calls it: `ALC269 Analog`.
+        public var name: String
+
+        /// A device from its parts.
+        public init(number: Int, pcm: String, name: String) {
+            self.number = number
+            self.pcm = pcm
+            self.name = name
+        }
+    }
+
+    /// A card from its parts.
+    public init(index: Int, id: String, name: String, driver: String, devices: [Device]) {
+        self.index = index
+        self.id = id
+        self.name = name
+        self.driver = driver
+        self.devices = devices
+    }
+
+    /// Whether it is a driver that no loudspeaker hangs on.
+    public var isVirtual: Bool { driver == "Dummy" || driver == "Loopback" || driver == "vivid" }
+
+    /// The cards of this machine, in the kernel's order; empty when there is none or none may be asked.
+    public static func all() -> [AudioCard] {
+        quietly {
+            var cards: [AudioCard] = []
+            var index: Int32 = -1
+            while snd_card_next(&index) == 0, index >= 0 {
+                if let card = AudioCard(index: index) { cards.append(card) }
+            }
+            return cards
+        }
+    }
+
+    private init?(index: Int32) {
+        var control: OpaquePointer?
+        guard snd_ctl_open(&control, "hw:\(index)", SND_CTL_READONLY) == 0, let control else { return nil }
+        defer { snd_ctl_close(control) }
+        var info: OpaquePointer?
+        snd_ctl_card_info_malloc(&info)
+        defer { snd_ctl_card_info_free(info) }
+        guard snd_ctl_card_info(control, info) == 0 else { return nil }
+        let id = String(cString: snd_ctl_card_info_get_id(info))
+        self.init(
+            index: Int(index), id: id, name: String(cString: snd_ctl_card_info_get_name(info)),
+            driver: String(cString: snd_ctl_card_info_get_driver(info)), devices: [])
+
+        var pcm: OpaquePointer?
+        snd_pcm_info_malloc(&pcm)
+        defer { snd_pcm_info_free(pcm) }
+        var number: Int32 = -1
+        while snd_ctl_pcm_next_device(control, &number) == 0, number >= 0 {
+            snd_pcm_info_set_device(pcm, UInt32(number))
+            snd_pcm_info_set_subdevice(pcm, 0)
+            snd_pcm_info_set_stream(pcm, SND_PCM_STREAM_PLAYBACK)
+            guard snd_ctl_pcm_info(control, pcm) == 0 else { continue }
+            let name = String(cString: snd_pcm_info_get_name(pcm))
+            devices.append(Device(number: Int(number), pcm: "hw:CARD=\(id),DEV=\(number)", name: name))
+        }
+    }
+
+    /// The names to try for this card: its devices as they are, then as ALSA's configuration for the card has it (some HDMI
+    /// cards take nothing but IEC 958 frames, which that configuration makes).
+    func candidates(_ reason: String) -> [AudioDevice.Candidate] {
+        devices.map { AudioDevice.Candidate(name: $0.pcm, reason: reason) }
+            + [AudioDevice.Candidate(name: "sysdefault:CARD=\(id)", reason: reason)]
+    }
+}
+
+extension AudioCard.Device {
+    /// What a device can do, natively.
+    public struct Capabilities: Hashable, Sendable {
+        /// The sample formats that are supported here, by the kernel's names.
+        public var formats: [String]
+        /// Hz.
+        public var sampleRates: ClosedRange<Int>
+        /// Samples a frame.
+        public var channelCounts: ClosedRange<Int>
+    }
+
+    /// Opens the device for a moment to ask what it can do; the text says why it cannot be asked.
+    public func capabilities() -> Result<Capabilities, Refusal> {
+        quietly {
+            var handle: OpaquePointer?
+            let result = snd_pcm_open(&handle, pcm, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
+            guard result >= 0, let handle else {
+                let holder = result == -EBUSY ? CardHolder.find(pcm) : nil
+                return .failure(Refusal(AudioError.cannotOpen(device: pcm, errno: -result, holder: holder)))
+            }
+            defer { snd_pcm_close(handle) }
+            var parameters: OpaquePointer?
+            snd_pcm_hw_params_malloc(&parameters)
+            defer { snd_pcm_hw_params_free(parameters) }
+            let any = snd_pcm_hw_params_any(handle, parameters)
+            guard any >= 0 else {
+                return .failure(Refusal(.cannotConfigure(device: pcm, step: "any configuration", errno: -any)))
+            }
+            var (lowest, highest): (UInt32, UInt32) = (0, 0)
+            snd_pcm_hw_params_get_rate_min(parameters, &lowest, nil)
+            snd_pcm_hw_params_get_rate_max(parameters, &highest, nil)
+            var (fewest, most): (UInt32, UInt32) = (0, 0)
+            snd_pcm_hw_params_get_channels_min(parameters, &fewest)
+            snd_pcm_hw_params_get_channels_max(parameters, &most)
+            let formats = SampleFormat.allCases.filter { snd_pcm_hw_params_test_format(handle, parameters, $0.alsa) == 0 }
+            return .success(
+                Capabilities(
+                    formats: formats.map(\.name), sampleRates: Int(lowest)...Int(max(lowest, highest)),
+                    channelCounts: Int(fewest)...Int(max(fewest, most))))
+        }
+    }
+
+    /// Why a device could not be asked.
+    public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What went wrong and what to do about it.
+        public let description: String
+
+        init(_ error: AudioError) { description = error.description }
+    }
+}
+
+extension AudioDevice {
+    /// What opening this device now comes to, for listings: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms (the system's default)`, or
+    /// why it would be silent. Closes it again.
+    public func trial() -> String {
+        if self == .off { return "silent: turned off" }
+        do throws(AudioError) {
+            let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer)
+            return "\(opened.pcm.summary) (\(opened.reason))"
+        } catch {
+            return "silent: \(error)"
+        }
+    }
+}
+
+/// Where the PCM `default` leads.
+struct DefaultRoute: Equatable {
+    /// Nil when no card is behind it (a sound server).
+    var cardIndex: Int?
+    /// Whether it is ALSA's software mixer on a card, without a volume control of its own in between.
+    var isPlainMixer: Bool
+
+    /// Opens `default` for a moment; nil when it does not open.
+    static func find() -> DefaultRoute? {
+        quietly {
+            var handle: OpaquePointer?
+            guard snd_pcm_open(&handle, "default", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) >= 0, let handle else { return nil }
+            defer { snd_pcm_close(handle) }
+            var info: OpaquePointer?
+            snd_pcm_info_malloc(&info)
+            defer { snd_pcm_info_free(info) }
+            var card: Int32 = -1
+            if snd_pcm_info(handle, info) == 0 { card = snd_pcm_info_get_card(info) }
+
+            // The only way libasound tells what a plug has behind it.
+            var output: OpaquePointer?
+            guard snd_output_buffer_open(&output) == 0 else { return nil }
+            defer { snd_output_close(output) }
+            snd_pcm_dump(handle, output)
+            var text: UnsafeMutablePointer<CChar>?
+            let count = snd_output_buffer_string(output, &text)
+            let dump = text.map { String(decoding: UnsafeRawBufferPointer(start: $0, count: count), as: UTF8.self) } ?? ""
+            return DefaultRoute(
+                cardIndex: card >= 0 ? Int(card) : nil,
+                isPlainMixer: dump.contains("Direct Stream Mixing") && !dump.contains("Soft"))
+        }
+    }
+}
+
+/// Runs `body` without libasound's own messages on standard error: a probe expects refusals. The handler is this thread's alone.
+/// Where the process captures the library's lines they go to its sink nevertheless.
+func quietly<Result>(_ body: () -> Result) -> Result {
+    let previous = snd_lib_error_set_local { _, _, _, _, _, _ in }
+    defer { snd_lib_error_set_local(previous) }
+    return body()
+}

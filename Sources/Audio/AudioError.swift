@@ -1,0 +1,55 @@
+import CALSA
+import Glibc
+
+/// Why there is no sound. Never the end of playback: an output stays silent and keeps trying.
+enum AudioError: Error, Hashable, Sendable {
+    /// The machine has no card with playback.
+    case noCard
+    /// libasound has no configuration, without which it knows no device at all.
+    case noLibraryConfiguration(folder: String)
+    /// The device exists but did not open. `errno` is positive; `holder` is who has it, where that can be found.
+    case cannotOpen(device: String, errno: Int32, holder: String?)
+    /// The device opened, and refused what was asked of it.
+    case cannotConfigure(device: String, step: String, errno: Int32)
+    /// The device offers no sample format that is supported.
+    case noUsableFormat(device: String)
+    /// The card vanished or failed while it played.
+    case lost(device: String, operation: String, errno: Int32)
+    /// The card takes frames and its position does not move.
+    case stalled(device: String)
+    /// The device takes frames faster than time passes (ALSA's `null` and `file`).
+    case keepsNoTime(device: String)
+}
+
+extension AudioError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .noCard:
+            "no sound card"
+        case .noLibraryConfiguration(let folder):
+            "\(folder)/alsa.conf is missing; install libasound2-data"
+        case .cannotOpen(let device, EBUSY, let holder):
+            "\(device) is in use by \(holder ?? "another process"); end it, or set [audio] device to another one"
+        case .cannotOpen(let device, EACCES, _), .cannotOpen(let device, EPERM, _):
+            "no permission to open \(device); add the user to the group audio"
+        case .cannotOpen(let device, ENOENT, _), .cannotOpen(let device, ENODEV, _), .cannotOpen(let device, ENXIO, _):
+            "there is no device \(device); `kiosk devices` lists those there are"
+        case .cannotOpen(let device, let error, _):
+            "cannot open \(device): \(reason(error))"
+        case .cannotConfigure(let device, let step, let error):
+            "\(device) refuses \(step): \(reason(error))"
+        case .noUsableFormat(let device):
+            "\(device) takes none of \(SampleFormat.allCases.map(\.name).joined(separator: ", "))"
+        case .lost(let device, _, ENODEV), .lost(let device, _, EBADF):
+            "\(device) was unplugged"
+        case .lost(let device, let operation, let error):
+            "\(device) failed in \(operation): \(reason(error))"
+        case .stalled(let device):
+            "\(device) has stopped moving"
+        case .keepsNoTime(let device):
+            "\(device) is not a sound card: it takes sound faster than time passes; for silence set [audio] device to \"off\""
+        }
+    }
+
+    private func reason(_ errno: Int32) -> String { String(cString: snd_strerror(-errno)) }
+}

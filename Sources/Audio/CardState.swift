@@ -1,0 +1,145 @@
+import CALSA
+import Glibc
+import Platform
+
+/// Whether there is a card to play to, and what to do when that changes. A pure value: events in, actions out.
+///
+///     absent ──opened──▶ open ──lost──▶ recovering ──opened──▶ open
+///
+/// While absent or recovering, sound is silence in time by the monotonic clock, and the card is tried again after 0.5 s, 1 s, 2 s …
+/// 10 s, or as soon as /dev/snd changes. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so a
+/// loose plug cannot make the audio thread busy.
+enum CardState: Equatable {
+    /// There has not been a card yet.
+    case absent(Retry)
+    case open(since: HostTime, backOff: MediaTime)
+    /// There was one, and it was lost.
+    case recovering(Retry)
+
+    struct Retry: Equatable {
+        var next: HostTime
+        /// How long to wait after the try at `next`, should that fail.
+        var backOff: MediaTime
+        /// What was logged last, so that the same failure is logged once and not at each try.
+        var error: AudioError
+    }
+
+    enum Event {
+        case opened
+        case openFailed(AudioError)
+        case lost(AudioError)
+        /// Cards came or went.
+        case devicesChanged
+        /// Time has passed.
+        case tick
+    }
+
+    enum Action: Equatable {
+        case none
+        /// Try to open the card.
+        case open
+        /// Play to the card just opened.
+        case play
+        /// Close the card, take back what was not heard of it, be silent. Log the error.
+        case fallSilent(AudioError)
+        /// Stay silent; log the error.
+        case log(AudioError)
+    }
+
+    static let firstBackOff = MediaTime.milliseconds(500)
+    static let lastBackOff = MediaTime.milliseconds(10_000)
+    static let steadyAfter = MediaTime.milliseconds(10_000)
+    /// How soon a changed /dev/snd is looked at: udev sets the permissions of a new node a little later than the kernel makes it.
+    static let settlingTime = MediaTime.milliseconds(200)
+
+    /// Before the first try has been made known.
+    static func initial(error: AudioError, at now: HostTime) -> CardState {
+        .absent(Retry(next: now + firstBackOff, backOff: doubled(firstBackOff), error: error))
+    }
+
+    /// When ``Event/tick`` has an effect next; nil while the card is open.
+    var nextTry: HostTime? {
+        switch self {
+        case .absent(let retry), .recovering(let retry): retry.next
+        case .open: nil
+        }
+    }
+
+    mutating func handle(_ event: Event, at now: HostTime) -> Action {
+        switch (self, event) {
+        case (.absent(let retry), .opened), (.recovering(let retry), .opened):
+            self = .open(since: now, backOff: retry.backOff)
+            return .play
+
+        case (.absent(var retry), .openFailed(let error)):
+            let action = retry.fail(error, at: now)
+            self = .absent(retry)
+            return action
+        case (.recovering(var retry), .openFailed(let error)):
+            let action = retry.fail(error, at: now)
+            self = .recovering(retry)
+            return action
+
+        case (.absent(let retry), .tick), (.recovering(let retry), .tick):
+            return now >= retry.next ? .open : .none
+
+        case (.absent(var retry), .devicesChanged):
+            retry.hurry(at: now)
+            self = .absent(retry)
+            return .none
+        case (.recovering(var retry), .devicesChanged):
+            retry.hurry(at: now)
+            self = .recovering(retry)
+            return .none
+
+        case (.open(let since, let backOff), .lost(let error)):
+            let wait = now - since >= Self.steadyAfter ? Self.firstBackOff : max(backOff, Self.firstBackOff)
+            self = .recovering(Retry(next: now + wait, backOff: Self.doubled(wait), error: error))
+            return .fallSilent(error)
+
+        case (.open, .opened), (.open, .openFailed), (.open, .tick), (.open, .devicesChanged):
+            return .none
+        case (.absent, .lost), (.recovering, .lost):
+            return .none
+        }
+    }
+
+    fileprivate static func doubled(_ span: MediaTime) -> MediaTime { min(span * 2, lastBackOff) }
+}
+
+extension CardState.Retry {
+    fileprivate mutating func fail(_ failure: AudioError, at now: HostTime) -> CardState.Action {
+        next = now + backOff
+        backOff = CardState.doubled(backOff)
+        if failure == error { return .none }
+        error = failure
+        return .log(failure)
+    }
+
+    fileprivate mutating func hurry(at now: HostTime) {
+        next = min(next, now + CardState.settlingTime)
+        backOff = CardState.firstBackOff
+    }
+}
+
+/// What a call's error number means for an open card.
+enum CardFault: Equatable {
+    /// The buffer ran empty: prepare and go on.
+    case underrun
+    /// The machine was suspended: resume, or prepare.
+    case suspended
+    /// Nothing to do now: wait.
+    case busy
+    /// The card is gone or broken: close it.
+    case lost
+
+    /// The meaning of a positive `errno`.
+    init(errno: Int32) {
+        switch errno {
+        case EPIPE: self = .underrun
+        case ESTRPIPE: self = .suspended
+        case EAGAIN, EINTR: self = .busy
+        default: self = .lost
+        }
+    }
+}

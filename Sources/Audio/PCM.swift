@@ -1,0 +1,269 @@
+import CALSA
+import Glibc
+import Platform
+
+/// An open playback PCM, in the one configuration it will have: non-blocking, interleaved, started explicitly, its timestamps on
+/// CLOCK_MONOTONIC. Belongs to one thread at a time. The corresponding C functions are those of `snd_pcm_t`.
+struct PCM: ~Copyable {
+    /// What the rate must be. ALSA's resampler stays out of it unless there is no other way (``PCM/resampling``).
+    enum Rate {
+        /// Whatever the card offers nearest to this.
+        case near(Int)
+        /// This; by way of ALSA's `plug` layer, which resamples, where the card does not offer it.
+        case exactly(Int)
+    }
+
+    /// Aimed at; a card that cannot gets what it can.
+    static let period = MediaTime.milliseconds(15)
+    /// Aimed at to begin with: a pause drops what is in it, so it costs no latency, only the loss at an unplugging.
+    static let shortBuffer = MediaTime.milliseconds(90)
+    /// The most that is asked for after underruns: the emulated cards of virtual machines need this much.
+    static let longBuffer = MediaTime.milliseconds(500)
+
+    let device: String
+    let layout: FrameLayout
+    let sampleRate: Int
+    /// In frames.
+    let periodSize: Int
+    /// In frames.
+    let bufferSize: Int
+    /// Whether ALSA resamples from ``sampleRate`` to the card's own.
+    let resampling: Bool
+    private let handle: OpaquePointer
+    private let status: OpaquePointer
+
+    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`. Does not wait for a card in use.
+    static func open(_ device: String, rate: Rate, buffer: MediaTime) throws(AudioError) -> PCM {
+        switch rate {
+        case .near:
+            return try open(device, rate: rate, buffer: buffer, resampling: false)
+        case .exactly:
+            do throws(AudioError) {
+                return try open(device, rate: rate, buffer: buffer, resampling: false)
+            } catch {
+                guard case .cannotConfigure = error else { throw error }
+                let plug = device.hasPrefix("hw:") ? "plug" + device : "plug:'\(device)'"
+                return try open(plug, rate: rate, buffer: buffer, resampling: true)
+            }
+        }
+    }
+
+    private static func open(
+        _ device: String, rate: Rate, buffer: MediaTime, resampling: Bool
+    ) throws(AudioError) -> PCM {
+        var handle: OpaquePointer?
+        let result = quietly { snd_pcm_open(&handle, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) }
+        guard result >= 0, let handle else {
+            throw .cannotOpen(device: device, errno: -result, holder: result == -EBUSY ? CardHolder.find(device) : nil)
+        }
+        do throws(AudioError) {
+            var setup = Setup(handle: handle, device: device)
+            try setup.negotiate(rate: rate, buffer: buffer, resampling: resampling)
+            return PCM(handle: handle, setup: setup, resampling: resampling)
+        } catch {
+            snd_pcm_close(handle)
+            throw error
+        }
+    }
+
+    private init(handle: OpaquePointer, setup: Setup, resampling: Bool) {
+        device = setup.device
+        layout = FrameLayout(sample: setup.sample, channelCount: setup.channelCount)
+        sampleRate = setup.sampleRate
+        periodSize = setup.periodSize
+        bufferSize = setup.bufferSize
+        self.resampling = resampling
+        self.handle = handle
+        var status: OpaquePointer?
+        snd_pcm_status_malloc(&status)
+        self.status = status!
+    }
+
+    deinit {
+        snd_pcm_status_free(status)
+        snd_pcm_close(handle)
+    }
+
+    /// `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms`.
+    var summary: String {
+        let channels =
+            switch layout.channelCount {
+            case 1: "mono"
+            case 2: "stereo"
+            default: "\(layout.channelCount) channels"
+            }
+        let milliseconds = (bufferSize * 1000 + sampleRate / 2) / sampleRate
+        return "\(device) \(layout.sample.name) \(sampleRate) Hz \(channels), buffer \(milliseconds) ms"
+            + (resampling ? ", resampled by ALSA" : "")
+    }
+
+    /// A reading of the card's position.
+    struct Position {
+        var state: snd_pcm_state_t
+        /// Frames that can be written.
+        var space: Int
+        /// Frames written and not at the speaker at `time`.
+        var delay: Int
+        var time: HostTime
+    }
+
+    /// Reads the position. The corresponding C function is `snd_pcm_status`.
+    func position() throws(AudioError) -> Position {
+        let result = snd_pcm_status(handle, status)
+        guard result >= 0 else { throw .lost(device: device, operation: "snd_pcm_status", errno: -result) }
+        let state = snd_pcm_status_get_state(status)
+        var delay = Int(snd_pcm_status_get_delay(status))
+        var stamp = timespec()
+        snd_pcm_status_get_htstamp(status, &stamp)
+        var time = HostTime(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
+        let now = HostTime.now
+        // Plugins that keep no timestamp leave 0; some use the wall clock whatever they are asked for.
+        let longestAge = MediaTime(nanoseconds: 2 * Int64(periodSize) * 1_000_000_000 / Int64(sampleRate))
+        if state == SND_PCM_STATE_RUNNING, time > now || now - time > longestAge {
+            var fresh = snd_pcm_sframes_t()
+            if snd_pcm_delay(handle, &fresh) >= 0 { delay = Int(fresh) }
+            time = .now
+        }
+        return Position(state: state, space: Int(snd_pcm_status_get_avail(status)), delay: delay, time: time)
+    }
+
+    /// Writes up to `frames` frames; returns how many were taken, or a negative errno. The corresponding C function is
+    /// `snd_pcm_writei`.
+    func write(_ bytes: UnsafeRawPointer, frames: Int) -> Int { Int(snd_pcm_writei(handle, bytes, snd_pcm_uframes_t(frames))) }
+
+    /// Starts what was written. 0 or a negative errno, as with all below.
+    func start() -> Int32 { snd_pcm_start(handle) }
+    /// Stops at once and forgets what was written.
+    func drop() -> Int32 { snd_pcm_drop(handle) }
+    /// Makes it ready to be written to, after a drop, an underrun or a suspension.
+    func prepare() -> Int32 { snd_pcm_prepare(handle) }
+    /// After a suspension; -EAGAIN while the card is not back yet, -ENOSYS where it must be prepared instead.
+    func resume() -> Int32 { snd_pcm_resume(handle) }
+
+    /// The descriptors that become ready when a period can be written.
+    func pollDescriptors() -> [pollfd] {
+        var descriptors = [pollfd](repeating: pollfd(), count: Int(max(0, snd_pcm_poll_descriptors_count(handle))))
+        let count = snd_pcm_poll_descriptors(handle, &descriptors, UInt32(descriptors.count))
+        return Array(descriptors.prefix(Int(max(0, count))))
+    }
+
+    /// Takes note of what poll(2) said: plugins clear their timers here.
+    func acknowledge(_ descriptors: inout ArraySlice<pollfd>) {
+        var events: UInt16 = 0
+        descriptors.withUnsafeMutableBufferPointer {
+            _ = snd_pcm_poll_descriptors_revents(handle, $0.baseAddress, UInt32($0.count), &events)
+        }
+    }
+}
+
+/// The steps from an open PCM to a configured one.
+private struct Setup {
+    let handle: OpaquePointer
+    let device: String
+    var sample = SampleFormat.s16
+    var channelCount = 2
+    var sampleRate = 0
+    var periodSize = 0
+    var bufferSize = 0
+
+    init(handle: OpaquePointer, device: String) {
+        self.handle = handle
+        self.device = device
+    }
+
+    mutating func negotiate(rate: PCM.Rate, buffer: MediaTime, resampling: Bool) throws(AudioError) {
+        var parameters: OpaquePointer?
+        snd_pcm_hw_params_malloc(&parameters)
+        defer { snd_pcm_hw_params_free(parameters) }
+        try check("any configuration", snd_pcm_hw_params_any(handle, parameters))
+        try check("\(resampling ? "" : "no ")resampling", snd_pcm_hw_params_set_rate_resample(handle, parameters, resampling ? 1 : 0))
+        try check("interleaved access", snd_pcm_hw_params_set_access(handle, parameters, SND_PCM_ACCESS_RW_INTERLEAVED))
+
+        let formats = SampleFormat.allCases
+        guard let format = formats.first(where: { snd_pcm_hw_params_test_format(handle, parameters, $0.alsa) == 0 }) else {
+            throw .noUsableFormat(device: device)
+        }
+        sample = format
+        try check(format.name, snd_pcm_hw_params_set_format(handle, parameters, format.alsa))
+
+        var channels: UInt32 = 2
+        try check("two channels", snd_pcm_hw_params_set_channels_near(handle, parameters, &channels))
+        channelCount = Int(channels)
+
+        var hertz: UInt32
+        switch rate {
+        case .near(let wanted):
+            hertz = UInt32(wanted)
+            try check("\(wanted) Hz", snd_pcm_hw_params_set_rate_near(handle, parameters, &hertz, nil))
+        case .exactly(let wanted):
+            hertz = UInt32(wanted)
+            try check("\(wanted) Hz", snd_pcm_hw_params_set_rate(handle, parameters, hertz, 0))
+        }
+        sampleRate = Int(hertz)
+
+        // One period would leave no time to write the next one in; a card that offers nothing else says so below.
+        var fewestPeriods: UInt32 = 2
+        snd_pcm_hw_params_set_periods_min(handle, parameters, &fewestPeriods, nil)
+        var bufferFrames = frames(buffer)
+        try check("a buffer size", snd_pcm_hw_params_set_buffer_size_near(handle, parameters, &bufferFrames))
+        var periodFrames = frames(PCM.period)
+        try check("a period size", snd_pcm_hw_params_set_period_size_near(handle, parameters, &periodFrames, nil))
+        try check("\(format.name) \(hertz) Hz \(channels) channels", snd_pcm_hw_params(handle, parameters))
+        snd_pcm_hw_params_get_buffer_size(parameters, &bufferFrames)
+        snd_pcm_hw_params_get_period_size(parameters, &periodFrames, nil)
+        bufferSize = Int(bufferFrames)
+        periodSize = Int(min(periodFrames, bufferFrames / 2))
+        try configureSoftware()
+    }
+
+    private func configureSoftware() throws(AudioError) {
+        var parameters: OpaquePointer?
+        snd_pcm_sw_params_malloc(&parameters)
+        defer { snd_pcm_sw_params_free(parameters) }
+        try check("software parameters", snd_pcm_sw_params_current(handle, parameters))
+        var boundary: snd_pcm_uframes_t = 0
+        snd_pcm_sw_params_get_boundary(parameters, &boundary)
+        try check("an explicit start", snd_pcm_sw_params_set_start_threshold(handle, parameters, boundary))
+        try check("a wake-up at each period", snd_pcm_sw_params_set_avail_min(handle, parameters, snd_pcm_uframes_t(periodSize)))
+        try check("timestamps", snd_pcm_sw_params_set_tstamp_mode(handle, parameters, SND_PCM_TSTAMP_ENABLE))
+        // Not every plugin knows about clocks; position() notices one that is not monotonic.
+        snd_pcm_sw_params_set_tstamp_type(handle, parameters, SND_PCM_TSTAMP_TYPE_MONOTONIC)
+        try check("its software parameters", snd_pcm_sw_params(handle, parameters))
+    }
+
+    private func frames(_ span: MediaTime) -> snd_pcm_uframes_t {
+        snd_pcm_uframes_t(span.nanoseconds * Int64(sampleRate) / 1_000_000_000)
+    }
+
+    private func check(_ step: String, _ result: Int32) throws(AudioError) {
+        if result < 0 { throw .cannotConfigure(device: device, step: step, errno: -result) }
+    }
+}
+
+/// Who has a hardware PCM open, from /proc.
+enum CardHolder {
+    static func find(_ device: String) -> String? {
+        // hw:CARD=PCH,DEV=0 and hw:0,0; for anything else the card is not known.
+        guard let colon = device.firstIndex(of: ":") else { return nil }
+        let parts = device[device.index(after: colon)...].split(separator: ",").map { $0.split(separator: "=").last ?? $0 }
+        guard let card = parts.first else { return nil }
+        let index = Int(card) ?? Int(snd_card_get_index(String(card)))
+        let path = "/proc/asound/card\(index)/pcm\(parts.dropFirst().first ?? "0")p/sub0/status"
+        let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
+        guard let process = owner?.split(separator: ":").last.flatMap({ Int($0.drop { $0 == " " }) }) else { return nil }
+        let name = ProcFile.read("/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
+        return "\(name ?? "a process") (pid \(process))"
+    }
+}
+
+enum ProcFile {
+    /// The beginning of a small text file; nil when it cannot be read.
+    static func read(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+}

@@ -1,0 +1,109 @@
+import CALSA
+
+/// A sample format of a card that rendered floats can be converted to; little-endian, like every machine this runs on.
+enum SampleFormat: CaseIterable, Sendable {
+    // In the order in which they are asked for: 16 bits is what every HDMI display accepts, and what most files hold.
+    case s16
+    case s32
+    case s24Packed
+    case s24
+    case float
+
+    /// The kernel's name, for log lines and listings.
+    var name: String {
+        switch self {
+        case .s16: "S16_LE"
+        case .s32: "S32_LE"
+        case .s24Packed: "S24_3LE"
+        case .s24: "S24_LE"
+        case .float: "FLOAT_LE"
+        }
+    }
+
+    var alsa: snd_pcm_format_t {
+        switch self {
+        case .s16: SND_PCM_FORMAT_S16_LE
+        case .s32: SND_PCM_FORMAT_S32_LE
+        case .s24Packed: SND_PCM_FORMAT_S24_3LE
+        case .s24: SND_PCM_FORMAT_S24_LE
+        case .float: SND_PCM_FORMAT_FLOAT_LE
+        }
+    }
+
+    var bytesPerSample: Int {
+        switch self {
+        case .s16: 2
+        case .s24Packed: 3
+        case .s32, .s24, .float: 4
+        }
+    }
+}
+
+/// How the frames of a card are laid out in memory: interleaved, with as many channels as the card insists on.
+struct FrameLayout: Hashable, Sendable {
+    var sample: SampleFormat
+    var channelCount: Int
+
+    var bytesPerFrame: Int { sample.bytesPerSample * channelCount }
+
+    /// Converts stereo floats to this layout. One channel gets the mean of left and right; channels after the second are silent.
+    ///
+    /// Full scale is 2^(bits−1), so that samples decoded from integers of the same width come out as they were; what lies
+    /// outside −1…1 is clamped, and NaN is silence. `bytes` must hold as many frames as `stereo`.
+    func convert(_ stereo: UnsafeBufferPointer<Float>, into bytes: UnsafeMutableRawBufferPointer) {
+        precondition(bytes.count >= stereo.count / 2 * bytesPerFrame)
+        switch sample {
+        case .s16: write(stereo, bytes) { Int16(truncatingIfNeeded: Self.quantise($0, 32_768)) }
+        case .s32: write(stereo, bytes) { Int32(truncatingIfNeeded: Self.quantise($0, 2_147_483_648)) }
+        case .s24: write(stereo, bytes) { Int32(truncatingIfNeeded: Self.quantise($0, 8_388_608)) }
+        case .s24Packed: write(stereo, bytes) { Packed24(Self.quantise($0, 8_388_608)) }
+        case .float: write(stereo, bytes) { Float(Self.clamp($0)) }
+        }
+    }
+
+    @inline(__always)
+    private func write<Sample: BitwiseCopyable>(
+        _ stereo: UnsafeBufferPointer<Float>, _ bytes: UnsafeMutableRawBufferPointer, _ convert: (Double) -> Sample
+    ) {
+        let size = sample.bytesPerSample
+        let silence = convert(0)
+        var offset = 0
+        for frame in 0..<stereo.count / 2 {
+            let (left, right) = (Double(stereo[2 * frame]), Double(stereo[2 * frame + 1]))
+            if channelCount == 1 {
+                bytes.storeBytes(of: convert((left + right) / 2), toByteOffset: offset, as: Sample.self)
+                offset += size
+                continue
+            }
+            bytes.storeBytes(of: convert(left), toByteOffset: offset, as: Sample.self)
+            bytes.storeBytes(of: convert(right), toByteOffset: offset + size, as: Sample.self)
+            offset += 2 * size
+            for _ in 2..<channelCount {
+                bytes.storeBytes(of: silence, toByteOffset: offset, as: Sample.self)
+                offset += size
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func quantise(_ value: Double, _ fullScale: Double) -> Int64 {
+        value.isNaN ? 0 : Int64(min(max((value * fullScale).rounded(.toNearestOrEven), -fullScale), fullScale - 1))
+    }
+
+    @inline(__always)
+    private static func clamp(_ value: Double) -> Double { value.isNaN ? 0 : min(max(value, -1), 1) }
+}
+
+/// Three bytes, least significant first.
+private struct Packed24: BitwiseCopyable {
+    var low: UInt8
+    var middle: UInt8
+    var high: UInt8
+
+    @inline(__always)
+    init(_ value: Int64) {
+        low = UInt8(truncatingIfNeeded: value)
+        middle = UInt8(truncatingIfNeeded: value >> 8)
+        high = UInt8(truncatingIfNeeded: value >> 16)
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import Platform
+import Testing
+
+@testable import Audio
+
+@Suite struct CardStateTests {
+    private let busy = AudioError.cannotOpen(device: "hw:0", errno: EBUSY, holder: nil)
+    private let gone = AudioError.lost(device: "hw:0", operation: "snd_pcm_writei", errno: ENODEV)
+
+    private func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 0) + .milliseconds(milliseconds) }
+
+    @Test func absentTriesAgainEverMoreSeldom() {
+        var state = CardState.initial(error: .noCard, at: at(0))
+        var now: Int64 = 0
+        var gaps: [Int64] = []
+        for _ in 0..<8 {
+            let next = state.nextTry!
+            #expect(state.handle(.tick, at: next - MediaTime(nanoseconds: 1)) == .none)
+            #expect(state.handle(.tick, at: next) == .open)
+            gaps.append(next.nanoseconds / 1_000_000 - now)
+            now = next.nanoseconds / 1_000_000
+            #expect(state.handle(.openFailed(.noCard), at: next) == .none, "the same failure is logged once")
+        }
+        #expect(gaps == [500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000])
+    }
+
+    @Test func anotherFailureIsLogged() {
+        var state = CardState.initial(error: .noCard, at: at(0))
+        #expect(state.handle(.openFailed(busy), at: at(500)) == .log(busy))
+        #expect(state.handle(.openFailed(busy), at: at(1500)) == .none)
+        #expect(state.handle(.openFailed(.noCard), at: at(3500)) == .log(.noCard))
+    }
+
+    @Test func aChangeOfDevicesIsLookedAtSoon() {
+        var state = CardState.initial(error: .noCard, at: at(0))
+        for k in 1...6 { _ = state.handle(.openFailed(.noCard), at: at(Int64(k))) }
+        #expect(state.handle(.devicesChanged, at: at(100)) == .none)
+        #expect(state.nextTry == at(300))
+        #expect(state.handle(.tick, at: at(300)) == .open)
+    }
+
+    @Test func openPlaysUntilTheCardIsLost() {
+        var state = CardState.initial(error: .noCard, at: at(0))
+        #expect(state.handle(.opened, at: at(0)) == .play)
+        #expect(state.nextTry == nil)
+        for event in [CardState.Event.tick, .devicesChanged, .opened, .openFailed(busy)] {
+            #expect(state.handle(event, at: at(1)) == .none)
+        }
+        #expect(state.handle(.lost(gone), at: at(60_000)) == .fallSilent(gone))
+        #expect(state == .recovering(.init(next: at(60_500), backOff: .milliseconds(1000), error: gone)))
+    }
+
+    @Test func recoveringFindsTheCardAgain() {
+        var state = CardState.recovering(.init(next: at(500), backOff: .milliseconds(1000), error: gone))
+        #expect(state.handle(.lost(gone), at: at(100)) == .none)
+        #expect(state.handle(.tick, at: at(500)) == .open)
+        #expect(state.handle(.openFailed(busy), at: at(500)) == .log(busy))
+        #expect(state.nextTry == at(1500))
+        #expect(state.handle(.devicesChanged, at: at(600)) == .none)
+        #expect(state.nextTry == at(800))
+        #expect(state.handle(.opened, at: at(800)) == .play)
+        #expect(state == .open(since: at(800), backOff: .milliseconds(500)))
+    }
+
+    @Test func aLoosePlugIsTriedEverMoreSeldom() {
+        var state = CardState.initial(error: .noCard, at: at(0))
+        var now = at(0)
+        var waits: [Int64] = []
+        for _ in 0..<7 {
+            #expect(state.handle(.opened, at: now) == .play)
+            now += .milliseconds(100)
+            #expect(state.handle(.lost(gone), at: now) == .fallSilent(gone))
+            waits.append((state.nextTry! - now).nanoseconds / 1_000_000)
+            now = state.nextTry!
+        }
+        #expect(waits == [1000, 2000, 4000, 8000, 10_000, 10_000, 10_000])
+    }
+
+    @Test func errorNumbersMeanWhatALSASays() {
+        let meanings = [EPIPE, ESTRPIPE, EAGAIN, EINTR, ENODEV, EBADF, EIO].map { CardFault(errno: $0) }
+        #expect(meanings == [.underrun, .suspended, .busy, .busy, .lost, .lost, .lost])
+    }
+
+    @Test func errorsSayWhatToDo() {
+        #expect(AudioError.cannotOpen(device: "hw:0", errno: EACCES, holder: nil).description.contains("group audio"))
+        let held = AudioError.cannotOpen(device: "hw:0", errno: EBUSY, holder: "aplay (pid 7)")
+        #expect(held.description == "hw:0 is in use by aplay (pid 7); end it, or set [audio] device to another one")
+        #expect(AudioError.lost(device: "hw:0", operation: "x", errno: EIO).description == "hw:0 failed in x: Input/output error")
+    }
+
+    @Test func manyUnderrunsLengthenTheBufferAndAreLoggedRarely() {
+        var history = UnderrunHistory()
+        #expect(history.record(at: at(0)) == .init(log: 1, lengthen: false))
+        #expect(history.record(at: at(20_000)) == .init(log: nil, lengthen: false))
+        #expect(history.record(at: at(21_000)) == .init(log: nil, lengthen: false))
+        #expect(history.record(at: at(22_000)) == .init(log: nil, lengthen: true))
+        #expect(history.record(at: at(23_000)) == .init(log: nil, lengthen: false))
+        #expect(history.record(at: at(61_000)) == .init(log: 5, lengthen: false))
+        #expect(history.total == 6)
+    }
+}

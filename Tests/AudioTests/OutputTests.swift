@@ -1,0 +1,128 @@
+import Glibc
+import Platform
+import Playback
+import Synchronization
+import Testing
+
+@testable import Audio
+
+/// Counts what it is asked for, and checks the contract as it goes.
+private final class CountingRenderer: AudioRenderer {
+    struct Counts {
+        var rendered = 0
+        var takenBack = 0
+        var reports: [(position: Int, time: HostTime)] = []
+        var broken: [String] = []
+    }
+    let monitor = Monitor(Counts())
+
+    func render(into samples: UnsafeMutableBufferPointer<Float>) {
+        samples.initialize(repeating: 0)
+        monitor.signal { counts in
+            if samples.count % 2 != 0 { counts.broken.append("half a frame") }
+            counts.rendered += samples.count / 2
+        }
+    }
+
+    func takeBack(frames: Int) {
+        monitor.signal { counts in
+            if frames <= 0 || frames > counts.rendered { counts.broken.append("took back \(frames) of \(counts.rendered)") }
+            counts.rendered -= frames
+            counts.takenBack += frames
+        }
+    }
+
+    func report(unheard: Int, at time: HostTime) {
+        monitor.signal { counts in
+            if unheard < 0 || unheard > counts.rendered { counts.broken.append("\(unheard) of \(counts.rendered) unheard") }
+            let position = counts.rendered - unheard
+            if let last = counts.reports.last, position < last.position || time < last.time {
+                counts.broken.append("the position went back from \(last.position) to \(position)")
+            }
+            counts.reports.append((position, time))
+        }
+    }
+
+    /// Waits, with a bound, until `frames` frames have been rendered.
+    func wait(for frames: Int) -> Bool {
+        monitor.wait(until: .now + .milliseconds(20_000)) { $0.rendered >= frames ? true : nil } ?? false
+    }
+
+    var counts: Counts { monitor.withLock { $0 } }
+}
+
+@Suite struct OutputTests {
+    /// On a machine with cards these too would play; a name that no card has makes it the stand-in everywhere.
+    private static func outputs() -> [any AudioOutput] {
+        [SilentOutput(), ALSAOutput(device: .named("hw:CARD=NoSuchCard"))]
+    }
+
+    @Test func silenceGoesByTheClock() {
+        for output in Self.outputs() {
+            let renderer = CountingRenderer()
+            let begin = HostTime.now
+            output.start(renderer)
+            #expect(renderer.wait(for: output.format.sampleRate * 3 / 10))
+            output.stop()
+            let counts = renderer.counts
+            let elapsed = (HostTime.now - begin).seconds
+            // Never ahead of time by more than the period being heard; every report says what the clock says.
+            #expect(Double(counts.rendered) <= elapsed * Double(output.format.sampleRate) + 480)
+            #expect(elapsed >= 0.29)
+            let first = counts.reports[0]
+            for report in counts.reports {
+                let expected = (report.time - first.time).seconds * Double(output.format.sampleRate)
+                #expect(abs(Double(report.position - first.position) - expected) < 1)
+            }
+            #expect(counts.broken == [])
+        }
+    }
+
+    @Test func anInterruptionTakesBackOnlyWhatWasNotHeard() {
+        for output in Self.outputs() {
+            let renderer = CountingRenderer()
+            output.start(renderer)
+            for step in 1...20 {
+                #expect(renderer.wait(for: step * 480))
+                output.interrupt()
+            }
+            #expect(renderer.wait(for: 48 * 500))
+            output.stop()
+            let counts = renderer.counts
+            #expect(counts.broken == [])
+            #expect(counts.takenBack > 0 && counts.takenBack <= 20 * 480)
+            let last = counts.reports.last!
+            let expected = (last.time - counts.reports[0].time).seconds * Double(output.format.sampleRate)
+            #expect(abs(Double(last.position) - expected) <= 25, "each interruption rounds to a frame")
+        }
+    }
+
+    @Test func stopEndsTheCalls() {
+        for output in Self.outputs() {
+            let renderer = CountingRenderer()
+            output.start(renderer)
+            #expect(renderer.wait(for: 480))
+            output.stop()
+            let rendered = renderer.counts.rendered
+            usleep(40_000)
+            #expect(renderer.counts.rendered == rendered)
+        }
+    }
+
+    @Test func aMissingCardIsNamedAndTheFormatIsTheUsualOne() {
+        let output = ALSAOutput(device: .named("hw:CARD=NoSuchCard"))
+        #expect(output.format == AudioFormat(sampleRate: 48_000, channelCount: 2))
+        #expect(output.name.hasPrefix("silent: ") && output.name.contains("hw:CARD=NoSuchCard"))
+        output.stop()
+    }
+
+    @Test func aDeviceThatKeepsNoTimeIsReplacedBySilence() {
+        let output = ALSAOutput(device: .named("null"))
+        let renderer = CountingRenderer()
+        output.start(renderer)
+        #expect(renderer.wait(for: 48_000 * 2))
+        #expect(output.name.contains("faster than time"))
+        output.stop()
+        #expect(renderer.counts.broken == [])
+    }
+}

@@ -1,0 +1,80 @@
+import Platform
+import Testing
+
+@testable import Audio
+
+@Suite struct SilentClockTests {
+    private let start = HostTime(nanoseconds: 1_000_000_000)
+
+    @Test(arguments: [44_100, 48_000, 96_000])
+    func aDayOfPeriodsIsADay(rate: Int) {
+        let period = rate / 100
+        var clock = SilentClock(sampleRate: rate, period: period, start: start)
+        for index in 0..<8_640_000 {
+            let due = clock.deadline
+            if index % 100 == 0 { #expect(due == start + .milliseconds(Int64(index) * 10)) }
+            // Woken late, and the next deadline does not move.
+            guard clock.advance(at: due + MediaTime(nanoseconds: 700_000)) == due else {
+                Issue.record("period \(index)")
+                return
+            }
+        }
+    }
+
+    @Test func nothingIsDueBeforeItsTime() {
+        var clock = SilentClock(sampleRate: 48_000, period: 480, start: start)
+        #expect(clock.advance(at: start - MediaTime(nanoseconds: 1)) == nil)
+        #expect(clock.advance(at: start) == start)
+        #expect(clock.advance(at: start + MediaTime(nanoseconds: 9_999_999)) == nil)
+        #expect(clock.deadline == start + .milliseconds(10))
+    }
+
+    @Test func whatIsNotDueIsTakenBackAndRenderedAgainAtItsTime() {
+        var clock = SilentClock(sampleRate: 48_000, period: 480, start: start)
+        _ = clock.advance(at: start)
+        #expect(clock.takeBack(at: start + .milliseconds(4)) == 480 - 192)
+        #expect(clock.deadline == start + .milliseconds(4))
+        #expect(clock.takeBack(at: start + .milliseconds(4)) == 0)
+        #expect(clock.takeBack(at: start - .milliseconds(4)) == 192, "never more than was rendered")
+    }
+
+    @Test func aShortDelayIsCaughtUpWithAndALongOneIsNot() {
+        var clock = SilentClock(sampleRate: 48_000, period: 480, start: start)
+        var now = start + .milliseconds(205)
+        var periods = 0
+        while clock.advance(at: now) != nil { periods += 1 }
+        #expect(periods == 21)
+        now += .milliseconds(3_600_000)
+        #expect(clock.advance(at: now) == now)
+        #expect(clock.advance(at: now) == nil)
+    }
+}
+
+@Suite struct FrameLedgerTests {
+    private let start = HostTime(nanoseconds: 5_000_000_000)
+
+    @Test func beforeTheFirstObservationNothingIsHeard() {
+        var ledger = FrameLedger(sampleRate: 48_000)
+        ledger.render(4320)
+        #expect(ledger.unheard(at: start + .milliseconds(1000)) == 4320)
+    }
+
+    @Test func theDelayIsWhatTheCardSaysAndTimeGoesOnFromThere() {
+        var ledger = FrameLedger(sampleRate: 48_000)
+        ledger.render(4800)
+        #expect(ledger.observe(delay: 4000, pending: 100, at: start) == 4100)
+        #expect(ledger.unheard(at: start + .milliseconds(10)) == 4100 - 480)
+        ledger.render(720)
+        #expect(ledger.unheard(at: start + .milliseconds(10)) == 4100 - 480 + 720)
+        #expect(ledger.unheard(at: start + .milliseconds(500)) == 0)
+    }
+
+    @Test func aCardCannotHoldBackMoreThanItWasGiven() {
+        var ledger = FrameLedger(sampleRate: 48_000)
+        ledger.render(480)
+        #expect(ledger.observe(delay: 9000, pending: 0, at: start) == 480)
+        #expect(ledger.observe(delay: -30, pending: 7, at: start) == 7)
+        ledger.restart()
+        #expect(ledger.unheard(at: start) == 0)
+    }
+}
