@@ -2,13 +2,13 @@
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
-CACHE  := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
+CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
 # The Swift runtime is linked in: the box that plays has no toolchain
 RELEASE := -c release --static-swift-stdlib --product kiosk
 SWIFTPM := --cache-path $(CACHE)/swiftpm
 SOURCES := Sources Tests Package.swift
-CLIPS  := demo/one.mp4 demo/two.mp4 demo/still.png
-UNITS  := $(PREFIX)/lib/systemd/system
+CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
+AT      = $(DESTDIR)$(PREFIX)
 
 .PHONY: build run test lint format setup demo install uninstall clean help
 .DELETE_ON_ERROR:
@@ -41,18 +41,18 @@ $(CLIPS) &: Tools/demo-clips | setup
 # After make build, as root. DESTDIR and PREFIX as usual. What plays at first is the demo, from PREFIX/share.
 install:
 	@[ -x .build/release/kiosk ] && [ -e demo/still.png ] || { echo 'nothing to install yet: make build demo, then make install as root' >&2; exit 1; }
-	install -D -m 755 .build/release/kiosk $(DESTDIR)$(PREFIX)/bin/kiosk
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/kiosk/demo $(CLIPS)
-	install -D -m 644 -t $(DESTDIR)$(UNITS) deploy/kiosk.path
-	install -d $(DESTDIR)$(UNITS) $(DESTDIR)/etc/kiosk
-	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/kiosk.service >$(DESTDIR)$(UNITS)/kiosk.service
-	install -D -m 644 deploy/kiosk.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/kiosk.conf
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/udev/rules.d deploy/70-kiosk.rules
-	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || sed 's|demo/|$(PREFIX)/share/kiosk/demo/|' kiosk.conf >$(DESTDIR)/etc/kiosk/kiosk.conf
-	install -d $(dir $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS)))
-	.build/release/kiosk --generate-completion-script bash >$(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))
-	.build/release/kiosk --generate-completion-script zsh >$(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))
-	.build/release/kiosk --generate-completion-script fish >$(DESTDIR)$(PREFIX)/share/$(word 3,$(COMPLETIONS))
+	install -D -m 755 -t $(AT)/bin .build/release/kiosk
+	install -D -m 644 -t $(AT)/share/kiosk/demo $(CLIPS)
+	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
+	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
+	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/kiosk.service | install -m 644 /dev/stdin $(AT)/lib/systemd/system/kiosk.service
+	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
+	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || \
+		sed 's|demo/|$(PREFIX)/share/kiosk/demo/|g' kiosk.conf | install -m 644 /dev/stdin $(DESTDIR)/etc/kiosk/kiosk.conf
+	.build/release/kiosk --generate-completion-script bash | install -m 644 /dev/stdin $(AT)/share/$(word 1,$(COMPLETIONS))
+	.build/release/kiosk --generate-completion-script zsh | install -m 644 /dev/stdin $(AT)/share/$(word 2,$(COMPLETIONS))
+	.build/release/kiosk --generate-completion-script fish | install -m 644 /dev/stdin $(AT)/share/$(word 3,$(COMPLETIONS))
 	@$(RELOAD)
 	@echo 'installed; docs/install.md says how to give it the screen: systemctl enable --now kiosk.service kiosk.path'
 
@@ -65,10 +65,9 @@ RELOAD = [ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || \
 # Leaves /etc/kiosk and the user kiosk: what they hold is not ours to throw away
 uninstall:
 	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
-	rm -f $(DESTDIR)$(PREFIX)/bin/kiosk $(DESTDIR)$(UNITS)/kiosk.service $(DESTDIR)$(UNITS)/kiosk.path
-	rm -f $(DESTDIR)$(PREFIX)/lib/sysusers.d/kiosk.conf $(DESTDIR)$(PREFIX)/lib/udev/rules.d/70-kiosk.rules
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
-	rm -rf $(DESTDIR)$(PREFIX)/share/kiosk
+	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
+	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS))
+	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)
 
 clean:
