@@ -1,0 +1,83 @@
+# make run and make test do everything, set-up included. make help lists the rest.
+
+SWIFT  ?= swift
+PREFIX ?= /usr/local
+CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
+# The Swift runtime is linked in: the box that plays has no toolchain
+RELEASE := -c release --static-swift-stdlib --product kiosk
+SWIFTPM := --cache-path $(CACHE)/swiftpm
+SOURCES := Sources Tests Package.swift
+CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
+AT      = $(DESTDIR)$(PREFIX)
+
+.PHONY: build run test lint format setup demo install uninstall clean help
+.DELETE_ON_ERROR:
+
+build: setup
+	$(SWIFT) build $(SWIFTPM) $(RELEASE)
+
+# Ctrl-C is the way out of kiosk: the shell lets it finish, and make has nothing to complain of
+run: build demo
+	@trap : INT; .build/release/kiosk --preview --config kiosk.conf || { status=$$?; [ $$status = 130 ] || exit $$status; }
+
+test: setup demo lint
+	$(SWIFT) build $(SWIFTPM) --build-tests
+	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
+
+lint: setup
+	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+
+format: setup
+	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)
+
+setup:
+	@SWIFT='$(SWIFT)' Tools/setup
+
+demo: $(CLIPS)
+
+$(CLIPS) &: Tools/demo-clips | setup
+	Tools/demo-clips demo
+
+# After make build, as root. DESTDIR and PREFIX as usual. What plays at first is the demo, from PREFIX/share.
+install:
+	@[ -x .build/release/kiosk ] && [ -e demo/still.png ] || { echo 'nothing to install yet: make build demo, then make install as root' >&2; exit 1; }
+	install -D -m 755 -t $(AT)/bin .build/release/kiosk
+	install -D -m 644 -t $(AT)/share/kiosk/demo $(CLIPS)
+	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
+	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
+	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/kiosk.service | install -m 644 /dev/stdin $(AT)/lib/systemd/system/kiosk.service
+	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
+	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || \
+		sed 's|demo/|$(PREFIX)/share/kiosk/demo/|g' kiosk.conf | install -m 644 /dev/stdin $(DESTDIR)/etc/kiosk/kiosk.conf
+	.build/release/kiosk --generate-completion-script bash | install -m 644 /dev/stdin $(AT)/share/$(word 1,$(COMPLETIONS))
+	.build/release/kiosk --generate-completion-script zsh | install -m 644 /dev/stdin $(AT)/share/$(word 2,$(COMPLETIONS))
+	.build/release/kiosk --generate-completion-script fish | install -m 644 /dev/stdin $(AT)/share/$(word 3,$(COMPLETIONS))
+	@$(RELOAD)
+	@echo 'installed; docs/install.md says how to give it the screen: systemctl enable --now kiosk.service kiosk.path'
+
+COMPLETIONS := bash-completion/completions/kiosk zsh/site-functions/_kiosk fish/vendor_completions.d/kiosk.fish
+
+# The running system takes notice, unless this goes into a DESTDIR
+RELOAD = [ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || \
+	{ systemd-sysusers && systemctl daemon-reload && udevadm control --reload && udevadm trigger --subsystem-match=usb; }
+
+# Leaves /etc/kiosk and the user kiosk: what they hold is not ours to throw away
+uninstall:
+	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
+	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
+	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS))
+	rm -rf $(AT)/share/kiosk
+	@$(RELOAD)
+
+clean:
+	rm -rf .build demo
+
+help:
+	@echo 'make run        set up, build and play kiosk.conf: on the display if there is one, else as a preview in the terminal'
+	@echo 'make test       set up, lint, build and run every test; warnings are errors'
+	@echo 'make build      the release binary, .build/release/kiosk'
+	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
+	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
+	@echo 'make format     formats the Swift sources        make lint    only says what make format would change'
+	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'
