@@ -54,7 +54,11 @@ let package = Package(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
         .testTarget(name: "AudioTests", dependencies: ["Audio", "Playback", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
-        .testTarget(name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform"], swiftSettings: upcoming),
+        .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
+        .testTarget(
+            name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
+        // Clips and other material that several test targets use.
+        .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -250,7 +250,11 @@ struct Feeder: ~Copyable {
         let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
         let turn = Turn(
             serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill, isSeam: isSeam)
-        let rate = pipeline.withLock { $0.rate }
+        let interruption = opened.interruption
+        let rate = pipeline.withLock { pipeline -> Double in
+            pipeline.reading = interruption
+            return pipeline.rate
+        }
         let lane = Lane(reader: opened.intoReader(), turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         self.lane = lane
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }

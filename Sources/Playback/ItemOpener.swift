@@ -15,6 +15,8 @@ final class ItemOpener: Sendable {
     struct Opened: ~Copyable, Sendable {
         var reader: MediaReader
         var time: MediaTime
+        /// Ends the reader's waiting, for good.
+        var interruption: Interruption
 
         /// The reader alone.
         consuming func intoReader() -> MediaReader { reader }
@@ -62,7 +64,11 @@ final class ItemOpener: Sendable {
 
     /// The outcome of request `serial`, once there is one.
     func takeOutcome(of serial: UInt64) -> Outcome? {
-        state.withLock { $0.serial == serial ? $0.outcome.take() : nil }
+        state.withLock { state -> Outcome? in
+            guard state.serial == serial, let outcome = state.outcome.take() else { return nil }
+            state.interruption = Interruption()  // the old one is the taker's now
+            return outcome
+        }
     }
 
     /// Ends ``run()`` and cancels what is under way.
@@ -102,7 +108,7 @@ final class ItemOpener: Sendable {
                 request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
             var time = MediaTime.zero
             if request.time > .zero, !reader.description.isStill { time = try reader.seek(to: request.time, precision: request.precision) }
-            return .opened(Opened(reader: reader, time: time))
+            return .opened(Opened(reader: reader, time: time, interruption: interruption))
         } catch {
             return .failed(error)
         }

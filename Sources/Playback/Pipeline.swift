@@ -25,6 +25,9 @@ struct Pipeline: ~Copyable {
     /// What a relative seek counts from until the jump's first frame is ready.
     var jumpTarget: Jump?
 
+    /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted.
+    var reading: Interruption?
+
     var wantsPlay: Bool
     var rate = 1.0
     /// Whether the generation's clock has been set going.

@@ -92,7 +92,10 @@ public final class Player: Sendable {
     /// Ends playing and waits for the threads; the outputs are stopped (sound) and left open (picture) for their owner to close. Call once, not
     /// from an observer.
     public func stop() {
-        pipeline.signal { $0.isStopping = true }
+        pipeline.signal { pipeline in
+            pipeline.isStopping = true
+            pipeline.reading?.cancel()
+        }
         opener.stop()
         video.wake()
         events.stop()
@@ -205,6 +208,7 @@ public final class Player: Sendable {
     private func jump(_ make: (borrowing Pipeline) -> Pipeline.Jump?) {
         let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
             guard !items.isEmpty, let jump = make(pipeline) else { return nil }
+            if jump.position.index != pipeline.shown?.turn?.position.index { pipeline.reading?.cancel() }
             pipeline.jump = jump
             pipeline.jumpTarget = jump
             audio.isRunning = false
