@@ -51,6 +51,7 @@ let package = Package(
         .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
         .testTarget(name: "AudioTests", dependencies: ["Audio", "Playback", "Platform"], swiftSettings: upcoming),
+        .testTarget(name: "InputTests", dependencies: ["Input", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlaybackTests", dependencies: ["Playback", "Media", "Platform"], swiftSettings: upcoming),
     ],
