@@ -42,7 +42,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("RIGHT", KeyEvent.press, false, Command?.some(.seekSteps(1))), ("RIGHT", .repeat, false, .seekSteps(1)), ("RIGHT", .release, false, nil),
+        ("RIGHT", KeyEvent.press, false, Command?.some(.seekSteps(1))), ("RIGHT", .repeat, false, .seekSteps(1)),
+        ("RIGHT", .release, false, nil),
         ("RIGHT", .press, true, nil), ("UP", .repeat, false, .changeVolume(by: 5)), ("SPACE", .press, false, .togglePlayback),
         ("SPACE", .repeat, false, nil), ("SPACE", .press, true, nil), ("N", .repeat, false, nil), ("Q", .repeat, false, nil),
         ("F2", .press, false, nil),
