@@ -53,6 +53,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
         .testTarget(name: "AudioTests", dependencies: ["Audio", "Playback", "Platform"], swiftSettings: upcoming),
+        .testTarget(name: "InputTests", dependencies: ["Input", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(

@@ -1,0 +1,202 @@
+import Glibc
+import Logging
+import Media
+import Platform
+import Playback
+import Synchronization
+
+let log = Logger(label: "input")
+
+/// Reads every keyboard, remote, touch screen and mouse there is, comes and goes, and says what is asked for with them.
+///
+/// One thread, `input`, waits for all of them. Devices that are of use are grabbed, so that their keys do not reach a shell
+/// underneath. /dev/input is looked at when udev or the kernel announces a change, and every two seconds.
+public final class InputReader: Sendable {
+    /// Receives a command and the kernel's time of the event that asked for it. Called on the input thread; returns at once.
+    public typealias Handler = @Sendable (Command, HostTime) -> Void
+
+    private let keyMap: KeyMap
+    private let rotation: Rotation
+    private let grabs: Bool
+    private let control = Control()
+
+    /// What the input thread shares with the others.
+    fileprivate final class Control: Sendable {
+        let wakeUp = WakeUp()
+        let isActive = Atomic(true)
+        let isStopped = Atomic(false)
+        let thread = Mutex<Thread?>(nil)
+    }
+
+    /// A reader.
+    ///
+    /// - Parameters:
+    ///   - keyMap: what keys ask for.
+    ///   - rotation: the clockwise turn of the picture on the panel, with which touch turns.
+    ///   - grabs: whether to keep the devices' events from other programs.
+    public init(keyMap: KeyMap, rotation: Rotation = .none, grabs: Bool = true) {
+        self.keyMap = keyMap
+        self.rotation = rotation
+        self.grabs = grabs
+    }
+
+    /// Begins to read. Called once.
+    public func start(_ handler: @escaping Handler) {
+        let (keyMap, rotation, grabs, control) = (keyMap, rotation, grabs, control)
+        control.thread.withLock {
+            precondition($0 == nil, "an input reader is started once")
+            $0 = Thread("input") {
+                var loop = InputLoop(keyMap: keyMap, rotation: rotation, grabs: grabs, control: control, handler: handler)
+                loop.run()
+            }
+        }
+    }
+
+    /// Whether the devices are ours: false while another virtual terminal is in front; then they are let go and say nothing. True to
+    /// begin with. From any thread.
+    public func setActive(_ isActive: Bool) {
+        control.isActive.store(isActive, ordering: .releasing)
+        control.wakeUp.wake()
+    }
+
+    /// Ends the reading and lets the devices go. Blocks until the input thread has ended.
+    public func stop() {
+        control.isStopped.store(true, ordering: .releasing)
+        control.wakeUp.wake()
+        let thread = control.thread.withLock { $0.take() }
+        thread?.join()
+    }
+}
+
+/// A device in use, with what its events have come to so far.
+private final class Source {
+    private(set) var device: EvdevDevice?
+    let descriptor: Int32
+    let abilities: DeviceAbilities
+    var recognizer = GestureRecognizer()
+    /// Whether the device is to be grabbed and is.
+    var isGrabbed = false
+    let node: InputFolder.Node
+
+    init(_ device: consuming EvdevDevice, node: InputFolder.Node) {
+        descriptor = device.descriptor
+        abilities = device.abilities
+        self.device = consume device
+        self.node = node
+    }
+}
+
+/// All that the input thread knows.
+private struct InputLoop: ~Copyable {
+    private let keyMap: KeyMap
+    private let rotation: Rotation
+    private let grabs: Bool
+    private let control: InputReader.Control
+    private let handler: InputReader.Handler
+
+    private let monitor = HotplugMonitor()
+    private var sources: [Source] = []
+    /// Nodes that are open, or of no use.
+    private var settled: Set<InputFolder.Node> = []
+    /// Nodes that did not open, by how often.
+    private var refusals: [InputFolder.Node: Int] = [:]
+    private var nextLook = HostTime.now
+    private var isActive = true
+
+    static let lookInterval = MediaTime.milliseconds(2000)
+
+    init(keyMap: KeyMap, rotation: Rotation, grabs: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler) {
+        self.keyMap = keyMap
+        self.rotation = rotation
+        self.grabs = grabs
+        self.control = control
+        self.handler = handler
+    }
+
+    mutating func run() {
+        while !control.isStopped.load(ordering: .acquiring) {
+            let isActive = control.isActive.load(ordering: .acquiring)
+            if isActive != self.isActive { activate(isActive) }
+            if HostTime.now >= nextLook { look() }
+            var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor.descriptor, events: Int16(POLLIN), revents: 0)]
+            descriptors += sources.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+            control.wakeUp.wait(for: &descriptors, until: nextLook)
+            if descriptors[1].revents != 0, monitor.drain() { nextLook = .now }
+            let ready = zip(sources, descriptors.dropFirst(2)).filter { $0.1.revents != 0 }.map(\.0)
+            for source in ready { read(source) }
+        }
+    }
+
+    /// Looks for nodes that are new.
+    private mutating func look() {
+        nextLook = .now + Self.lookInterval
+        let nodes = InputFolder.nodes()
+        settled.formIntersection(nodes)
+        refusals = refusals.filter { nodes.contains($0.key) }
+        for node in nodes where !settled.contains(node) && !sources.contains(where: { $0.node.path == node.path }) { open(node) }
+        if isActive { for source in sources where !source.isGrabbed { grab(source) } }
+    }
+
+    private mutating func open(_ node: InputFolder.Node) {
+        do throws(EvdevDevice.OpenError) {
+            let device = try EvdevDevice.open(node.path, keys: keyMap.keys)
+            settled.insert(node)
+            refusals[node] = nil
+            guard device.abilities.isUsed else { return }
+            log.info("\(device.path) \(device.name): \(device.abilities)")
+            sources.append(Source(device, node: node))
+        } catch {
+            // A node exists a moment before udev has given it its permissions, so a refusal counts the second time.
+            refusals[node, default: 0] += 1
+            if refusals[node] == 2 { log.warning("\(error)") }
+        }
+    }
+
+    private func grab(_ source: Source) {
+        guard grabs, source.abilities.isGrabbed else { return source.isGrabbed = true }
+        source.isGrabbed = source.device!.grab(true)
+        if !source.isGrabbed { log.debug("\(source.node.path) is grabbed by another program; its events do not arrive") }
+    }
+
+    private mutating func activate(_ isActive: Bool) {
+        self.isActive = isActive
+        for source in sources {
+            source.recognizer.cancel()
+            if isActive {
+                grab(source)
+            } else {
+                if grabs, source.abilities.isGrabbed { _ = source.device!.grab(false) }
+                source.isGrabbed = false
+            }
+        }
+    }
+
+    private mutating func read(_ source: Source) {
+        do throws(EvdevDevice.OpenError) {
+            while let event = try source.device!.next() {
+                if let (command, time) = interpret(event, source), isActive { handler(command, time) }
+            }
+        } catch {
+            log.info("\(source.node.path) is gone")
+            sources.removeAll { $0 === source }
+            settled.remove(source.node)
+            nextLook = .now
+        }
+    }
+
+    private func interpret(_ event: EvdevDevice.Event, _ source: Source) -> (Command, HostTime)? {
+        switch event {
+        case .key(let key, let change, let time):
+            let modifierHeld = KeyMap.modifiers.contains { source.device!.isDown($0) }
+            return keyMap.command(for: key, change, modifierHeld: modifierHeld).map { ($0, time) }
+        case .report(let time):
+            guard source.abilities.contacts != .none else { return nil }
+            let panel = source.device!.contacts()
+            let contacts = source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel
+            return source.recognizer.update(contacts, at: time).map { ($0.command, time) }
+        case .lost:
+            source.recognizer.cancel()
+            return nil
+        }
+    }
+}

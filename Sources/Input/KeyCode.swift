@@ -1,0 +1,74 @@
+import CEvdev
+
+/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h).
+public struct KeyCode: Hashable, Sendable {
+    /// The number.
+    public var rawValue: UInt16
+
+    /// The key of a number.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    init(_ code: Int32) { rawValue = UInt16(code) }
+
+    /// The key of a name: the kernel's, in any case, with or without `KEY_`: `space`, `KEY_PLAYPAUSE`, `btn_left`. The corresponding
+    /// C function is `libevdev_event_code_from_name`.
+    public init(named name: String) throws(UnknownKey) {
+        let upper = name.uppercased()
+        for candidate in ["KEY_" + upper, upper] {
+            let code = libevdev_event_code_from_name(UInt32(EV_KEY), candidate)
+            if code >= 0 {
+                rawValue = UInt16(code)
+                return
+            }
+        }
+        throw UnknownKey(name: name, suggestion: Self.nearest(to: upper.hasPrefix("KEY_") ? String(upper.dropFirst(4)) : upper))
+    }
+
+    /// The kernel's name; `KEY_0x2a1` for a number without one.
+    public var name: String {
+        if let name = libevdev_event_code_get_name(UInt32(EV_KEY), UInt32(rawValue)) { return String(cString: name) }
+        return "KEY_0x" + String(rawValue, radix: 16)
+    }
+
+    /// The name (without `KEY_`) that differs least; nil when none is near.
+    private static func nearest(to name: String) -> String? {
+        let letters = Array(name.utf8)
+        var best: (name: String, distance: Int)?
+        for code in 0...UInt32(KEY_MAX) {
+            guard let text = libevdev_event_code_get_name(UInt32(EV_KEY), code) else { continue }
+            let known = String(cString: text)
+            guard known.hasPrefix("KEY_") else { continue }
+            let short = String(known.dropFirst(4))
+            let distance = editDistance(letters, Array(short.utf8))
+            if distance < best?.distance ?? .max { best = (short, distance) }
+        }
+        guard let best, best.distance <= max(1, letters.count / 2), best.distance < letters.count else { return nil }
+        return best.name
+    }
+
+    /// Insertions, deletions and replacements that make `b` of `a` (Levenshtein).
+    private static func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        var row = Array(0...b.count)
+        for i in a.indices {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for j in b.indices {
+                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (a[i] == b[j] ? 0 : 1))
+                diagonal = row[j + 1]
+                row[j + 1] = next
+            }
+        }
+        return row[b.count]
+    }
+}
+
+/// A key name that the kernel's headers do not have.
+public struct UnknownKey: Error, Hashable, Sendable, CustomStringConvertible {
+    /// As it was written.
+    public let name: String
+    /// A name that is nearly the same, where there is one.
+    public let suggestion: String?
+
+    /// `unknown key "spcae"; did you mean "SPACE"?`.
+    public var description: String { "unknown key \"\(name)\"" + (suggestion.map { "; did you mean \"\($0)\"?" } ?? "") }
+}

@@ -1,0 +1,65 @@
+import Playback
+import Testing
+
+@testable import Input
+
+@Suite struct KeyMapTests {
+    private func key(_ name: String) throws -> KeyCode { try KeyCode(named: name) }
+
+    @Test(arguments: ["space", "SPACE", "Key_Space", "KEY_SPACE"]) func namesInAnyDress(name: String) throws {
+        #expect(try KeyCode(named: name).rawValue == 57)
+    }
+
+    @Test func buttonsAndDigits() throws {
+        #expect(try key("BTN_LEFT").rawValue == 0x110)
+        #expect(try key("1").name == "KEY_1")
+        #expect(KeyCode(rawValue: 0x2ff - 1).name == "KEY_0x2fe")
+    }
+
+    @Test(arguments: [
+        ("spcae", "unknown key \"spcae\"; did you mean \"SPACE\"?"),
+        ("KEY_VOLUMUP", "unknown key \"KEY_VOLUMUP\"; did you mean \"VOLUMEUP\"?"),
+        ("xyzzyplugh", "unknown key \"xyzzyplugh\""), ("", "unknown key \"\""),
+    ])
+    func unknownNamesAreSaidSo(name: String, message: String) {
+        let error = #expect(throws: UnknownKey.self) { try KeyCode(named: name) }
+        #expect(error?.description == message)
+    }
+
+    @Test func everyDefaultIsAKeyThatIsKnown() throws {
+        let map = try KeyMap()
+        for (name, command) in KeyMap.defaults { #expect(map.command(for: try key(name)) == command, "\(name)") }
+    }
+
+    @Test func overridesComeOnTopInOrder() throws {
+        let map = try KeyMap(overrides: [("q", nil), ("b", .nextItem), ("B", .restartItem), ("space", .play)])
+        #expect(map.command(for: try key("Q")) == nil)
+        #expect(map.command(for: try key("B")) == .restartItem)
+        #expect(map.command(for: try key("SPACE")) == .play)
+        #expect(map.command(for: try key("ESC")) == .quit)
+        #expect(!map.keys.contains(try key("Q")))
+        #expect(throws: UnknownKey.self) { try KeyMap(overrides: [("nosuchkey", .play)]) }
+    }
+
+    @Test(arguments: [
+        ("RIGHT", KeyEvent.press, false, Command?.some(.seekSteps(1))), ("RIGHT", .repeat, false, .seekSteps(1)),
+        ("RIGHT", .release, false, nil),
+        ("RIGHT", .press, true, nil), ("UP", .repeat, false, .changeVolume(by: 5)), ("SPACE", .press, false, .togglePlayback),
+        ("SPACE", .repeat, false, nil), ("SPACE", .press, true, nil), ("N", .repeat, false, nil), ("Q", .repeat, false, nil),
+        ("F2", .press, false, nil),
+    ])
+    func events(name: String, event: KeyEvent, modifierHeld: Bool, command: Command?) throws {
+        #expect(try KeyMap().command(for: key(name), event, modifierHeld: modifierHeld) == command)
+    }
+
+    @Test func onlyDevicesOfUseAreUsedAndThePowerButtonIsLeftToOthers() throws {
+        let none = DeviceAbilities(contacts: .none, isDirect: true, keys: [])
+        #expect(!none.isUsed && !none.isGrabbed && none.description == "nothing of use")
+        let power = DeviceAbilities(contacts: .none, isDirect: true, keys: [try key("POWER"), try key("SLEEP")])
+        #expect(power.isUsed && !power.isGrabbed)
+        let keyboard = DeviceAbilities(contacts: .none, isDirect: true, keys: [try key("POWER"), try key("SPACE")])
+        #expect(keyboard.isUsed && keyboard.isGrabbed)
+        let screen = DeviceAbilities(contacts: .multitouch(slots: 10), isDirect: true, keys: [])
+        #expect(screen.isUsed && screen.isGrabbed && screen.description == "touch screen, 10 fingers")
+    }
+}
