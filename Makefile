@@ -75,7 +75,7 @@ clean:
 
 help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if there is one, else as a preview in the terminal'
-	@echo 'make test       set up, lint, build and run every test; warnings are errors'
+	@echo 'make test       set up, lint, build and run every test'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
