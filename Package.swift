@@ -29,7 +29,7 @@ let package = Package(
         .target(name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Platform", system], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CUdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
         .target(
-            name: "Display", dependencies: ["CDRM", "CFFmpeg", "CUdev", "CPlatform", "Playback", "Media", "Platform", log, system],
+            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
         .target(name: "Audio", dependencies: ["CALSA", "CPlatform", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
@@ -37,6 +37,7 @@ let package = Package(
         .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"]),
+        .target(name: "CDisplay"),
         .target(name: "CTOML"),
         .systemLibrary(
             name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
@@ -60,6 +61,9 @@ let package = Package(
             name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
+        .testTarget(
+            name: "DisplayTests", dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
+            swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -1,0 +1,34 @@
+// What Display needs from the kernel's headers and cannot say in Swift: ppoll, VT switch signals, and the guard process.
+#pragma once
+#include <linux/fb.h>
+#include <linux/kd.h>
+#include <linux/vt.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+/// ppoll(2) with a time-out in nanoseconds; negative waits for ever. Returns what ppoll returns, with errno set.
+int kiosk_poll(struct pollfd *_Nullable descriptors, unsigned long count, int64_t timeout_ns);
+
+/// A non-blocking, close-on-exec eventfd(2), or -1 with errno set.
+int kiosk_eventfd(void);
+
+/// The signals that the kernel sends when the VT is to be left and when it has come back.
+int kiosk_vt_release_signal(void);
+int kiosk_vt_acquire_signal(void);
+
+/// Makes the two VT signals write 1 to these eventfds. One pair a process; -1, -1 ignores the signals again.
+/// Returns 0 or -1 with errno set.
+int kiosk_vt_catch_signals(int release_eventfd, int acquire_eventfd);
+
+/// Starts the guard: a child process that outlives a crash or kill -9 of this one, and then gives the VT back: text mode
+/// `kd_mode`, keyboard mode `keyboard_mode`, switching by the kernel. `tty` is the open VT and `path` its name (a VT that was our
+/// controlling terminal is hung up when we die, and must be opened again). The child holds no other descriptor.
+/// Returns the pipe's end that keeps the guard asleep, or -1 with errno set; `*pid` is the child.
+int kiosk_vt_guard_start(int tty, const char *_Nonnull path, int kd_mode, int keyboard_mode, pid_t *_Nonnull pid);
+
+/// Dismisses the guard without its doing anything, and reaps it.
+void kiosk_vt_guard_stop(int pipe, pid_t pid);

@@ -1,0 +1,74 @@
+import Playback
+
+/// Who has which scan-out buffer. A pure value; ``DisplayOutput`` keeps it behind its lock.
+///
+///     spare ──take──> composing ──finish──> composed ──flip──> pending ──flipped──> onScreen ──(next flip)──> spare
+///                         └──────<─────────────┴── discard
+///
+/// Every change of screen begins a new generation: all buffers are then new ones, and whatever comes back under an older
+/// generation has nothing left to give back.
+struct BufferBook {
+    enum Use: Equatable { case spare, composing, composed, pending, onScreen }
+
+    private(set) var generation: UInt64 = 0
+    private(set) var uses: [Use] = []
+    /// Readers (snapshots) of a buffer; it does not become spare to a composer while it has any.
+    private var readers: [Int] = []
+
+    /// Begins the next generation with `count` buffers, the first of which is on the screen; 0 when there is no screen.
+    mutating func renew(count: Int) {
+        generation += 1
+        uses = (0..<count).map { $0 == 0 ? .onScreen : .spare }
+        readers = Array(repeating: 0, count: count)
+    }
+
+    /// A spare buffer to compose into.
+    mutating func take() -> Int? {
+        guard let index = uses.indices.first(where: { uses[$0] == .spare && readers[$0] == 0 }) else { return nil }
+        uses[index] = .composing
+        return index
+    }
+
+    /// The buffer that was taken is composed.
+    mutating func finish(_ buffer: Int, generation: UInt64) {
+        if generation == self.generation, uses[buffer] == .composing { uses[buffer] = .composed }
+    }
+
+    /// Whether `frame` can be flipped to; false for one of an older generation.
+    func isCurrent(_ frame: ComposedFrame) -> Bool {
+        frame.generation == generation && uses.indices.contains(frame.buffer) && uses[frame.buffer] == .composed
+    }
+
+    /// Whether a flip is under way.
+    var hasPending: Bool { uses.contains(.pending) }
+
+    /// The flip to `buffer` is queued.
+    mutating func flip(to buffer: Int) {
+        precondition(uses[buffer] == .composed && !hasPending)
+        uses[buffer] = .pending
+    }
+
+    /// The pending flip has happened: the buffer that was on the screen is spare.
+    mutating func flipped() {
+        guard let pending = uses.firstIndex(of: .pending) else { return }
+        for index in uses.indices where uses[index] == .onScreen { uses[index] = .spare }
+        uses[pending] = .onScreen
+    }
+
+    /// An unpresented frame comes back.
+    mutating func discard(_ frame: ComposedFrame) {
+        if isCurrent(frame) { uses[frame.buffer] = .spare }
+    }
+
+    /// The buffer on the screen, kept from composers until ``endReading(_:generation:)``.
+    mutating func beginReading() -> Int? {
+        guard let index = uses.firstIndex(of: .onScreen) else { return nil }
+        readers[index] += 1
+        return index
+    }
+
+    /// Ends what ``beginReading()`` began.
+    mutating func endReading(_ buffer: Int, generation: UInt64) {
+        if generation == self.generation { readers[buffer] -= 1 }
+    }
+}

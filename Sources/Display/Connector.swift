@@ -1,0 +1,48 @@
+import CDRM
+
+/// A socket on a graphics card, and what is plugged into it.
+public struct Connector: Hashable, Sendable {
+    /// Whether there is a display.
+    public enum Status: String, Sendable {
+        case connected
+        case disconnected
+        /// The hardware cannot tell.
+        case unknown
+    }
+
+    /// The kernel's name, as in `/sys/class/drm`: `HDMI-A-1`.
+    public var name: String
+    /// Whether there is a display.
+    public var status: Status
+    /// What the display can show; empty while it is not known.
+    public var modes: [ConnectorMode]
+    /// Leads back into memory, not to a display.
+    public var isWriteback: Bool
+}
+
+/// A connector with what is needed to drive it.
+struct ConnectorRecord {
+    var id: UInt32
+    var connector: Connector
+    /// In the order of `connector.modes`.
+    var timings: [drmModeModeInfo]
+    var encoders: [UInt32]
+    /// The encoder in use, 0 for none.
+    var encoder: UInt32
+    /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.
+    var linkIsBad: Bool
+}
+
+extension ConnectorMode {
+    /// From the kernel's timings.
+    init(_ info: drmModeModeInfo) {
+        let interlaced = info.flags & UInt32(DRM_MODE_FLAG_INTERLACE) != 0
+        let doubled = info.flags & UInt32(DRM_MODE_FLAG_DBLSCAN) != 0
+        let total = Double(info.htotal) * Double(info.vtotal) * (doubled ? 2 : 1) * Double(max(info.vscan, 1))
+        var refresh = total > 0 ? Double(info.clock) * 1000 / total : 0
+        if interlaced { refresh *= 2 }
+        self.init(
+            width: Int(info.hdisplay), height: Int(info.vdisplay), refresh: refresh > 0 ? refresh : Double(max(info.vrefresh, 1)),
+            isPreferred: info.type & UInt32(DRM_MODE_TYPE_PREFERRED) != 0, isProgressive: !interlaced && !doubled)
+    }
+}

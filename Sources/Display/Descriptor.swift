@@ -1,0 +1,58 @@
+import CDisplay
+import Glibc
+
+/// Owns a file descriptor.
+struct Descriptor: ~Copyable {
+    let raw: Int32
+
+    init(adopting raw: Int32) { self.raw = raw }
+
+    /// Opens a device, close-on-exec. The corresponding C function is `open`.
+    static func open(_ path: String, _ flags: Int32 = O_RDWR) throws(DeviceError) -> Descriptor {
+        let raw = Glibc.open(path, flags | O_CLOEXEC)
+        guard raw >= 0 else { throw DeviceError("open \(path)") }
+        return Descriptor(adopting: raw)
+    }
+
+    deinit { Glibc.close(raw) }
+}
+
+/// A counter in the kernel that `poll` can wait for; how one thread wakes another, and how signal handlers report.
+struct EventCounter: ~Copyable {
+    let descriptor: Descriptor
+
+    /// Traps when the process is out of descriptors: nothing could be shown then.
+    init() {
+        let raw = kiosk_eventfd()
+        precondition(raw >= 0, "eventfd: errno \(errno)")
+        descriptor = Descriptor(adopting: raw)
+    }
+
+    /// Makes the descriptor readable.
+    func signal() {
+        var one: UInt64 = 1
+        _ = write(descriptor.raw, &one, 8)
+    }
+
+    /// Whether it was signalled since the last call.
+    func drain() -> Bool {
+        var count: UInt64 = 0
+        return read(descriptor.raw, &count, 8) == 8
+    }
+}
+
+/// A call to a device that failed.
+struct DeviceError: Error, CustomStringConvertible {
+    /// What was being done to what.
+    var action: String
+    /// The C error number.
+    var code: Int32
+
+    /// With `errno`, or with the negative error number that libdrm's functions return.
+    init(_ action: String, code: Int32 = errno) {
+        self.action = action
+        self.code = abs(code)
+    }
+
+    var description: String { "\(action): \(String(cString: strerror(code)))" }
+}

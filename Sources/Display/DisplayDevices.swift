@@ -1,0 +1,132 @@
+import CDRM
+import Glibc
+
+/// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
+/// while another program has the screen, and on a machine without any of it.
+public struct DisplayDevices: Sendable {
+    /// A DRM card.
+    public struct Card: Sendable {
+        /// `/dev/dri/card0`.
+        public var path: String
+        /// The kernel driver, such as `vc4`.
+        public var driver: String
+        /// Whether it takes atomic commits.
+        public var isAtomic: Bool
+        /// Its connectors; empty for cards that only render.
+        public var connectors: [Connector]
+        /// Its planes.
+        public var planes: [Plane]
+        /// Other programs that have it open, as far as they can be seen; one of them may have the screen.
+        public var users: [String]
+    }
+
+    /// A layer that the hardware can show.
+    public struct Plane: Sendable {
+        /// The kernel's number for it.
+        public var id: UInt32
+        /// `primary`, `overlay` or `cursor`.
+        public var kind: String
+        /// The pixel formats it takes, by their four letters.
+        public var formats: [String]
+    }
+
+    /// A framebuffer device.
+    public struct Framebuffer: Sendable {
+        /// `/dev/fb0`.
+        public var path: String
+        /// Pixels across and down.
+        public var width: Int, height: Int
+        /// 32 or 16.
+        public var bitsPerPixel: Int
+        /// Whether it has room to pan between pictures.
+        public var canPan: Bool
+    }
+
+    /// All cards that could be opened.
+    public var cards: [Card] = []
+    /// All framebuffer devices that could be opened.
+    public var framebuffers: [Framebuffer] = []
+    /// Devices that are there but could not be used: `open /dev/dri/card0: Permission denied`.
+    public var problems: [String] = []
+    /// What would be driven, such as `card0:HDMI-A-1 1920x1080@60.00`; nil when there is nothing yet.
+    public var choice: String?
+    /// Why that, or why nothing.
+    public var reason = ""
+
+    /// Describes the machine, and what `settings` choose on it.
+    public static func survey(_ settings: DisplaySettings = DisplaySettings()) -> DisplayDevices {
+        var devices = DisplayDevices()
+        for path in DRMCard.paths() {
+            do throws(DeviceError) {
+                let card = try DRMCard.open(path)
+                // Whoever opens a card first is its master; a survey must not keep a player from it.
+                card.dropMaster()
+                devices.cards.append(describe(card))
+            } catch { devices.problems.append("\(error)") }
+        }
+        for number in 0..<32 where access("/dev/fb\(number)", F_OK) == 0 {
+            do throws(DeviceError) {
+                let device = try FramebufferDevice.open("/dev/fb\(number)", enlarging: false)
+                devices.framebuffers.append(
+                    Framebuffer(
+                        path: device.path, width: device.width, height: device.height,
+                        bitsPerPixel: device.format.bytesPerPixel * 8, canPan: device.pages > 1))
+            } catch { devices.problems.append("\(error)") }
+        }
+        (devices.choice, devices.reason) = devices.choose(settings)
+        return devices
+    }
+
+    /// What `settings` choose among these devices, and why. Pure.
+    func choose(_ settings: DisplaySettings) -> (choice: String?, reason: String) {
+        if settings.driver == .offscreen { return ("offscreen", "driver is offscreen") }
+        let scanout = cards.filter { $0.connectors.contains { !$0.isWriteback } }
+        if settings.driver != .framebuffer, !scanout.isEmpty {
+            let names = scanout.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
+            guard let place = settings.connector.choose(from: scanout.map(\.connectors), named: names) else {
+                let what = settings.connector == .automatic ? "no connector has a display" : "\(settings.connector) has no display"
+                return (nil, "\(what); kiosk waits for one")
+            }
+            let connector = scanout[place.card].connectors[place.connector]
+            let name = "\(names[place.card]):\(connector.name)"
+            guard let mode = settings.mode.choose(from: connector.modes) else {
+                return (name, "connected, but its display offers no modes yet")
+            }
+            let how = settings.connector == .automatic ? "the first connector with a display" : "the connector asked for"
+            let fit = mode.isAsRequested ? "mode \(settings.mode)" : "no mode \(settings.mode) there, so the preferred one"
+            return ("\(name) \(connector.modes[mode.index].name)", "\(how); \(fit)")
+        }
+        if settings.driver != .kms, let device = framebuffers.first(where: { $0.path == settings.framebufferPath }) {
+            let why = settings.driver == .framebuffer ? "driver is fbdev" : "no DRM card with connectors can be used"
+            return ("\(device.path) \(device.width)x\(device.height)", why)
+        }
+        if settings.driver == .automatic, settings.offscreenWhenAbsent, cards.isEmpty, framebuffers.isEmpty, problems.isEmpty {
+            return ("offscreen", "the machine has no graphics device")
+        }
+        return (nil, problems.isEmpty ? "no graphics device; kiosk waits for one" : "no graphics device can be used; kiosk tries again")
+    }
+
+    private static func describe(_ card: DRMCard) -> Card {
+        var driver = "unknown"
+        if let version = drmGetVersion(card.fd) {
+            if let name = version.pointee.name { driver = String(cString: name) }
+            drmFreeVersion(version)
+        }
+        let planes = card.planes().map { plane in
+            let kind =
+                switch plane.type {
+                case UInt64(DRM_PLANE_TYPE_PRIMARY): "primary"
+                case UInt64(DRM_PLANE_TYPE_CURSOR): "cursor"
+                default: "overlay"
+                }
+            return Plane(
+                id: plane.id, kind: kind,
+                formats: plane.formats.map { code in
+                    String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
+                })
+        }
+        return Card(
+            path: card.path, driver: driver, isAtomic: card.isAtomic, connectors: (card.connectors(probing: false) ?? []).map(\.connector),
+            planes: planes, users: MasterHolder.find(card.path))
+    }
+}

@@ -1,0 +1,176 @@
+import Glibc
+import Logging
+import Platform
+import Playback
+
+/// Looks for the display that the settings ask for, and takes it over: DRM cards first, then the framebuffer device. Keeps the card of
+/// the display it found open, and its master, for as long as the card exists: another program, or the console, would otherwise
+/// draw on a display that is only unplugged for a moment. Presenter thread only.
+final class DisplayFinder {
+    private let settings: DisplaySettings
+    private var card: DRMCard?
+    private var found: Found?
+    /// The last thing said, so that it is said once.
+    private var lastNote = ""
+    private var lastUnmet = ""
+
+    private enum Found {
+        case connector(ConnectorRecord, mode: Int)
+        case framebuffer
+    }
+
+    init(_ settings: DisplaySettings) { self.settings = settings }
+
+    /// Whether the machine has anything that could be driven, a display on it or not.
+    static func hasDevices(_ settings: DisplaySettings) -> Bool {
+        !DRMCard.paths().isEmpty || access(settings.framebufferPath, F_OK) == 0
+    }
+
+    /// Looks at the display that is lit, or at everything when none is. With `probing` the displays themselves are asked.
+    func look(probing: Bool, lit screen: (any Screen)?) -> DisplayState.Sighting {
+        if screen is KMSScreen, let card, case .connector(let record, _) = found {
+            guard let now = card.connector(record.id, probing: probing) else { return .nothing }
+            return sight(now, on: card)
+        }
+        var problem: DeviceError?
+        if settings.driver != .framebuffer, let sighting = lookAtCards(probing: probing, &problem) { return sighting }
+        if settings.driver != .kms {
+            if let framebuffer = screen as? FramebufferScreen {
+                let mode = framebuffer.mode
+                guard framebuffer.isAlive else { return .nothing }
+                return sightFramebuffer(mode.width, mode.height, mode.refreshPeriod)
+            }
+            do throws(DeviceError) {
+                let device = try FramebufferDevice.open(settings.framebufferPath)
+                return sightFramebuffer(device.width, device.height, MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())))
+            } catch { problem = problem ?? error }
+        }
+        switch problem {
+        case .some(let problem) where problem.code == EACCES || problem.code == EPERM:
+            note("cannot \(problem); add the user to the group video", .error)
+        case .some(let problem) where problem.code != ENOENT && problem.code != ENODEV: note("cannot \(problem)", .error)
+        default: note("no graphics device yet; waiting for one", .notice)
+        }
+        return .nothing
+    }
+
+    /// Takes over the display that the last look found.
+    func light() throws(DeviceError) -> any Screen {
+        switch found {
+        case .connector(let record, let mode):
+            guard let card else { break }
+            do throws(DeviceError) {
+                try card.becomeMaster()
+            } catch {
+                let holders = MasterHolder.find(card.path)
+                let who = holders.isEmpty ? "another program" : holders.joined(separator: ", ")
+                note("\(card.path) is held by \(who): stop it, or wait until it lets go (\(error)); trying again", .error)
+                // The first to open a card that nobody holds is its master without asking, so the next try opens it anew.
+                self.card = nil
+                throw error
+            }
+            let screen: KMSScreen
+            do throws(DeviceError) {
+                screen = try KMSScreen(card, record, mode: mode, background: settings.background, retrainingLink: record.linkIsBad)
+            } catch {
+                note("cannot \(error); trying again", .error)
+                throw error
+            }
+            lastNote = ""
+            let pacing = screen.reportsVblank ? "paced by vblank" : "without vblanks, paced by timer"
+            log.notice("\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)")
+            return screen
+        case .framebuffer:
+            do throws(DeviceError) {
+                let device = try FramebufferDevice.open(settings.framebufferPath)
+                let (format, pages) = (device.format, device.pages)
+                let screen = FramebufferScreen(device, background: settings.background)
+                lastNote = ""
+                let means = pages > 1 ? "panning" : "copying"
+                log.notice("\(screen.mode.name), \(format.bytesPerPixel * 8) bits a pixel, \(means), paced by timer")
+                return screen
+            } catch {
+                note("cannot \(error); trying again", .error)
+                throw error
+            }
+        case nil: break
+        }
+        throw DeviceError("light a display that has gone", code: ENODEV)
+    }
+
+    /// Hands the card over to whoever comes to the screen now. What it showed before us is then no longer ours to put back.
+    func dropMaster() {
+        card?.saved = [:]
+        card?.dropMaster()
+    }
+
+    /// Looks at every card; nil when there is none with connectors.
+    private func lookAtCards(probing: Bool, _ problem: inout DeviceError?) -> DisplayState.Sighting? {
+        var cards: [DRMCard] = []
+        var records: [[ConnectorRecord]] = []
+        for path in DRMCard.paths() {
+            // The card that is held is asked first: opened a second time it would not be ours to drive.
+            if let held = card, held.path == path, let connectors = held.connectors(probing: probing) {
+                cards.append(held)
+                records.append(connectors)
+                continue
+            }
+            do throws(DeviceError) {
+                let opened = try DRMCard.open(path)
+                guard let connectors = opened.connectors(probing: probing), connectors.contains(where: { !$0.connector.isWriteback })
+                else { continue }
+                cards.append(opened)
+                records.append(connectors)
+            } catch { problem = problem ?? error }
+        }
+        guard !cards.isEmpty else {
+            card = nil
+            return nil
+        }
+        let place = settings.connector.choose(from: records.map { $0.map(\.connector) }, named: cards.map(\.name))
+        guard let place else {
+            // The card stays ours, if it was, while its display is away.
+            if let held = card, !cards.contains(where: { $0 === held }) { card = nil }
+            let names = zip(cards, records).flatMap { card, records in
+                records.filter { !$0.connector.isWriteback }.map { "\(card.name):\($0.connector.name) \($0.connector.status.rawValue)" }
+            }
+            let wanted = settings.connector == .automatic ? "no display" : "no display on \(settings.connector)"
+            note("\(wanted) (\(names.joined(separator: ", "))); waiting for one", .notice)
+            return .nothing
+        }
+        card = cards[place.card]
+        return sight(records[place.card][place.connector], on: cards[place.card])
+    }
+
+    private func sight(_ record: ConnectorRecord, on card: DRMCard) -> DisplayState.Sighting {
+        if record.connector.status == .disconnected { return .nothing }
+        guard let choice = settings.mode.choose(from: record.connector.modes) else {
+            note("\(record.connector.name): a display, but no modes yet", .notice)
+            return .modeless
+        }
+        let mode = record.connector.modes[choice.index]
+        if !choice.isAsRequested {
+            var offered: [String] = []
+            for name in record.connector.modes.map(\.name) where !offered.contains(name) { offered.append(name) }
+            let name = record.connector.name
+            let unmet = "\(name) has no mode \(settings.mode); using \(mode.name). It offers \(offered.joined(separator: ", "))"
+            if unmet != lastUnmet { log.warning("\(unmet)") }
+            lastUnmet = unmet
+        }
+        if record.linkIsBad { note("\(record.connector.name): the link to the display failed; setting it up again", .warning) }
+        found = .connector(record, mode: choice.index)
+        return .ready(DisplayState.Target(display: "\(card.path) \(record.connector.name)", mode: mode), linkIsBad: record.linkIsBad)
+    }
+
+    private func sightFramebuffer(_ width: Int, _ height: Int, _ period: MediaTime) -> DisplayState.Sighting {
+        found = .framebuffer
+        let mode = ConnectorMode(width: width, height: height, refresh: 1 / period.seconds, isPreferred: true, isProgressive: true)
+        return .ready(DisplayState.Target(display: settings.framebufferPath, mode: mode), linkIsBad: false)
+    }
+
+    private func note(_ text: String, _ level: Logger.Level) {
+        guard text != lastNote else { return }
+        lastNote = text
+        log.log(level: level, "\(text)")
+    }
+}

@@ -1,0 +1,292 @@
+import CDisplay
+import Glibc
+import Logging
+import Media
+import Platform
+import Playback
+import Synchronization
+
+/// The display, in whichever form it comes: DRM card, framebuffer device, or memory. Present or not, the output exists; it lights up when
+/// a display appears, and goes dark and waits when it goes.
+///
+/// Two threads meet here. The *compositor* converts frames into buffers; the *presenter* flips between them and, in ``wait(until:)``,
+/// does everything else: one `ppoll` hears flip events, hot-plug, VT switches and ``wake()``. They share the buffer book and the list
+/// of buffers, behind a lock that is never held during a conversion. A buffer that is being composed into is kept alive by its composer,
+/// so a display may go at any moment.
+public final class DisplayOutput: VideoOutput, @unchecked Sendable {
+    // Sendable because `shared` and `wakeCounter` are thread-safe, and of the rest the first group of variables is touched by the
+    // presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
+
+    private struct Shared {
+        var book = BufferBook()
+        var buffers: [ScanoutBuffer] = []
+        var mode: DisplayMode?
+        var reportsVblank = true
+    }
+
+    private let shared = Mutex(Shared())
+    private let settings: DisplaySettings
+    private(set) var wakeCounter = EventCounter()
+
+    // The presenter's.
+    private var state = DisplayState.absent
+    private var finder: DisplayFinder?
+    private var screen: (any Screen)?
+    private(set) var terminal: VirtualTerminal?
+    private(set) var monitor: HotplugMonitor?
+    private var events: [VideoOutputEvent] = []
+    private var nextLook: HostTime?
+
+    // The compositor's.
+    private let converter = PictureConverter()
+    private var refusals: Set<PictureConverter.Refusal> = []
+
+    /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first.
+    public static func open(_ settings: DisplaySettings) -> DisplayOutput {
+        let isAbsent = settings.offscreenWhenAbsent && settings.driver == .automatic && !DisplayFinder.hasDevices(settings)
+        if settings.driver == .offscreen || isAbsent { return offscreen(settings) }
+        return DisplayOutput(settings)
+    }
+
+    /// An output in memory at a simulated refresh: 1280x720 at 60 Hz, or what `settings.mode` says.
+    ///
+    /// `onFlip` is called on the presenter thread at every flip, with the vblank's time on a fixed grid and the pixels that are on the
+    /// screen from then on; these are valid during the call.
+    public static func offscreen(_ settings: DisplaySettings, onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil) -> DisplayOutput {
+        var (width, height, refresh) = (1280, 720, 60.0)
+        if case .size(let w, let h, let hertz) = settings.mode { (width, height, refresh) = (w, h, hertz ?? 60) }
+        let screen = OffscreenScreen(width: width, height: height, refresh: refresh, background: settings.background, onFlip: onFlip)
+        log.notice("\(screen.mode.name), nothing is shown")
+        return DisplayOutput(settings, screen: screen)
+    }
+
+    /// Plays to `screen` and to nothing else, ever.
+    init(_ settings: DisplaySettings, screen: any Screen) {
+        self.settings = settings
+        let mode = screen.mode
+        let shape = ConnectorMode(width: mode.width, height: mode.height, refresh: 0, isPreferred: true, isProgressive: true)
+        state = .lit(DisplayState.Target(display: mode.name, mode: shape))
+        publish(screen)
+        events = []
+    }
+
+    private init(_ settings: DisplaySettings) {
+        self.settings = settings
+        finder = DisplayFinder(settings)
+        // Before any card is opened: the guard process must not inherit one.
+        if settings.takesTerminal {
+            do throws(DeviceError) {
+                terminal = try VirtualTerminal.take(settings.terminalPath)
+            } catch {
+                log.notice(
+                    """
+                    no virtual terminal (cannot \(error)): the console may draw over the picture; \
+                    start kiosk from a text console, or by its service (TTYPath=)
+                    """)
+            }
+        }
+        if terminal?.isActive == false { _ = state.leave() }
+        monitor = HotplugMonitor.open()
+        look(probing: false)
+        events = []
+    }
+
+    // MARK: Any thread
+
+    /// The present mode; nil while there is no display.
+    public var mode: DisplayMode? { shared.withLock { $0.mode } }
+    /// Grows by one with every display gained, lost or driven differently.
+    public var generation: UInt64 { shared.withLock { $0.book.generation } }
+    /// Whether flips are reported with the vblank's own time; can change with the display.
+    public var reportsVblank: Bool { shared.withLock { $0.reportsVblank } }
+
+    /// Ends a present or the next ``wait(until:)``.
+    public func wake() { wakeCounter.signal() }
+
+    /// Gives an unpresented frame's buffer back.
+    public func discard(_ frame: ComposedFrame) { shared.withLock { $0.book.discard(frame) } }
+
+    /// Writes what is on the screen now, as scanned out, to a PNG file at `path`. From any thread, but not during ``close()``. The
+    /// buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
+    public func snapshot(to path: String) throws(SnapshotError) {
+        let reading = shared.withLock { shared -> (buffer: ScanoutBuffer, index: Int, generation: UInt64)? in
+            guard let index = shared.book.beginReading() else { return nil }
+            return (shared.buffers[index], index, shared.book.generation)
+        }
+        guard let reading else { throw .dark }
+        defer { shared.withLock { $0.book.endReading(reading.index, generation: reading.generation) } }
+        try ScreenPixels(reading.buffer).writePNG(to: path)
+    }
+
+    // MARK: The compositor
+
+    /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer.
+    public func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity) -> Composition {
+        let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, frame: ComposedFrame)? in
+            guard let index = shared.book.take() else { return nil }
+            return (shared.buffers[index], ComposedFrame(buffer: index, generation: shared.book.generation))
+        }
+        guard let slot else { return mode == nil ? .dark : .noSpareBuffer }
+        switch frame {
+        case .some(let frame):
+            do throws(PictureConverter.Refusal) {
+                try converter.draw(
+                    frame, gravity: gravity, rotation: settings.rotation, background: settings.background, into: slot.buffer)
+            } catch {
+                slot.buffer.clear(to: settings.background)
+                if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
+            }
+        case nil: slot.buffer.clear(to: settings.background)
+        }
+        shared.withLock { $0.book.finish(slot.frame.buffer, generation: slot.frame.generation) }
+        return .composed(slot.frame)
+    }
+
+    // MARK: The presenter
+
+    /// Asks for `frame` to be scanned out from the next vblank on.
+    public func present(_ frame: ComposedFrame, id: UInt64) -> Presentation {
+        let (isCurrent, hasPending) = shared.withLock { ($0.book.isCurrent(frame), $0.book.hasPending) }
+        guard isCurrent, let screen else { return .stale }
+        guard !hasPending else { return .busy }
+        switch screen.present(frame.buffer, id: id, at: .now) {
+        case .queued:
+            shared.withLock { $0.book.flip(to: frame.buffer) }
+            return .queued
+        case .busy: return .busy
+        case .lost(let error):
+            lose(error)
+            return .stale
+        }
+    }
+
+    /// Blocks until something happens, at the latest until `deadline`.
+    public func wait(until deadline: HostTime?) -> VideoOutputEvent {
+        while true {
+            if !events.isEmpty { return events.removeFirst() }
+            poll(until: [deadline, nextLook, screen?.timer].compactMap { $0 }.min())
+            let now = HostTime.now
+            if let nextLook, nextLook <= now { look(probing: false) }
+            if events.isEmpty, let deadline, deadline <= now { return .deadline }
+        }
+    }
+
+    /// Waits for any descriptor, and does what the ready ones ask for.
+    private func poll(until deadline: HostTime?) {
+        let descriptors = (
+            wakeCounter.descriptor.raw, screen?.descriptor ?? -1, monitor?.descriptor ?? -1, terminal?.releaseDescriptor ?? -1,
+            terminal?.acquireDescriptor ?? -1
+        )
+        // poll(2) passes over negative descriptors.
+        func entry(_ fd: Int32) -> pollfd { pollfd(fd: fd, events: Int16(POLLIN), revents: 0) }
+        var entries = (
+            entry(descriptors.0), entry(descriptors.1), entry(descriptors.2), entry(descriptors.3), entry(descriptors.4)
+        )
+        let timeout = deadline.map { max(($0 - .now).nanoseconds, 0) } ?? -1
+        let status = withUnsafeMutableBytes(of: &entries) {
+            kiosk_poll($0.bindMemory(to: pollfd.self).baseAddress, 5, timeout)
+        }
+        let now = HostTime.now
+        if status > 0 {
+            if entries.0.revents != 0, wakeCounter.drain() { events.append(.woken) }
+            if entries.3.revents != 0, terminal?.releaseWanted() == true { leave() }
+            if entries.4.revents != 0, terminal?.hasComeBack() == true { perform(state.comeBack(), at: now) }
+        }
+        if let screen, entries.1.revents != 0 || (screen.timer.map { $0 <= now } ?? false) { collect(screen, at: now) }
+        if status > 0, entries.2.revents != 0, monitor?.drain() == true, state != .away { look(probing: true) }
+    }
+
+    private func collect(_ screen: any Screen, at now: HostTime) {
+        switch screen.collect(at: now) {
+        case .flipped(let flip):
+            shared.withLock {
+                $0.book.flipped()
+                $0.reportsVblank = screen.reportsVblank
+            }
+            events.append(.flipped(flip))
+        case .lost(let error): lose(error)
+        case nil: break
+        }
+    }
+
+    /// Restores what was on the screen before, the virtual terminal last.
+    public func close() {
+        screen?.restore()
+        darken()
+        finder = nil
+        _ = monitor.take()
+        _ = terminal.take()
+    }
+
+    // MARK: State
+
+    private func look(probing: Bool) {
+        let now = HostTime.now
+        guard let finder else {
+            nextLook = nil
+            return
+        }
+        if state != .away {
+            let hadScreen = screen != nil
+            perform(state.saw(finder.look(probing: probing, lit: screen), at: now), at: now)
+            // The display that was lit has gone; there may be another one.
+            if hadScreen, screen == nil, state == .absent {
+                perform(state.saw(finder.look(probing: true, lit: nil), at: now), at: now)
+            }
+        }
+        nextLook = state.lookInterval(at: now).map { .now + $0 }
+    }
+
+    private func perform(_ action: DisplayState.Action, at now: HostTime) {
+        switch action {
+        case .none: break
+        case .light(let target):
+            do throws(DeviceError) {
+                let fresh = try finder!.light()
+                state.litUp(target)
+                publish(fresh)
+            } catch { perform(state.failed(), at: now) }
+        case .darken: darken()
+        case .release:
+            darken()
+            finder?.dropMaster()
+            nextLook = nil
+        case .reacquire: look(probing: true)
+        }
+    }
+
+    private func lose(_ error: DeviceError) {
+        log.warning("display lost: cannot \(error)")
+        let now = HostTime.now
+        perform(state.lost(), at: now)
+        nextLook = state.lookInterval(at: now).map { now + $0 }
+    }
+
+    private func leave() {
+        log.notice("leaving the screen to another virtual terminal")
+        perform(state.leave(), at: .now)
+        terminal?.release()
+    }
+
+    private func publish(_ fresh: any Screen) {
+        screen = fresh
+        shared.withLock {
+            $0.book.renew(count: fresh.buffers.count)
+            $0.buffers = fresh.buffers
+            $0.mode = fresh.mode
+            $0.reportsVblank = fresh.reportsVblank
+        }
+        events.append(.changed)
+    }
+
+    private func darken() {
+        guard screen != nil else { return }
+        shared.withLock {
+            $0.book.renew(count: 0)
+            $0.buffers = []
+            $0.mode = nil
+        }
+        screen = nil
+        events.append(.changed)
+    }
+}

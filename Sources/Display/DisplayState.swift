@@ -1,0 +1,124 @@
+import Platform
+
+/// What is known of the display, and what to do when that changes.
+///
+///     absent ──> settling ──> lit          away: the VT is someone else's
+///        ^──────────┴──── blocked <─┘      blocked: there is a display, but driving it failed; tried again with back-off
+///
+/// A display that is connected need not be ready: its mode list can still be empty while it boots or while its EDID is being read.
+/// It is then given ``settlingTime``, looked at often; after that it is looked at as seldom as an absent one.
+/// The type decides only. ``DisplayOutput`` looks, lights and darkens as told, and reports back.
+enum DisplayState: Equatable {
+    case absent
+    case settling(since: HostTime)
+    case blocked(failures: Int)
+    case lit(Target)
+    case away
+
+    /// What to drive: enough to notice that it has become something else.
+    struct Target: Equatable {
+        /// Device and connector.
+        var display: String
+        var mode: ConnectorMode
+    }
+
+    /// The answer to a look at the connectors.
+    enum Sighting: Equatable {
+        case nothing
+        /// Connected, without modes.
+        case modeless
+        /// `linkIsBad`: the kernel asks for a full modeset (connector property `link-status`).
+        case ready(Target, linkIsBad: Bool)
+    }
+
+    enum Action: Equatable {
+        case none
+        /// Drive the target with a full modeset, then report ``litUp(_:)`` or ``failed()``.
+        case light(Target)
+        /// Forget the screen: composed frames are void.
+        case darken
+        /// Forget the screen and let go of the card's master, then let the VT go.
+        case release
+        /// Become master again, then look.
+        case reacquire
+    }
+
+    /// How long a connected display may take to have modes before it is looked at less often.
+    static let settlingTime = MediaTime.seconds(7)
+
+    /// How long until the next look, when nothing else calls for one.
+    func lookInterval(at now: HostTime) -> MediaTime? {
+        switch self {
+        case .absent, .lit: .seconds(2)
+        case .settling(let since): now - since < Self.settlingTime ? .milliseconds(250) : .seconds(2)
+        case .blocked(let failures): .milliseconds(min(125 << Int64(min(failures, 3)), 1000))
+        case .away: nil
+        }
+    }
+
+    /// The connectors were looked at.
+    mutating func saw(_ sighting: Sighting, at now: HostTime) -> Action {
+        switch (self, sighting) {
+        case (.away, _): return .none
+        case (.lit(let present), .ready(let target, let linkIsBad)):
+            return present == target && !linkIsBad ? .none : .light(target)
+        case (_, .ready(let target, _)): return .light(target)
+        case (.lit, .nothing):
+            self = .absent
+            return .darken
+        case (.lit, .modeless):
+            self = .settling(since: now)
+            return .darken
+        case (.settling, .modeless): return .none
+        case (_, .modeless):
+            self = .settling(since: now)
+            return .none
+        case (_, .nothing):
+            self = .absent
+            return .none
+        }
+    }
+
+    /// The modeset to `target` succeeded.
+    mutating func litUp(_ target: Target) {
+        guard self != .away else { return }
+        self = .lit(target)
+    }
+
+    /// The modeset failed, or the card could not be had. The screen that was lit before, if any, is gone.
+    mutating func failed() -> Action {
+        switch self {
+        case .away: return .none
+        case .blocked(let failures):
+            self = .blocked(failures: failures + 1)
+            return .none
+        case .lit:
+            self = .blocked(failures: 1)
+            return .darken
+        case .absent, .settling:
+            self = .blocked(failures: 1)
+            return .none
+        }
+    }
+
+    /// A flip was refused: display, card or master is gone.
+    mutating func lost() -> Action {
+        guard case .lit = self else { return .none }
+        self = .blocked(failures: 0)
+        return .darken
+    }
+
+    /// The VT is to be given to someone else.
+    mutating func leave() -> Action {
+        guard self != .away else { return .none }
+        self = .away
+        return .release
+    }
+
+    /// The VT has come back.
+    mutating func comeBack() -> Action {
+        guard self == .away else { return .none }
+        self = .absent
+        return .reacquire
+    }
+}

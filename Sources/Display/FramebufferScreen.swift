@@ -1,0 +1,184 @@
+import CDisplay
+import Glibc
+import Platform
+import Playback
+
+/// An open framebuffer device (`/dev/fb0`), mapped, in a format pictures can be converted to.
+struct FramebufferDevice: ~Copyable {
+    let path: String
+    let width: Int, height: Int
+    let refresh: Double
+    let format: ScanoutFormat
+    /// Bytes a row.
+    let stride: Int
+    /// How many screens fit in the device's memory one below the other, for panning between them; at least 1.
+    let pages: Int
+    let base: UnsafeMutableRawPointer
+    private let descriptor: Descriptor
+    private let mappedBytes: Int
+    private var information: fb_var_screeninfo
+
+    /// Opens and maps the device; `enlarging` makes room for panning where the driver has the memory.
+    static func open(_ path: String, enlarging: Bool = true) throws(DeviceError) -> FramebufferDevice {
+        let descriptor = try Descriptor.open(path)
+        var screen = fb_var_screeninfo()
+        var fixed = fb_fix_screeninfo()
+        guard ioctl(descriptor.raw, UInt(FBIOGET_VSCREENINFO), &screen) == 0, ioctl(descriptor.raw, UInt(FBIOGET_FSCREENINFO), &fixed) == 0
+        else { throw DeviceError("read the state of \(path)") }
+        let format: ScanoutFormat
+        switch (screen.bits_per_pixel, screen.red.offset, screen.green.offset, screen.blue.offset, screen.green.length) {
+        case (32, 16, 8, 0, 8): format = .xrgb8888
+        case (16, 11, 5, 0, 6): format = .rgb565
+        default:
+            throw DeviceError("use \(path) with \(screen.bits_per_pixel) bits a pixel (set 32 or 16 with fbset)", code: EOPNOTSUPP)
+        }
+        let (width, height, stride) = (Int(screen.xres), Int(screen.yres), Int(fixed.line_length))
+        let bytes = Int(fixed.smem_len)
+        guard width > 0, height > 0, stride >= width * format.bytesPerPixel, bytes >= stride * height else {
+            throw DeviceError("use \(path), which describes no picture", code: EINVAL)
+        }
+        guard let base = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.raw, 0), base != MAP_FAILED else {
+            throw DeviceError("map \(path)")
+        }
+        if enlarging, fixed.ypanstep > 0, bytes / stride >= 2 * height, Int(screen.yres_virtual) < 2 * height {
+            var larger = screen
+            larger.yres_virtual = UInt32(min(bytes / stride / height, bufferCount) * height)
+            if ioctl(descriptor.raw, UInt(FBIOPUT_VSCREENINFO), &larger) == 0 {
+                _ = ioctl(descriptor.raw, UInt(FBIOGET_VSCREENINFO), &screen)
+            }
+        }
+        let pages = fixed.ypanstep > 0 ? max(min(Int(screen.yres_virtual), bytes / stride) / height, 1) : 1
+        return FramebufferDevice(
+            path: path, width: width, height: height, refresh: refresh(screen), format: format, stride: stride, pages: pages, base: base,
+            descriptor: descriptor, mappedBytes: bytes, information: screen)
+    }
+
+    private init(
+        path: String, width: Int, height: Int, refresh: Double, format: ScanoutFormat, stride: Int, pages: Int,
+        base: UnsafeMutableRawPointer,
+        descriptor: consuming Descriptor, mappedBytes: Int, information: fb_var_screeninfo
+    ) {
+        self.path = path
+        self.width = width
+        self.height = height
+        self.refresh = refresh
+        self.format = format
+        self.stride = stride
+        self.pages = pages
+        self.base = base
+        self.descriptor = descriptor
+        self.mappedBytes = mappedBytes
+        self.information = information
+    }
+
+    deinit { munmap(base, mappedBytes) }
+
+    /// First visible row.
+    var offset: Int { Int(information.yoffset) }
+
+    /// Shows the rows from `offset` on. The corresponding C call is `ioctl(FBIOPAN_DISPLAY)`.
+    mutating func pan(to offset: Int) throws(DeviceError) {
+        information.yoffset = UInt32(offset)
+        information.activate = UInt32(FB_ACTIVATE_VBL)
+        guard ioctl(descriptor.raw, UInt(FBIOPAN_DISPLAY), &information) == 0 else { throw DeviceError("pan \(path)") }
+    }
+
+    /// Whether the device is still the one that was opened.
+    func isAlive() -> Bool {
+        var screen = fb_var_screeninfo()
+        return ioctl(descriptor.raw, UInt(FBIOGET_VSCREENINFO), &screen) == 0 && screen.xres == information.xres
+            && screen.yres == information.yres && screen.bits_per_pixel == information.bits_per_pixel
+    }
+
+    /// Pictures a second by the device's own timings; 60 where it tells none or nonsense.
+    private static func refresh(_ screen: fb_var_screeninfo) -> Double {
+        guard screen.pixclock > 0 else { return 60 }
+        let across = Double(screen.xres + screen.left_margin + screen.right_margin + screen.hsync_len)
+        let down = Double(screen.yres + screen.upper_margin + screen.lower_margin + screen.vsync_len)
+        let hertz = 1e12 / Double(screen.pixclock) / across / down
+        return (20...250).contains(hertz) ? hertz : 60
+    }
+}
+
+/// A framebuffer device as a screen. It reports no vblanks, so it is paced by timer; where its memory holds two pictures or more it pans
+/// between them, else finished pictures are copied in.
+final class FramebufferScreen: Screen {
+    let mode: DisplayMode
+    let buffers: [ScanoutBuffer]
+    let reportsVblank = false
+    private let mapping: Mapping
+    private var paced: PacedFlip
+    /// The picture that was there before, and its first row.
+    private var former: [UInt8]
+    private let formerOffset: Int
+
+    /// The device, shared by the screen and its buffers.
+    private final class Mapping {
+        private(set) var device: FramebufferDevice
+        init(_ device: consuming FramebufferDevice) { self.device = device }
+        func pan(to offset: Int) throws(DeviceError) { try device.pan(to: offset) }
+    }
+
+    /// One page of the device's memory.
+    private final class Page: ScanoutBuffer, @unchecked Sendable {
+        private let mapping: Mapping
+        init(_ mapping: Mapping, _ pixels: PixelMemory) {
+            self.mapping = mapping
+            super.init(pixels: pixels)
+        }
+    }
+
+    /// Takes the device over and shows the background colour.
+    init(_ device: consuming FramebufferDevice, background: UInt32) {
+        let (width, height, stride, format) = (device.width, device.height, device.stride, device.format)
+        let shape = ConnectorMode(width: width, height: height, refresh: device.refresh, isPreferred: true, isProgressive: true)
+        mode = DisplayMode(
+            width: width, height: height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())),
+            name: "\(device.path) \(shape.name)")
+        paced = PacedFlip(VblankGrid(origin: .now, refresh: device.refresh))
+        formerOffset = device.offset
+        former = Array(UnsafeRawBufferPointer(start: device.base, count: stride * height * device.pages))
+        let pages = device.pages
+        let mapping = Mapping(device)
+        self.mapping = mapping
+        if pages > 1 {
+            buffers = (0..<min(pages, bufferCount)).map { page in
+                Page(
+                    mapping,
+                    PixelMemory(
+                        base: mapping.device.base + page * stride * height, stride: stride, width: width, height: height, format: format))
+            }
+        } else {
+            buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
+        }
+        for buffer in buffers { buffer.clear(to: background) }
+        try? show(0)
+    }
+
+    var descriptor: Int32? { nil }
+    var timer: HostTime? { paced.timer }
+    /// Whether the device still is what it was.
+    var isAlive: Bool { mapping.device.isAlive() }
+
+    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer { paced.present(buffer, id: id, at: now) ? .queued : .busy }
+
+    func collect(at now: HostTime) -> ScreenReport? {
+        guard let (buffer, flip) = paced.collect(at: now) else { return nil }
+        do throws(DeviceError) {
+            try show(buffer)
+            return .flipped(Flip(id: flip.id, time: flip.time, sequence: nil))
+        } catch { return .lost(error) }
+    }
+
+    private func show(_ buffer: Int) throws(DeviceError) {
+        let pixels = buffers[buffer].pixels
+        guard buffers[buffer] is MemoryBuffer else { return try mapping.pan(to: buffer * pixels.height) }
+        let row = pixels.width * pixels.format.bytesPerPixel
+        for y in 0..<pixels.height { memcpy(mapping.device.base + y * mapping.device.stride, pixels.base + y * pixels.stride, row) }
+    }
+
+    func restore() {
+        former.withUnsafeBytes { mapping.device.base.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+        if buffers[0] is Page { try? mapping.pan(to: formerOffset) }
+    }
+}

@@ -1,0 +1,47 @@
+import Glibc
+
+/// Who has a device open, for telling the operator who keeps the screen. Processes of other users are visible to root only.
+struct MasterHolder {
+    /// `plymouthd (pid 212)` for every other process that has the file at `path` open; empty when none can be seen.
+    static func find(_ path: String) -> [String] {
+        var found: [String] = []
+        let own = getpid()
+        for process in entries("/proc") {
+            guard let pid = Int32(process), pid != own else { continue }
+            for descriptor in entries("/proc/\(process)/fd") where link("/proc/\(process)/fd/\(descriptor)") == path {
+                found.append("\(command(process)) (pid \(process))")
+                break
+            }
+        }
+        return found
+    }
+
+    private static func entries(_ path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names
+    }
+
+    private static func link(_ path: String) -> String? {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { buffer in
+            let count = buffer.withMemoryRebound(to: CChar.self) { readlink(path, $0.baseAddress!, $0.count) }
+            return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+        }
+    }
+
+    private static func command(_ process: String) -> String {
+        guard let file = fopen("/proc/\(process)/comm", "re") else { return "process" }
+        defer { fclose(file) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { buffer in
+            let count = fread(buffer.baseAddress!, 1, 64, file)
+            return String(decoding: buffer.prefix(count).prefix { $0 != 10 }, as: UTF8.self)
+        }
+    }
+}

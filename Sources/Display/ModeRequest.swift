@@ -1,0 +1,92 @@
+/// The display mode that is asked for: `preferred`, `1920x1080` or `1920x1080@50`.
+public enum ModeRequest: Hashable, Sendable {
+    /// The one that the display itself prefers.
+    case preferred
+    /// A size, and a refresh rate in Hz where it matters.
+    case size(width: Int, height: Int, refresh: Double?)
+
+    /// Reads the form of kiosk.conf; nil when `text` is not of it.
+    public init?(_ text: String) {
+        if text == "preferred" {
+            self = .preferred
+            return
+        }
+        let halves = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let sides = halves[0].split(separator: "x", omittingEmptySubsequences: false)
+        guard sides.count == 2, let width = Int(sides[0]), let height = Int(sides[1]), (1...16_384).contains(width),
+            (1...16_384).contains(height)
+        else { return nil }
+        var refresh: Double?
+        if halves.count == 2 {
+            guard let value = Double(halves[1]), (1...1000).contains(value) else { return nil }
+            refresh = value
+        }
+        self = .size(width: width, height: height, refresh: refresh)
+    }
+
+    /// The answer of ``choose(from:)``: an index, and whether the request was met or had to be replaced.
+    struct Choice: Hashable {
+        var index: Int
+        var isAsRequested: Bool
+    }
+
+    /// Which of a connector's modes to drive; nil only for an empty list.
+    ///
+    /// Interlaced and double-scanned modes are taken only where there is nothing else. Of several modes of the wanted size the
+    /// nearest refresh within 0.5 Hz counts as the wanted one (59.94 for 60); without a wanted refresh it is the preferred mode if
+    /// that has the size, else the highest refresh up to 60.5 Hz. A request that cannot be met becomes `preferred`.
+    func choose(from modes: [ConnectorMode]) -> Choice? {
+        let progressive = modes.indices.filter { modes[$0].isProgressive }
+        let usable = progressive.isEmpty ? Array(modes.indices) : progressive
+        guard let first = usable.first else { return nil }
+        let preferred = usable.first { modes[$0].isPreferred } ?? first
+        guard case .size(let width, let height, let refresh) = self else { return Choice(index: preferred, isAsRequested: true) }
+
+        let sized = usable.filter { modes[$0].width == width && modes[$0].height == height }
+        if let refresh {
+            let near = sized.filter { abs(modes[$0].refresh - refresh) <= 0.5 }
+            if let best = near.min(by: { abs(modes[$0].refresh - refresh) < abs(modes[$1].refresh - refresh) }) {
+                return Choice(index: best, isAsRequested: true)
+            }
+        } else if sized.contains(preferred) {
+            return Choice(index: preferred, isAsRequested: true)
+        } else {
+            let calm = sized.filter { modes[$0].refresh <= 60.5 }
+            if let best = (calm.isEmpty ? sized : calm).max(by: { modes[$0].refresh < modes[$1].refresh }) {
+                return Choice(index: best, isAsRequested: true)
+            }
+        }
+        return Choice(index: preferred, isAsRequested: false)
+    }
+}
+
+extension ModeRequest: CustomStringConvertible {
+    /// The form of kiosk.conf.
+    public var description: String {
+        switch self {
+        case .preferred: return "preferred"
+        case .size(let width, let height, let refresh):
+            guard let refresh else { return "\(width)x\(height)" }
+            return "\(width)x\(height)@\(refresh == refresh.rounded() ? String(Int(refresh)) : String(refresh))"
+        }
+    }
+}
+
+/// One mode that a connector offers.
+public struct ConnectorMode: Hashable, Sendable {
+    /// Visible pixels across and down.
+    public var width: Int, height: Int
+    /// Pictures a second, from the pixel clock.
+    public var refresh: Double
+    /// Whether the display prefers it.
+    public var isPreferred: Bool
+    /// Neither interlaced nor double-scanned.
+    public var isProgressive: Bool
+
+    /// `1920x1080@60.00`, with an `i` where interlaced.
+    public var name: String {
+        let hundredths = Int((refresh * 100).rounded())
+        let fraction = hundredths % 100
+        return "\(width)x\(height)\(isProgressive ? "" : "i")@\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
+    }
+}

@@ -1,0 +1,67 @@
+import Platform
+import Playback
+
+/// A display that is none: buffers in ordinary memory, flipped at simulated vblanks.
+final class OffscreenScreen: Screen {
+    let mode: DisplayMode
+    let buffers: [ScanoutBuffer]
+    let reportsVblank = true
+    private var paced: PacedFlip
+    private let onFlip: (@Sendable (Flip, ScreenPixels) -> Void)?
+
+    init(
+        width: Int, height: Int, refresh: Double, background: UInt32, origin: HostTime = .now,
+        onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil
+    ) {
+        let shape = ConnectorMode(width: width, height: height, refresh: refresh, isPreferred: true, isProgressive: true)
+        mode = DisplayMode(
+            width: width, height: height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / refresh).rounded())),
+            name: "offscreen \(shape.name)")
+        buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: .xrgb8888) }
+        for buffer in buffers { buffer.clear(to: background) }
+        paced = PacedFlip(VblankGrid(origin: origin, refresh: refresh))
+        self.onFlip = onFlip
+    }
+
+    var descriptor: Int32? { nil }
+    var timer: HostTime? { paced.timer }
+
+    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer { paced.present(buffer, id: id, at: now) ? .queued : .busy }
+
+    func collect(at now: HostTime) -> ScreenReport? {
+        guard let (buffer, flip) = paced.collect(at: now) else { return nil }
+        onFlip?(flip, ScreenPixels(buffers[buffer]))
+        return .flipped(flip)
+    }
+
+    func restore() {}
+}
+
+/// What is on a screen, for looking at: snapshots and tests.
+public struct ScreenPixels {
+    private let buffer: ScanoutBuffer
+
+    init(_ buffer: ScanoutBuffer) { self.buffer = buffer }
+
+    /// Pixels across and down, as scanned out.
+    public var width: Int { buffer.pixels.width }
+    /// Pixels down.
+    public var height: Int { buffer.pixels.height }
+
+    /// The colour at (`x`, `y`) as 0xRRGGBB.
+    public subscript(x: Int, y: Int) -> UInt32 {
+        precondition(x >= 0 && x < width && y >= 0 && y < height)
+        let address = buffer.pixels.address(x, y)
+        switch buffer.pixels.format {
+        case .xrgb8888: return address.loadUnaligned(as: UInt32.self) & 0xff_ffff
+        case .rgb565:
+            let pixel = UInt32(address.loadUnaligned(as: UInt16.self))
+            let (red, green, blue) = (pixel >> 11, pixel >> 5 & 63, pixel & 31)
+            return (red << 3 | red >> 2) << 16 | (green << 2 | green >> 4) << 8 | (blue << 3 | blue >> 2)
+        }
+    }
+
+    /// The pixels as they lie in memory, for conversion.
+    var planes: PicturePlanes { PicturePlanes(packed: buffer.pixels.base, stride: buffer.pixels.stride) }
+    var format: ScanoutFormat { buffer.pixels.format }
+}

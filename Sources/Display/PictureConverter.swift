@@ -1,0 +1,280 @@
+import CFFmpeg
+import Glibc
+import Media
+import Playback
+
+/// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, turned.
+///
+/// A frame takes up to four steps, each left out where it has nothing to do:
+///
+///     flatten   alpha, palette and bit-packed formats become plain BGRX at their own size, blended over the background
+///     scale     to the destination's size, still YUV, bicubic; also brings what has no fast conversion to 8 bits planar
+///     convert   to the screen's format without scaling, which is libswscale's fast path
+///     place     into scan-out memory: mirrored and turned, or row by row where `convert` cannot write there itself
+///
+/// Scaling in YUV and then converting is 2.5 times faster than libswscale's one pass (720p to 1080p: 1.9 ms against 4.9); and once there are two
+/// passes bicubic costs a tenth more than bilinear, so bicubic it is. RGB goes in one pass, at full chroma resolution.
+/// Contexts and pictures between the steps are kept until the layout changes, so that steady play allocates nothing.
+///
+/// Not thread-safe; belongs to the compositor thread.
+final class PictureConverter {
+    /// Why a frame cannot be drawn.
+    enum Refusal: Error, Hashable, CustomStringConvertible {
+        case empty
+        case tooLarge(width: Int, height: Int)
+        case unsupported(format: String)
+        case noMemory(width: Int, height: Int)
+
+        var description: String {
+            switch self {
+            case .empty: "the decoder delivered a frame without a picture"
+            case .tooLarge(let width, let height):
+                "\(width)x\(height) is more than the \(PictureConverter.maximumPixels >> 20) megapixels a picture may have; scale it down"
+            case .unsupported(let format): "pixel format \(format) cannot be converted; re-encode the file as yuv420p"
+            case .noMemory(let width, let height): "not enough memory to convert \(width)x\(height)"
+            }
+        }
+    }
+
+    /// More than any display has; beyond it a file is broken or hostile. 8192 x 8192.
+    static let maximumPixels = 1 << 26
+
+    private var key: Key?
+    private var steps: Steps?
+
+    /// Draws `frame` where `gravity` and `rotation` put it on `buffer`, and the bars around it.
+    func draw(
+        _ frame: borrowing VideoFrame, gravity: VideoGravity, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer
+    ) throws(Refusal) {
+        let (width, height) = (frame.width, frame.height)
+        guard width > 0, height > 0, frame.av.pointee.data.0 != nil else { throw .empty }
+        guard width <= Self.maximumPixels / height else { throw .tooLarge(width: width, height: height) }
+        let format = PictureFormat(frame.av)
+        guard let format, sws_isSupportedInput(format.av) != 0 else {
+            let name = av_get_pix_fmt_name(AVPixelFormat(frame.av.pointee.format)).map { String(cString: $0) }
+            throw .unsupported(format: name ?? "\(frame.av.pointee.format)")
+        }
+        let geometry = PictureGeometry(
+            storedWidth: width, storedHeight: height, pixelAspectRatio: frame.pixelAspectRatio, orientation: frame.orientation,
+            gravity: gravity, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
+            chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
+        let key = Key(
+            format: format, width: width, height: height, geometry: geometry,
+            colour: ColourDescription(frame.av, fullRangeByFormat: format.isFullRange), background: background,
+            output: buffer.pixels.format,
+            writesDirectly: Self.canWriteDirectly(geometry, into: buffer.pixels))
+        if key != self.key {
+            (self.key, steps) = (nil, nil)
+            guard let fresh = Steps(key) else { throw .noMemory(width: width, height: height) }
+            (self.key, steps) = (key, fresh)
+        }
+        buffer.frame(geometry.scanout, with: background)
+        steps!.run(frame.av, into: buffer.pixels)
+    }
+
+    /// libswscale's vector code may write up to 16 pixels past a row's end, and wants aligned rows: it may write into scan-out
+    /// memory only where neither can show.
+    private static func canWriteDirectly(_ geometry: PictureGeometry, into pixels: PixelMemory) -> Bool {
+        let r = geometry.scanout
+        let start = UInt(bitPattern: pixels.address(r.x, r.y))
+        guard geometry.turn == .up, start % 64 == 0, pixels.stride % 64 == 0 else { return false }
+        let end = r.x + (r.width + 15) / 16 * 16
+        return r.width % 16 == 0 || (r.x + r.width == pixels.width && end * pixels.format.bytesPerPixel <= pixels.stride)
+    }
+}
+
+/// What the converter has to know about a pixel format.
+struct PictureFormat: Hashable {
+    /// The format, the deprecated full-range names (yuvj420p) replaced by the plain ones.
+    var av: AVPixelFormat
+    /// Full range where the stream does not say.
+    var isFullRange: Bool
+    var isRGB: Bool
+    var isGray: Bool
+    /// Has alpha, a palette, or pixels that share bytes: is made plain BGRX before anything else.
+    var isFlattened: Bool
+    /// Luma pixels across, and down, that share a chroma sample.
+    var chromaWidth: Int, chromaHeight: Int
+
+    /// nil for what is no pixel format, or lives in a device's memory.
+    init?(_ frame: UnsafeMutablePointer<AVFrame>) {
+        let stored = AVPixelFormat(frame.pointee.format)
+        guard let description = av_pix_fmt_desc_get(stored)?.pointee else { return nil }
+        func has(_ flag: Int32) -> Bool { description.flags & UInt64(flag) != 0 }
+        guard !has(AV_PIX_FMT_FLAG_HWACCEL) else { return nil }
+        isRGB = has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL)
+        isGray = description.nb_components <= 2 && !isRGB
+        isFlattened = has(AV_PIX_FMT_FLAG_ALPHA) || has(AV_PIX_FMT_FLAG_PAL) || has(AV_PIX_FMT_FLAG_BITSTREAM)
+        chromaWidth = 1 << Int(description.log2_chroma_w)
+        chromaHeight = 1 << Int(description.log2_chroma_h)
+        isFullRange = true
+        switch stored {
+        case AV_PIX_FMT_YUVJ420P: av = AV_PIX_FMT_YUV420P
+        case AV_PIX_FMT_YUVJ422P: av = AV_PIX_FMT_YUV422P
+        case AV_PIX_FMT_YUVJ444P: av = AV_PIX_FMT_YUV444P
+        case AV_PIX_FMT_YUVJ440P: av = AV_PIX_FMT_YUV440P
+        case AV_PIX_FMT_YUVJ411P: av = AV_PIX_FMT_YUV411P
+        default:
+            av = stored
+            isFullRange = isRGB || isGray
+        }
+    }
+
+    /// The 8-bit planar format that scaling goes to and the fast conversions start from; nil where one pass does it all.
+    var intermediate: AVPixelFormat? {
+        if isRGB || isFlattened { return nil }
+        if isGray { return AV_PIX_FMT_YUV420P }
+        if chromaWidth == 2 && chromaHeight == 1 { return AV_PIX_FMT_YUV422P }
+        return chromaWidth == 1 ? AV_PIX_FMT_YUV444P : AV_PIX_FMT_YUV420P
+    }
+}
+
+extension PictureConverter {
+    /// Everything the steps depend on.
+    fileprivate struct Key: Equatable {
+        var format: PictureFormat
+        var width: Int, height: Int
+        var geometry: PictureGeometry
+        var colour: ColourDescription
+        var background: UInt32
+        var output: ScanoutFormat
+        var writesDirectly: Bool
+    }
+
+    /// One libswscale pass into a picture of its own.
+    private final class Pass {
+        private(set) var context: ScaleContext
+        private(set) var result: ScratchPicture
+
+        init?(
+            from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
+            colour: ColourDescription? = nil, keepsRange: Bool = false
+        ) {
+            guard let result = ScratchPicture.make(to.format, width: to.width, height: to.height),
+                let context = ScaleContext.make(from: from, to: to, flags: flags, colour: colour, keepsRange: keepsRange)
+            else { return nil }
+            self.context = context
+            self.result = result
+        }
+
+        func run(_ source: PicturePlanes) -> PicturePlanes {
+            context.run(from: source, to: result.planes)
+            return result.planes
+        }
+    }
+
+    /// The steps for one layout.
+    fileprivate final class Steps {
+        private let key: Key
+        private var flatten: Pass?
+        private var scale: Pass?
+        private var convert: Pass?
+        /// `convert` when it writes into scan-out memory itself.
+        private var direct: Direct?
+        private let strip: UnsafeMutableRawPointer
+
+        private final class Direct {
+            private(set) var context: ScaleContext
+            init(_ context: consuming ScaleContext) { self.context = context }
+        }
+
+        init?(_ key: Key) {
+            self.key = key
+            let (crop, place) = (key.geometry.crop, key.geometry.scanout)
+            strip = .allocate(
+                byteCount: PixelTurn.stripBytes(width: place.width, bytesPerPixel: key.output.bytesPerPixel), alignment: 64)
+            let size = key.geometry.turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
+            let exact = SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_ACCURATE_RND
+            var format = key.format.av
+            var colour: ColourDescription? = key.colour
+
+            if key.format.isFlattened {
+                flatten = Pass(
+                    from: (format, key.width, key.height), to: (AV_PIX_FMT_BGRA, key.width, key.height),
+                    flags: key.format.isRGB ? exact : SWS_BILINEAR, colour: colour)
+                if flatten == nil { return nil }
+                (format, colour) = (kAV_PIX_FMT_XRGB8888, nil)
+            }
+            var source = (format: format, width: crop.width, height: crop.height)
+            if let intermediate = key.format.intermediate {
+                if source != (intermediate, size.0, size.1) {
+                    // Without accurate rounding each row that is averaged adds its error: too much in large reductions.
+                    let flags = crop.height > 3 * size.1 ? SWS_BICUBIC | SWS_ACCURATE_RND : SWS_BICUBIC
+                    scale = Pass(from: source, to: (intermediate, size.0, size.1), flags: flags, keepsRange: key.format.isGray)
+                    if scale == nil { return nil }
+                    source = (intermediate, size.0, size.1)
+                }
+            } else if key.output == .rgb565 && source != (kAV_PIX_FMT_XRGB8888, size.0, size.1) {
+                // libswscale knows no full chroma for 16 bits, so RGB goes there by way of 32.
+                scale = Pass(from: source, to: (kAV_PIX_FMT_XRGB8888, size.0, size.1), flags: exact, colour: colour)
+                if scale == nil { return nil }
+                (source, colour) = ((kAV_PIX_FMT_XRGB8888, size.0, size.1), nil)
+            }
+            let target = (format: key.output.av, width: size.0, height: size.1)
+            // Flattened, the right size and in the screen's format already: only to be placed.
+            if source == target && key.format.isFlattened { return }
+            let isRepacking = source.format == kAV_PIX_FMT_XRGB8888 && key.output == .rgb565
+            let flags = isRepacking ? SWS_FAST_BILINEAR : key.format.intermediate != nil ? SWS_BILINEAR : exact
+            if key.writesDirectly {
+                guard let context = ScaleContext.make(from: source, to: target, flags: flags, colour: colour) else { return nil }
+                direct = Direct(context)
+            } else {
+                convert = Pass(from: source, to: target, flags: flags, colour: colour)
+                if convert == nil { return nil }
+            }
+        }
+
+        deinit { strip.deallocate() }
+
+        func run(_ frame: UnsafeMutablePointer<AVFrame>, into pixels: PixelMemory) {
+            let (crop, place) = (key.geometry.crop, key.geometry.scanout)
+            let target = pixels.address(place.x, place.y)
+            var planes: PicturePlanes
+            if let flatten {
+                _ = flatten.run(PicturePlanes(frame))
+                planes = PicturePlanes(flatten.result.av, x: crop.x, y: crop.y)
+                Self.blend(planes, width: crop.width, height: crop.height, over: key.background)
+            } else {
+                planes = PicturePlanes(frame, x: crop.x, y: crop.y)
+            }
+            if let scale { planes = scale.run(planes) }
+            if let direct {
+                direct.context.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
+                return
+            }
+            if let convert { planes = convert.run(planes) }
+            switch pixels.format {
+            case .xrgb8888: turn(planes, UInt32.self, to: target, stride: pixels.stride)
+            case .rgb565: turn(planes, UInt16.self, to: target, stride: pixels.stride)
+            }
+        }
+
+        private func turn<Pixel: FixedWidthInteger>(
+            _ planes: PicturePlanes, _ type: Pixel.Type, to target: UnsafeMutableRawPointer, stride: Int
+        ) {
+            let place = key.geometry.scanout
+            let size = key.geometry.turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
+            PixelTurn.copy(
+                UnsafeRawPointer(planes.data.0!).assumingMemoryBound(to: type), stride: Int(planes.strides.0), width: size.0,
+                height: size.1, turn: key.geometry.turn, to: target, stride: stride, strip: strip.assumingMemoryBound(to: type))
+        }
+
+        /// Blends BGRA pixels over one colour, in place. Doing this before scaling is what keeps the colour of invisible pixels
+        /// out of the edges, as premultiplying would.
+        private static func blend(_ planes: PicturePlanes, width: Int, height: Int, over rgb: UInt32) {
+            let (red, green, blue) = (rgb >> 16 & 255, rgb >> 8 & 255, rgb & 255)
+            func mix(_ colour: UInt32, _ under: UInt32, _ alpha: UInt32) -> UInt32 { (colour * alpha + under * (255 - alpha) + 127) / 255 }
+            for y in 0..<height {
+                let row = UnsafeMutableRawPointer(planes.data.0! + y * Int(planes.strides.0)).assumingMemoryBound(to: UInt32.self)
+                for x in 0..<width {
+                    let pixel = row[x]
+                    let alpha = pixel >> 24
+                    if alpha == 255 { continue }
+                    row[x] =
+                        mix(pixel & 255, blue, alpha) | mix(pixel >> 8 & 255, green, alpha) << 8
+                        | mix(pixel >> 16 & 255, red, alpha) << 16 | 0xff00_0000
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CDRM
+import Glibc
+
+/// The way of a picture through a card: primary plane, CRTC, connector, mode. Driven by atomic commits (``AtomicPipe``) or, where the
+/// driver has none, by the older calls (``LegacyPipe``). Presenter thread only.
+protocol Pipe: AnyObject {
+    /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. With
+    /// `retrainingLink` the link to the display is set up anew even in the same mode.
+    func modeset(_ framebuffer: UInt32, retrainingLink: Bool) throws(DeviceError)
+    /// Asks for `framebuffer` from the next vblank on; an event with `id` will tell. 0, or an errno.
+    func flip(to framebuffer: UInt32, id: UInt64) -> Int32
+    /// Puts back what was there before the first modeset.
+    func restore()
+}
+
+/// What a pipe runs through.
+struct PipeRoute {
+    var card: DRMCard
+    var connector: UInt32
+    var crtc: UInt32
+    /// The CRTC's bit in `possible_crtcs` masks.
+    var crtcBit: UInt32
+    var timing: drmModeModeInfo
+
+    /// A CRTC for `record`: the one it is on, if no other connector is; else one that nobody uses; else any it can have.
+    static func find(_ card: DRMCard, _ record: ConnectorRecord, mode: Int) throws(DeviceError) -> PipeRoute {
+        let crtcs = card.crtcs()
+        var possible: UInt32 = 0
+        var present: UInt32 = 0
+        for id in record.encoders {
+            guard let encoder = drmModeGetEncoder(card.fd, id) else { continue }
+            possible |= encoder.pointee.possible_crtcs
+            if id == record.encoder { present = encoder.pointee.crtc_id }
+            drmModeFreeEncoder(encoder)
+        }
+        var taken: Set<UInt32> = []
+        for other in card.knownConnectors() where other.id != record.id && other.encoder != 0 {
+            guard let encoder = drmModeGetEncoder(card.fd, other.encoder) else { continue }
+            taken.insert(encoder.pointee.crtc_id)
+            drmModeFreeEncoder(encoder)
+        }
+        let candidates = crtcs.indices.filter { possible & (1 << UInt32($0)) != 0 }
+        let chosen =
+            candidates.first { crtcs[$0] == present && !taken.contains(present) } ?? candidates.first { !taken.contains(crtcs[$0]) }
+            ?? candidates.first
+        guard let chosen else { throw DeviceError("find a CRTC for \(record.connector.name) on \(card.path)", code: ENODEV) }
+        return PipeRoute(
+            card: card, connector: record.id, crtc: crtcs[chosen], crtcBit: 1 << UInt32(chosen), timing: record.timings[mode])
+    }
+}
+
+/// What a CRTC showed before we drove it.
+struct SavedPipe {
+    /// Framebuffer, offset and mode of the CRTC; what the older calls can put back.
+    var crtc: drmModeCrtc?
+    /// Every settable property of the CRTC, its planes and the connector; what an atomic commit can put back. The mode is kept
+    /// by its contents in `crtc`, because the old blob dies with the old mode.
+    var properties: [(object: UInt32, property: UInt32, value: UInt64)] = []
+}

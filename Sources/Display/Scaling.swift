@@ -1,0 +1,159 @@
+import CFFmpeg
+import Playback
+
+/// Up to four planes of a picture somewhere in memory, as libswscale takes them.
+struct PicturePlanes {
+    typealias Plane = UnsafeMutablePointer<UInt8>?
+    var data: (Plane, Plane, Plane, Plane)
+    var strides: (Int32, Int32, Int32, Int32)
+
+    /// One plane of packed pixels.
+    init(packed base: UnsafeMutableRawPointer, stride: Int) {
+        data = (base.assumingMemoryBound(to: UInt8.self), nil, nil, nil)
+        strides = (Int32(stride), 0, 0, 0)
+    }
+
+    /// The planes of `frame` from the pixel (`x`, `y`) on, which must lie on the format's chroma grid.
+    init(_ frame: UnsafeMutablePointer<AVFrame>, x: Int = 0, y: Int = 0) {
+        let av = frame.pointee
+        data = (av.data.0, av.data.1, av.data.2, av.data.3)
+        strides = (av.linesize.0, av.linesize.1, av.linesize.2, av.linesize.3)
+        guard x != 0 || y != 0, let description = av_pix_fmt_desc_get(AVPixelFormat(av.format)) else { return }
+        var steps: (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        var components: (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        withUnsafeMutablePointer(to: &steps) { steps in
+            withUnsafeMutablePointer(to: &components) { components in
+                steps.withMemoryRebound(to: Int32.self, capacity: 4) { steps in
+                    components.withMemoryRebound(to: Int32.self, capacity: 4) { av_image_fill_max_pixsteps(steps, $0, description) }
+                }
+            }
+        }
+        func offset(_ step: Int32, _ component: Int32, _ stride: Int32) -> Int {
+            let chroma = component == 1 || component == 2
+            let across = chroma ? x >> Int(description.pointee.log2_chroma_w) : x
+            let down = chroma ? y >> Int(description.pointee.log2_chroma_h) : y
+            return down * Int(stride) + across * Int(step)
+        }
+        data.0 = data.0.map { $0 + offset(steps.0, components.0, strides.0) }
+        data.1 = data.1.map { $0 + offset(steps.1, components.1, strides.1) }
+        data.2 = data.2.map { $0 + offset(steps.2, components.2, strides.2) }
+        data.3 = data.3.map { $0 + offset(steps.3, components.3, strides.3) }
+    }
+}
+
+/// A picture in ordinary memory that is drawn over again and again. Rows have room for the up to 16 pixels that libswscale's vector
+/// code writes past the width.
+struct ScratchPicture: ~Copyable {
+    let av: UnsafeMutablePointer<AVFrame>
+
+    /// nil when there is no memory for it.
+    static func make(_ format: AVPixelFormat, width: Int, height: Int) -> ScratchPicture? {
+        guard let av = av_frame_alloc() else { return nil }
+        let picture = ScratchPicture(av: av)
+        av.pointee.format = format.rawValue
+        av.pointee.width = Int32((width + 31) / 16 * 16)
+        av.pointee.height = Int32((height + 1) / 2 * 2)
+        guard av_frame_get_buffer(av, 64) >= 0 else { return nil }
+        av.pointee.width = Int32(width)
+        av.pointee.height = Int32(height)
+        return picture
+    }
+
+    private init(av: UnsafeMutablePointer<AVFrame>) { self.av = av }
+
+    deinit {
+        var pointer: UnsafeMutablePointer<AVFrame>? = av
+        av_frame_free(&pointer)
+    }
+
+    var planes: PicturePlanes { PicturePlanes(av) }
+}
+
+/// A libswscale context: one conversion between two formats and sizes.
+struct ScaleContext: ~Copyable {
+    private let context: OpaquePointer
+    private let sourceHeight: Int32
+
+    /// nil when libswscale cannot do it. `colour` is for conversions to RGB. `keepsRange` is for gray to YUV, where libswscale
+    /// would take the numbers for full range and compress them.
+    static func make(
+        from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
+        colour: ColourDescription? = nil, keepsRange: Bool = false
+    ) -> ScaleContext? {
+        // Filters have a limit, which extreme reductions exceed; the nearest pixel is good enough for those.
+        for flags in [flags, SWS_POINT] {
+            guard
+                let context = sws_getContext(
+                    Int32(from.width), Int32(from.height), from.format, Int32(to.width), Int32(to.height), to.format, flags, nil, nil, nil)
+            else { continue }
+            let standard = sws_getCoefficients(SWS_CS_DEFAULT)
+            // Refused for pairs of formats in which there is nothing to describe.
+            if let colour {
+                _ = sws_setColorspaceDetails(
+                    context, sws_getCoefficients(colour.matrix), colour.isFullRange ? 1 : 0, standard, 1, 0, 1 << 16, 1 << 16)
+            } else if keepsRange {
+                _ = sws_setColorspaceDetails(context, standard, 1, standard, 1, 0, 1 << 16, 1 << 16)
+            }
+            return ScaleContext(context: context, sourceHeight: Int32(from.height))
+        }
+        return nil
+    }
+
+    private init(context: OpaquePointer, sourceHeight: Int32) {
+        self.context = context
+        self.sourceHeight = sourceHeight
+    }
+
+    deinit { sws_freeContext(context) }
+
+    /// Converts one picture. The corresponding C function is `sws_scale`.
+    func run(from source: PicturePlanes, to target: PicturePlanes) {
+        withUnsafePointer(to: source.data) { data in
+            data.withMemoryRebound(to: UnsafePointer<UInt8>?.self, capacity: 4) { sourceData in
+                withUnsafePointer(to: source.strides) { strides in
+                    strides.withMemoryRebound(to: Int32.self, capacity: 4) { sourceStrides in
+                        run(sourceData, sourceStrides, target)
+                    }
+                }
+            }
+        }
+    }
+
+    private func run(_ data: UnsafePointer<UnsafePointer<UInt8>?>, _ strides: UnsafePointer<Int32>, _ target: PicturePlanes) {
+        withUnsafePointer(to: target.data) { targetData in
+            targetData.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 4) { targetData in
+                withUnsafePointer(to: target.strides) { targetStrides in
+                    targetStrides.withMemoryRebound(to: Int32.self, capacity: 4) { targetStrides in
+                        _ = sws_scale(context, data, strides, 0, sourceHeight, targetData, targetStrides)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How a frame's numbers mean colours.
+struct ColourDescription: Hashable {
+    /// One of libswscale's `SWS_CS_` values.
+    var matrix: Int32
+    /// Whether luma spans 0…255 instead of 16…235.
+    var isFullRange: Bool
+
+    /// From what the stream says. Where it does not say: BT.709 above 576 lines, else BT.601; limited range, but full for gray and RGB.
+    init(_ frame: UnsafeMutablePointer<AVFrame>, fullRangeByFormat: Bool) {
+        let av = frame.pointee
+        switch av.colorspace {
+        case AVCOL_SPC_BT709: matrix = SWS_CS_ITU709
+        case AVCOL_SPC_BT470BG, AVCOL_SPC_SMPTE170M: matrix = SWS_CS_ITU601
+        case AVCOL_SPC_SMPTE240M: matrix = SWS_CS_SMPTE240M
+        case AVCOL_SPC_FCC: matrix = SWS_CS_FCC
+        case AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: matrix = SWS_CS_BT2020
+        default: matrix = av.height > 576 ? SWS_CS_ITU709 : SWS_CS_ITU601
+        }
+        switch av.color_range {
+        case AVCOL_RANGE_JPEG: isFullRange = true
+        case AVCOL_RANGE_MPEG: isFullRange = false
+        default: isFullRange = fullRangeByFormat
+        }
+    }
+}

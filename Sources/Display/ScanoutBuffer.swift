@@ -1,0 +1,92 @@
+import CFFmpeg
+import Playback
+
+/// The pixel formats that pictures are converted to: what primary planes and framebuffer devices take everywhere.
+enum ScanoutFormat: Hashable {
+    /// 32 bits: blue, green, red, unused.
+    case xrgb8888
+    /// 16 bits: 5 red, 6 green, 5 blue, little-endian.
+    case rgb565
+
+    var bytesPerPixel: Int { self == .xrgb8888 ? 4 : 2 }
+    var av: AVPixelFormat { self == .xrgb8888 ? kAV_PIX_FMT_XRGB8888 : kAV_PIX_FMT_RGB565 }
+
+    /// A colour 0xRRGGBB in this format.
+    func pixel(_ rgb: UInt32) -> UInt32 {
+        switch self {
+        case .xrgb8888: rgb | 0xff00_0000
+        case .rgb565: (rgb >> 8 & 0xf800) | (rgb >> 5 & 0x07e0) | (rgb >> 3 & 0x001f)
+        }
+    }
+}
+
+/// Memory that is, or will be, scanned out.
+struct PixelMemory {
+    var base: UnsafeMutableRawPointer
+    /// Bytes from one row to the next.
+    var stride: Int
+    var width: Int
+    var height: Int
+    var format: ScanoutFormat
+
+    /// The pixel at (`x`, `y`).
+    func address(_ x: Int, _ y: Int) -> UnsafeMutableRawPointer { base + y * stride + x * format.bytesPerPixel }
+
+    /// Fills a rectangle, row by row. The memory may be write-combined: it is never read.
+    func fill(_ r: PixelRectangle, with rgb: UInt32) {
+        guard r.width > 0 else { return }
+        let pixel = format.pixel(rgb)
+        for y in r.y..<(r.y + r.height) {
+            switch format {
+            case .xrgb8888: address(r.x, y).assumingMemoryBound(to: UInt32.self).update(repeating: pixel, count: r.width)
+            case .rgb565:
+                address(r.x, y).assumingMemoryBound(to: UInt16.self).update(repeating: UInt16(truncatingIfNeeded: pixel), count: r.width)
+            }
+        }
+    }
+
+    /// Fills everything but `r`.
+    func fill(around r: PixelRectangle, with rgb: UInt32) {
+        fill(PixelRectangle(x: 0, y: 0, width: width, height: r.y), with: rgb)
+        fill(PixelRectangle(x: 0, y: r.y, width: r.x, height: r.height), with: rgb)
+        fill(PixelRectangle(x: r.x + r.width, y: r.y, width: width - r.x - r.width, height: r.height), with: rgb)
+        fill(PixelRectangle(x: 0, y: r.y + r.height, width: width, height: height - r.y - r.height), with: rgb)
+    }
+}
+
+/// One of a screen's buffers. Subclasses own its memory; whoever composes into it holds a reference, so that a screen that goes
+/// away meanwhile does not take the memory with it.
+class ScanoutBuffer: @unchecked Sendable {
+    // Sendable because BufferBook gives a buffer to one composer at a time, and only that one touches `layout` and writes pixels.
+
+    let pixels: PixelMemory
+    /// Where the picture stands that was drawn last, so that bars are drawn only when they move; nil when nothing was drawn.
+    var layout: PixelRectangle?
+
+    init(pixels: PixelMemory) { self.pixels = pixels }
+
+    /// Draws the bare background.
+    func clear(to rgb: UInt32) {
+        let nothing = PixelRectangle(x: 0, y: 0, width: 0, height: 0)
+        if layout != nothing { pixels.fill(PixelRectangle(x: 0, y: 0, width: pixels.width, height: pixels.height), with: rgb) }
+        layout = nothing
+    }
+
+    /// Draws the bars around a picture at `r`.
+    func frame(_ r: PixelRectangle, with rgb: UInt32) {
+        if layout != r { pixels.fill(around: r, with: rgb) }
+        layout = r
+    }
+}
+
+/// A buffer in ordinary memory.
+final class MemoryBuffer: ScanoutBuffer, @unchecked Sendable {
+    init(width: Int, height: Int, format: ScanoutFormat) {
+        let stride = (width * format.bytesPerPixel + 63) / 64 * 64
+        let base = UnsafeMutableRawPointer.allocate(byteCount: stride * height, alignment: 64)
+        base.initializeMemory(as: UInt8.self, repeating: 0, count: stride * height)
+        super.init(pixels: PixelMemory(base: base, stride: stride, width: width, height: height, format: format))
+    }
+
+    deinit { pixels.base.deallocate() }
+}

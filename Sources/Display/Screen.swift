@@ -1,0 +1,41 @@
+import Logging
+import Platform
+import Playback
+
+let log = Logger(label: "display")
+
+/// A display that is being driven now: buffers, and the means to flip between them. ``DisplayOutput`` has at most one; when the display
+/// goes it is dropped, and a new one made when it returns. All calls come from the presenter thread; the buffers' pixels are written
+/// from the compositor thread meanwhile, and outlive the screen where they must.
+protocol Screen: AnyObject {
+    var mode: DisplayMode { get }
+    /// The first of them is on the screen, showing background, when the screen is made.
+    var buffers: [ScanoutBuffer] { get }
+    var reportsVblank: Bool { get }
+    /// Readable when ``collect(at:)`` has something to do; nil for a screen that goes by its timer alone.
+    var descriptor: Int32? { get }
+    /// When ``collect(at:)`` must be called even if the descriptor stays silent.
+    var timer: HostTime? { get }
+    /// Asks for a buffer to be shown from the next vblank on.
+    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer
+    /// What has happened since the last call; nil when nothing has.
+    func collect(at now: HostTime) -> ScreenReport?
+    /// Puts back what was on the screen before.
+    func restore()
+}
+
+/// The answer to ``Screen/present(_:id:at:)``.
+enum ScreenAnswer {
+    case queued
+    case busy
+    case lost(DeviceError)
+}
+
+/// What a screen has to tell.
+enum ScreenReport {
+    case flipped(Flip)
+    case lost(DeviceError)
+}
+
+/// Buffers a screen has where it may choose: one on the screen, one waiting for its flip, one being composed.
+let bufferCount = 3

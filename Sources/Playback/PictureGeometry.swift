@@ -1,0 +1,106 @@
+import Media
+
+/// A rectangle of whole pixels.
+public struct PixelRectangle: Hashable, Sendable {
+    /// Pixels from the left edge.
+    public var x: Int
+    /// Pixels from the top edge.
+    public var y: Int
+    /// Pixels across.
+    public var width: Int
+    /// Pixels down.
+    public var height: Int
+
+    /// A rectangle from its parts.
+    public init(x: Int, y: Int, width: Int, height: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+}
+
+/// Where a picture goes: which part of the stored picture is seen, where on the screen, and turned how.
+///
+/// Three spaces take part. *Stored* is the frame as decoded. The *canvas* is the screen as a viewer standing before it sees it, and
+/// what gravity, controls and touch are about. *Scan-out* is the screen as the display driver sees it: the canvas turned by
+/// the configured rotation. A picture is cropped in stored pixels, turned by its own orientation, fitted to the canvas, and the whole
+/// canvas is turned into scan-out.
+public struct PictureGeometry: Hashable, Sendable {
+    /// The part of the stored picture that is seen, in stored pixels; never empty, never outside.
+    public var crop: PixelRectangle
+    /// Where it stands on the canvas; never empty, never outside.
+    public var canvas: PixelRectangle
+    /// The same place in scan-out pixels.
+    public var scanout: PixelRectangle
+    /// Mirror and turn that take the stored picture to its place in scan-out.
+    public var turn: Orientation
+
+    /// The geometry of one picture on one screen.
+    ///
+    /// - Parameters:
+    ///   - storedWidth: pixels across as decoded, at least 1; likewise `storedHeight`.
+    ///   - pixelAspectRatio: width of a stored pixel divided by its height; nonsense (0, negative, not finite, beyond 10000:1) counts as 1.
+    ///   - orientation: how the stored picture must be turned to stand upright.
+    ///   - screenWidth: pixels across in scan-out, at least 1; likewise `screenHeight`.
+    ///   - rotation: the clockwise turn of the canvas into scan-out (`[display] rotation`).
+    ///   - chromaWidth: luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
+    public init(
+        storedWidth: Int, storedHeight: Int, pixelAspectRatio: Double = 1, orientation: Orientation = .up, gravity: VideoGravity,
+        screenWidth: Int, screenHeight: Int, rotation: Rotation = .none, chromaWidth: Int = 1, chromaHeight: Int = 1
+    ) {
+        let canvasSize = rotation.swapsAxes ? (screenHeight, screenWidth) : (screenWidth, screenHeight)
+        let aspect = (1e-4...1e4).contains(pixelAspectRatio) ? pixelAspectRatio : 1
+        crop = PixelRectangle(x: 0, y: 0, width: storedWidth, height: storedHeight)
+        canvas = PixelRectangle(x: 0, y: 0, width: canvasSize.0, height: canvasSize.1)
+        switch gravity {
+        case .resize: break
+        case .resizeAspect:
+            let stored = (Double(storedWidth) * aspect, Double(storedHeight))
+            let upright = orientation.rotation.swapsAxes ? (stored.1, stored.0) : stored
+            canvas = Self.fit(upright, into: canvasSize)
+        case .resizeAspectFill:
+            // The canvas as the stored picture sees it: what is cut off is cut off before the picture is turned.
+            let turned = orientation.rotation.swapsAxes ? (canvasSize.1, canvasSize.0) : canvasSize
+            let shape = Double(turned.0) / Double(turned.1) / aspect
+            if Double(storedWidth) > Double(storedHeight) * shape {
+                (crop.x, crop.width) = Self.cut(storedWidth, to: Double(storedHeight) * shape, grid: chromaWidth)
+            } else {
+                (crop.y, crop.height) = Self.cut(storedHeight, to: Double(storedWidth) / shape, grid: chromaHeight)
+            }
+        }
+        scanout = Self.turn(canvas, on: canvasSize, by: rotation)
+        turn = Orientation(rotation: orientation.rotation + rotation, isMirrored: orientation.isMirrored)
+    }
+
+    /// The largest rectangle of the shape `size` in the middle of `canvas`, at least one pixel each way. The side that does not
+    /// reach is rounded to even: bars are then of equal width on the usual screens, and conversion has whole chroma samples.
+    private static func fit(_ size: (Double, Double), into canvas: (Int, Int)) -> PixelRectangle {
+        let scale = min(Double(canvas.0) / size.0, Double(canvas.1) / size.1)
+        func side(_ length: Double, _ limit: Int) -> Int {
+            let even = Int((length / 2).rounded()) * 2
+            return even < limit - 1 ? max(even, 1) : min(max(Int(length.rounded()), 1), limit)
+        }
+        let (width, height) = (side(size.0 * scale, canvas.0), side(size.1 * scale, canvas.1))
+        return PixelRectangle(x: (canvas.0 - width) / 2, y: (canvas.1 - height) / 2, width: width, height: height)
+    }
+
+    /// The middle `wanted` of `length` pixels, beginning and ending on multiples of `grid` (the end of the picture counts as one).
+    private static func cut(_ length: Int, to wanted: Double, grid: Int) -> (start: Int, length: Int) {
+        let units = max(Int((min(wanted, Double(length)) / Double(grid)).rounded()), 1)
+        let kept = units * grid
+        guard kept < length else { return (0, length) }
+        return ((length - kept) / 2 / grid * grid, kept)
+    }
+
+    /// A canvas rectangle in scan-out pixels.
+    private static func turn(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
+        switch rotation {
+        case .none: r
+        case .clockwise90: PixelRectangle(x: canvas.1 - r.y - r.height, y: r.x, width: r.height, height: r.width)
+        case .clockwise180:
+            PixelRectangle(x: canvas.0 - r.x - r.width, y: canvas.1 - r.y - r.height, width: r.width, height: r.height)
+        case .clockwise270: PixelRectangle(x: r.y, y: canvas.0 - r.x - r.width, width: r.height, height: r.width)
+        }
+    }
+}

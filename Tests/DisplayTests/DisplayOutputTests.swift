@@ -1,0 +1,164 @@
+import CFFmpeg
+import Glibc
+import Media
+import Platform
+import Playback
+import Synchronization
+import Testing
+
+@testable import Display
+
+struct DisplayOutputTests {
+    /// A screen whose vblanks and troubles come when the test says so.
+    final class ManualScreen: Screen {
+        let mode = DisplayMode(width: 32, height: 18, refreshPeriod: .milliseconds(10), name: "manual")
+        let buffers: [ScanoutBuffer] = (0..<bufferCount).map { _ in MemoryBuffer(width: 32, height: 18, format: .xrgb8888) }
+        let reportsVblank = true
+        let descriptor: Int32? = nil
+        var timer: HostTime? { report == nil ? nil : HostTime(nanoseconds: 0) }
+        var answer: ScreenAnswer = .queued
+        var report: ScreenReport?
+        var restored = 0
+        func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer { answer }
+        func collect(at now: HostTime) -> ScreenReport? {
+            defer { report = nil }
+            return report
+        }
+        func restore() { restored += 1 }
+    }
+
+    private func composed(_ output: DisplayOutput) throws -> ComposedFrame {
+        let nothing: VideoFrame? = nil
+        guard case .composed(let frame) = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
+        return frame
+    }
+    struct Unexpected: Error {}
+
+    @Test func simulatedVblanksLieOnTheGrid() throws {
+        let flips = Mutex<[(flip: Flip, colour: UInt32)]>([])
+        var settings = DisplaySettings()
+        settings.mode = .size(width: 32, height: 18, refresh: 240)
+        let output = DisplayOutput.offscreen(settings) { flip, pixels in flips.withLock { $0.append((flip, pixels[0, 0])) } }
+        #expect(output.mode?.name == "offscreen 32x18@240.00")
+        for id in 1...20 as ClosedRange<UInt64> {
+            let frame: VideoFrame? = Pictures.solid(id % 2 == 0 ? 235 : 16, 128, 128, 32, 18)
+            guard case .composed(let token) = output.compose(frame, gravity: .resize) else { throw Unexpected() }
+            guard case .queued = output.present(token, id: id) else { throw Unexpected() }
+            guard case .flipped(let flip) = output.wait(until: .now + .seconds(5)) else { throw Unexpected() }
+            #expect(flip.id == id && flip.time <= .now)
+        }
+        let seen = flips.withLock { $0 }
+        #expect(seen.map(\.flip.id) == Array(1...20))
+        for (flip, colour) in seen { #expect(near(colour, flip.id % 2 == 0 ? 0xffffff : 0)) }
+        let first = seen[0].flip
+        for (flip, _) in seen {
+            let steps = flip.sequence! - first.sequence!
+            #expect(abs((flip.time - first.time).nanoseconds - Int64((Double(steps) * 1e9 / 240).rounded())) <= 1)
+        }
+        for (a, b) in zip(seen, seen.dropFirst()) { #expect(b.flip.sequence! > a.flip.sequence!) }
+        output.close()
+    }
+
+    @Test func gridDoesNotDrift() {
+        let grid = VblankGrid(origin: HostTime(nanoseconds: 1_000), refresh: 60)
+        #expect(grid.next(after: HostTime(nanoseconds: 0)) == 0)
+        #expect(grid.next(after: HostTime(nanoseconds: 1_000)) == 1)
+        #expect(grid.time(of: 60 * 86_400) == HostTime(nanoseconds: 1_000 + 86_400_000_000_000))
+        for sequence in stride(from: UInt64(0), to: 10_000_000, by: 9_973) {
+            let time = grid.time(of: sequence)
+            #expect(grid.next(after: time) == sequence + 1)
+            #expect(grid.next(after: HostTime(nanoseconds: time.nanoseconds - 1)) == sequence)
+        }
+    }
+
+    @Test func buffersComeBack() throws {
+        let screen = ManualScreen()
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let (a, b) = (try composed(output), try composed(output))
+        let nothing: VideoFrame? = nil
+        guard case .noSpareBuffer = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
+        guard case .queued = output.present(a, id: 1), case .busy = output.present(b, id: 2) else { throw Unexpected() }
+        output.discard(b)
+        let c = try composed(output)
+        screen.report = .flipped(Flip(id: 1, time: .now, sequence: 1))
+        guard case .flipped(let flip) = output.wait(until: nil), flip.id == 1 else { throw Unexpected() }
+        let d = try composed(output)
+        #expect(Set([a.buffer, c.buffer, d.buffer]).count == 3)
+        guard case .stale = output.present(a, id: 3) else { throw Unexpected() }
+        output.close()
+        #expect(screen.restored == 1)
+    }
+
+    @Test func busyDriverLeavesTheFrameWithTheCaller() throws {
+        let screen = ManualScreen()
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let frame = try composed(output)
+        screen.answer = .busy
+        guard case .busy = output.present(frame, id: 1) else { throw Unexpected() }
+        screen.answer = .queued
+        guard case .queued = output.present(frame, id: 2) else { throw Unexpected() }
+    }
+
+    @Test func aLostDisplayIsAState() throws {
+        let screen = ManualScreen()
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let (a, b) = (try composed(output), try composed(output))
+        let before = output.generation
+        screen.answer = .lost(DeviceError("flip", code: ENODEV))
+        guard case .stale = output.present(a, id: 1) else { throw Unexpected() }
+        #expect(output.mode == nil && output.generation == before + 1)
+        guard case .changed = output.wait(until: .now) else { throw Unexpected() }
+        guard case .stale = output.present(b, id: 2) else { throw Unexpected() }
+        output.discard(b)
+        let nothing: VideoFrame? = nil
+        guard case .dark = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
+        guard case .deadline = output.wait(until: .now + .milliseconds(1)) else { throw Unexpected() }
+        #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
+    }
+
+    @Test func wakesAndDeadlines() throws {
+        let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
+        output.wake()
+        output.wake()
+        guard case .woken = output.wait(until: nil) else { throw Unexpected() }
+        let deadline = HostTime.now + .milliseconds(20)
+        guard case .deadline = output.wait(until: deadline) else { throw Unexpected() }
+        #expect(HostTime.now >= deadline)
+        let waker = Thread("waker") {
+            usleep(10_000)
+            output.wake()
+        }
+        guard case .woken = output.wait(until: .now + .seconds(10)) else { throw Unexpected() }
+        waker.join()
+    }
+
+    @Test func badFramesAreDrawnAsBackground() throws {
+        var settings = DisplaySettings()
+        settings.background = 0x112233
+        let screen = ManualScreen()
+        let output = DisplayOutput(settings, screen: screen)
+        let frame: VideoFrame? = VideoFrame(adopting: av_frame_alloc()!)
+        guard case .composed(let token) = output.compose(frame, gravity: .resizeAspect) else { throw Unexpected() }
+        #expect(ScreenPixels(screen.buffers[token.buffer])[5, 5] == 0x112233)
+    }
+
+    @Test func snapshotIsAPicture() throws {
+        var settings = DisplaySettings()
+        settings.mode = .size(width: 64, height: 36, refresh: 500)
+        settings.background = 0x3366cc
+        let output = DisplayOutput.offscreen(settings)
+        let path = "/tmp/kiosk-snapshot-\(getpid()).png"
+        defer { unlink(path) }
+        try output.snapshot(to: path)
+        var bytes = [UInt8](repeating: 0, count: 24)
+        let file = try #require(fopen(path, "r"))
+        #expect(fread(&bytes, 1, 24, file) == 24)
+        fclose(file)
+        #expect(Array(bytes[0..<8]) == [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+        #expect(bytes[19] == 64 && bytes[23] == 36)
+        #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
+    }
+
+    /// Works with whatever this machine has, nothing included.
+    @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey().reason.isEmpty) }
+}

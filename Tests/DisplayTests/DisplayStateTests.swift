@@ -1,0 +1,93 @@
+import Platform
+import Testing
+
+@testable import Display
+
+struct DisplayStateTests {
+    static let mode = ConnectorMode(width: 1920, height: 1080, refresh: 60, isPreferred: true, isProgressive: true)
+    static let tv = DisplayState.Target(display: "card0 HDMI-A-1", mode: mode)
+    static let other = DisplayState.Target(display: "card0 HDMI-A-2", mode: mode)
+    static let start = HostTime(nanoseconds: 1)
+
+    struct Edge: CustomTestStringConvertible {
+        var testDescription: String
+        var from: DisplayState
+        var event: @Sendable (inout DisplayState) -> DisplayState.Action
+        var to: DisplayState
+        var action: DisplayState.Action
+    }
+
+    static func saw(_ sighting: DisplayState.Sighting) -> @Sendable (inout DisplayState) -> DisplayState.Action {
+        { $0.saw(sighting, at: start) }
+    }
+
+    static let ready = DisplayState.Sighting.ready(tv, linkIsBad: false)
+    static let edges: [Edge] = [
+        Edge(testDescription: "absent, nothing", from: .absent, event: saw(.nothing), to: .absent, action: .none),
+        Edge(testDescription: "absent, modeless", from: .absent, event: saw(.modeless), to: .settling(since: start), action: .none),
+        Edge(testDescription: "absent, ready", from: .absent, event: saw(ready), to: .absent, action: .light(tv)),
+        Edge(
+            testDescription: "settling, modeless keeps its beginning", from: .settling(since: HostTime(nanoseconds: 0)),
+            event: saw(.modeless), to: .settling(since: HostTime(nanoseconds: 0)), action: .none),
+        Edge(
+            testDescription: "settling, ready", from: .settling(since: start), event: saw(ready), to: .settling(since: start),
+            action: .light(tv)),
+        Edge(testDescription: "settling, nothing", from: .settling(since: start), event: saw(.nothing), to: .absent, action: .none),
+        Edge(testDescription: "lit, the same", from: .lit(tv), event: saw(ready), to: .lit(tv), action: .none),
+        Edge(
+            testDescription: "lit, bad link", from: .lit(tv), event: saw(.ready(tv, linkIsBad: true)), to: .lit(tv), action: .light(tv)),
+        Edge(
+            testDescription: "lit, another", from: .lit(tv), event: saw(.ready(other, linkIsBad: false)), to: .lit(tv),
+            action: .light(other)),
+        Edge(testDescription: "lit, gone", from: .lit(tv), event: saw(.nothing), to: .absent, action: .darken),
+        Edge(testDescription: "lit, modeless", from: .lit(tv), event: saw(.modeless), to: .settling(since: start), action: .darken),
+        Edge(testDescription: "lit, flip refused", from: .lit(tv), event: { $0.lost() }, to: .blocked(failures: 0), action: .darken),
+        Edge(testDescription: "lit, modeset failed", from: .lit(tv), event: { $0.failed() }, to: .blocked(failures: 1), action: .darken),
+        Edge(testDescription: "absent, modeset failed", from: .absent, event: { $0.failed() }, to: .blocked(failures: 1), action: .none),
+        Edge(
+            testDescription: "blocked, failed again", from: .blocked(failures: 1), event: { $0.failed() }, to: .blocked(failures: 2),
+            action: .none),
+        Edge(
+            testDescription: "blocked, ready", from: .blocked(failures: 3), event: saw(ready), to: .blocked(failures: 3), action: .light(tv)
+        ),
+        Edge(testDescription: "blocked, nothing", from: .blocked(failures: 3), event: saw(.nothing), to: .absent, action: .none),
+        Edge(testDescription: "blocked, lost", from: .blocked(failures: 3), event: { $0.lost() }, to: .blocked(failures: 3), action: .none),
+        Edge(testDescription: "lit, VT leaves", from: .lit(tv), event: { $0.leave() }, to: .away, action: .release),
+        Edge(testDescription: "away, leaves again", from: .away, event: { $0.leave() }, to: .away, action: .none),
+        Edge(testDescription: "away, ready", from: .away, event: saw(ready), to: .away, action: .none),
+        Edge(testDescription: "away, failed", from: .away, event: { $0.failed() }, to: .away, action: .none),
+        Edge(testDescription: "away, VT comes back", from: .away, event: { $0.comeBack() }, to: .absent, action: .reacquire),
+        Edge(testDescription: "lit, comes back unasked", from: .lit(tv), event: { $0.comeBack() }, to: .lit(tv), action: .none),
+        Edge(
+            testDescription: "absent, lit up", from: .absent,
+            event: {
+                $0.litUp(tv)
+                return .none
+            }, to: .lit(tv), action: .none),
+        Edge(
+            testDescription: "away, lit up too late", from: .away,
+            event: {
+                $0.litUp(tv)
+                return .none
+            }, to: .away, action: .none),
+    ]
+
+    @Test(arguments: edges)
+    func edge(_ edge: Edge) {
+        var state = edge.from
+        #expect(edge.event(&state) == edge.action)
+        #expect(state == edge.to)
+    }
+
+    @Test func howOftenItIsLookedAt() {
+        let now = Self.start
+        #expect(DisplayState.absent.lookInterval(at: now) == .seconds(2))
+        #expect(DisplayState.lit(Self.tv).lookInterval(at: now) == .seconds(2))
+        #expect(DisplayState.away.lookInterval(at: now) == nil)
+        let settling = DisplayState.settling(since: now)
+        #expect(settling.lookInterval(at: now + .seconds(6.9)) == .milliseconds(250))
+        #expect(settling.lookInterval(at: now + .seconds(7)) == .seconds(2))
+        let waits = (0..<6).map { DisplayState.blocked(failures: $0).lookInterval(at: now)!.nanoseconds / 1_000_000 }
+        #expect(waits == [125, 250, 500, 1000, 1000, 1000])
+    }
+}
