@@ -3,7 +3,9 @@ import PackageDescription
 
 // One target a room; imports only point down this list (docs/architecture.md).
 // The rooms whose decisions are pure values are compiled with strict memory safety; the wrappers around C cannot be.
-let upcoming: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility")]
+let upcoming: [SwiftSetting] = [
+    .treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+]
 let pure: [SwiftSetting] = upcoming + [.strictMemorySafety()]
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
@@ -31,14 +33,14 @@ let package = Package(
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
-        .target(name: "Audio", dependencies: ["CALSA", "CPlatform", "Playback", "Platform", log], swiftSettings: upcoming),
+        .target(name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
         .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
 
-        .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"]),
+        .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CDisplay"),
-        .target(name: "CTOML"),
+        .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
             name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
             providers: [
@@ -53,8 +55,8 @@ let package = Package(
 
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
-        .testTarget(name: "AudioTests", dependencies: ["Audio", "Playback", "Platform"], swiftSettings: upcoming),
-        .testTarget(name: "InputTests", dependencies: ["Input", "Playback", "Media", "Platform"], swiftSettings: upcoming),
+        .testTarget(name: "AudioTests", dependencies: ["Audio", "Configuration", "Playback", "Platform"], swiftSettings: upcoming),
+        .testTarget(name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(

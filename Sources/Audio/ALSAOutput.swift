@@ -1,3 +1,4 @@
+import Configuration
 import CALSA
 import Glibc
 import Logging

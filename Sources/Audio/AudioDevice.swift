@@ -1,4 +1,5 @@
 import CALSA
+import Configuration
 import Glibc
 import Logging
 import Platform
@@ -6,24 +7,7 @@ import Playback
 
 let log = Logger(label: "audio")
 
-/// What `[audio] device` asks for.
-public enum AudioDevice: Hashable, Sendable {
-    /// The system's default where it leads to a real card, else the first card with playback.
-    case automatic
-    /// No sound, on purpose.
-    case off
-    /// An ALSA PCM by name, such as `hw:CARD=PCH,DEV=0`.
-    case named(String)
-
-    /// From the text of the configuration: `auto`, `off`, or an ALSA name.
-    public init(_ text: String) {
-        switch text {
-        case "auto", "": self = .automatic
-        case "off": self = .off
-        default: self = .named(text)
-        }
-    }
-
+extension AudioDevice {
     /// Makes the output to play to. Never fails: without a card the output is silent, says why in the log, and takes the card
     /// once there is one.
     public func makeOutput() -> any AudioOutput {
@@ -45,7 +29,7 @@ extension AudioDevice {
     func candidates(route: DefaultRoute?, cards: [AudioCard]) -> [Candidate] {
         switch self {
         case .off: return []
-        case .named(let name): return [Candidate(name: name, reason: "configured")]
+        case .pcm(let name): return [Candidate(name: name, reason: "configured")]
         case .automatic: break
         }
         let playing = cards.filter { !$0.devices.isEmpty }

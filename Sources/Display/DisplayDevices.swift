@@ -53,6 +53,9 @@ public struct DisplayDevices: Sendable {
     /// Why that, or why nothing.
     public var reason = ""
 
+    /// The refresh of what would be driven, in Hz.
+    public var chosenRefreshRate: Double?
+
     /// Describes the machine, and what `settings` choose on it.
     public static func survey(_ settings: DisplaySettings = DisplaySettings()) -> DisplayDevices {
         var devices = DisplayDevices()

@@ -18,6 +18,7 @@ public final class InputReader: Sendable {
     private let keyMap: KeyMap
     private let rotation: Rotation
     private let grabs: Bool
+    private let usesTouch: Bool
     private let control = Control()
 
     /// What the input thread shares with the others.
@@ -34,19 +35,22 @@ public final class InputReader: Sendable {
     ///   - keyMap: what keys ask for.
     ///   - rotation: the clockwise turn of the picture on the panel, with which touch turns.
     ///   - grabs: whether to keep the devices' events from other programs.
-    public init(keyMap: KeyMap, rotation: Rotation = .none, grabs: Bool = true) {
+    ///   - usesTouch: whether fingers and mice ask for anything.
+    public init(keyMap: KeyMap, rotation: Rotation = .none, grabs: Bool = true, usesTouch: Bool = true) {
         self.keyMap = keyMap
         self.rotation = rotation
         self.grabs = grabs
+        self.usesTouch = usesTouch
     }
 
     /// Begins to read. Called once.
     public func start(_ handler: @escaping Handler) {
-        let (keyMap, rotation, grabs, control) = (keyMap, rotation, grabs, control)
+        let (keyMap, rotation, grabs, usesTouch, control) = (keyMap, rotation, grabs, usesTouch, control)
         control.thread.withLock {
             precondition($0 == nil, "an input reader is started once")
             $0 = Thread("input") {
-                var loop = InputLoop(keyMap: keyMap, rotation: rotation, grabs: grabs, control: control, handler: handler)
+                var loop = InputLoop(
+                    keyMap: keyMap, rotation: rotation, grabs: grabs, usesTouch: usesTouch, control: control, handler: handler)
                 loop.run()
             }
         }
@@ -91,6 +95,7 @@ private struct InputLoop: ~Copyable {
     private let keyMap: KeyMap
     private let rotation: Rotation
     private let grabs: Bool
+    private let usesTouch: Bool
     private let control: InputReader.Control
     private let handler: InputReader.Handler
 
@@ -105,10 +110,13 @@ private struct InputLoop: ~Copyable {
 
     static let lookInterval = MediaTime.milliseconds(2000)
 
-    init(keyMap: KeyMap, rotation: Rotation, grabs: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler) {
+    init(
+        keyMap: KeyMap, rotation: Rotation, grabs: Bool, usesTouch: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler
+    ) {
         self.keyMap = keyMap
         self.rotation = rotation
         self.grabs = grabs
+        self.usesTouch = usesTouch
         self.control = control
         self.handler = handler
     }
@@ -190,7 +198,7 @@ private struct InputLoop: ~Copyable {
             let modifierHeld = KeyMap.modifiers.contains { source.device!.isDown($0) }
             return keyMap.command(for: key, change, modifierHeld: modifierHeld).map { ($0, time) }
         case .report(let time):
-            guard source.abilities.contacts != .none else { return nil }
+            guard usesTouch, source.abilities.contacts != .none else { return nil }
             let panel = source.device!.contacts()
             let contacts = source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel
             return source.recognizer.update(contacts, at: time).map { ($0.command, time) }

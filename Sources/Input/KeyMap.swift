@@ -5,28 +5,9 @@ import Playback
 public struct KeyMap: Sendable {
     private var commands: [KeyCode: Command] = [:]
 
-    /// What the keys of keyboards and remotes ask for where nothing else is said.
-    public static let defaults: [(keyName: String, command: Command)] = [
-        ("SPACE", .togglePlayback), ("ENTER", .togglePlayback), ("KPENTER", .togglePlayback), ("OK", .togglePlayback),
-        ("SELECT", .togglePlayback), ("PLAYPAUSE", .togglePlayback),
-        ("PLAY", .play), ("PLAYCD", .play), ("PAUSE", .pause), ("PAUSECD", .pause), ("STOP", .pause), ("STOPCD", .pause),
-        ("LEFT", .seekSteps(-1)), ("REWIND", .seekSteps(-1)), ("RIGHT", .seekSteps(1)), ("FASTFORWARD", .seekSteps(1)),
-        ("UP", .changeVolume(by: 5)), ("VOLUMEUP", .changeVolume(by: 5)),
-        ("DOWN", .changeVolume(by: -5)), ("VOLUMEDOWN", .changeVolume(by: -5)),
-        ("M", .toggleMute), ("MUTE", .toggleMute),
-        ("N", .nextItem), ("PAGEDOWN", .nextItem), ("NEXTSONG", .nextItem), ("NEXT", .nextItem),
-        ("P", .previousItem), ("PAGEUP", .previousItem), ("PREVIOUSSONG", .previousItem), ("PREVIOUS", .previousItem),
-        ("HOME", .restartItem), ("RESTART", .restartItem),
-        ("ESC", .quit), ("Q", .quit), ("EXIT", .quit),
-    ]
-
-    /// The ``defaults`` with `overrides` on top, in order; nil takes a key's command away.
-    public init(overrides: [(keyName: String, command: Command?)] = []) throws(UnknownKey) {
-        for (name, command) in Self.defaults {
-            // Every name of the table is known to some libevdev; one too old for a key cannot meet that key either.
-            if let key = try? KeyCode(named: name) { commands[key] = command }
-        }
-        for (name, command) in overrides { commands[try KeyCode(named: name)] = command }
+    /// The map that `bindings` make, in order; nil takes a key's command away.
+    public init(bindings: [(keyName: String, command: Command?)]) throws(UnknownKey) {
+        for (name, command) in bindings { commands[try KeyCode(named: name)] = command }
     }
 
     /// What `key` asks for.

@@ -1,3 +1,4 @@
+import Configuration
 import Testing
 
 @testable import Audio
@@ -16,11 +17,11 @@ import Testing
     @Test func textOfTheConfiguration() {
         #expect(AudioDevice("auto") == .automatic)
         #expect(AudioDevice("off") == .off)
-        #expect(AudioDevice("hw:1,0") == .named("hw:1,0"))
+        #expect(AudioDevice("hw:1,0") == .pcm("hw:1,0"))
     }
 
     @Test func aNamedDeviceIsTheOnlyOneTried() {
-        #expect(names(.named("hw:1"), DefaultRoute(cardIndex: 0, isPlainMixer: false), [card(0, "PCH")]) == ["hw:1"])
+        #expect(names(.pcm("hw:1"), DefaultRoute(cardIndex: 0, isPlainMixer: false), [card(0, "PCH")]) == ["hw:1"])
     }
 
     @Test func theDefaultComesFirst() {

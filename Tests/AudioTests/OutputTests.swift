@@ -54,7 +54,7 @@ private final class CountingRenderer: AudioRenderer {
 @Suite struct OutputTests {
     /// On a machine with cards these too would play; a name that no card has makes it the stand-in everywhere.
     private static func outputs() -> [any AudioOutput] {
-        [SilentOutput(), ALSAOutput(device: .named("hw:CARD=NoSuchCard"))]
+        [SilentOutput(), ALSAOutput(device: .pcm("hw:CARD=NoSuchCard"))]
     }
 
     @Test func silenceGoesByTheClock() {
@@ -110,14 +110,14 @@ private final class CountingRenderer: AudioRenderer {
     }
 
     @Test func aMissingCardIsNamedAndTheFormatIsTheUsualOne() {
-        let output = ALSAOutput(device: .named("hw:CARD=NoSuchCard"))
+        let output = ALSAOutput(device: .pcm("hw:CARD=NoSuchCard"))
         #expect(output.format == AudioFormat(sampleRate: 48_000, channelCount: 2))
         #expect(output.name.hasPrefix("silent: ") && output.name.contains("hw:CARD=NoSuchCard"))
         output.stop()
     }
 
     @Test func aDeviceThatKeepsNoTimeIsReplacedBySilence() {
-        let output = ALSAOutput(device: .named("null"))
+        let output = ALSAOutput(device: .pcm("null"))
         let renderer = CountingRenderer()
         output.start(renderer)
         #expect(renderer.wait(for: 48_000 * 2))

@@ -1,3 +1,4 @@
+import Configuration
 import Playback
 import Testing
 
@@ -26,19 +27,23 @@ import Testing
         #expect(error?.description == message)
     }
 
+    /// The map of a kiosk.conf that says nothing about keys, with `bindings` on top.
+    private func map(_ bindings: [(String, Command?)] = []) throws -> KeyMap {
+        try KeyMap(bindings: KeyBinding.defaults.map { ($0.name, $0.command) } + bindings.map { (keyName: $0.0, command: $0.1) })
+    }
+
     @Test func everyDefaultIsAKeyThatIsKnown() throws {
-        let map = try KeyMap()
-        for (name, command) in KeyMap.defaults { #expect(map.command(for: try key(name)) == command, "\(name)") }
+        for binding in KeyBinding.defaults { #expect(try map().command(for: try key(binding.name)) == binding.command, "\(binding.name)") }
     }
 
     @Test func overridesComeOnTopInOrder() throws {
-        let map = try KeyMap(overrides: [("q", nil), ("b", .nextItem), ("B", .restartItem), ("space", .play)])
+        let map = try map([("q", nil), ("b", .nextItem), ("B", .restartItem), ("space", .play)])
         #expect(map.command(for: try key("Q")) == nil)
         #expect(map.command(for: try key("B")) == .restartItem)
         #expect(map.command(for: try key("SPACE")) == .play)
         #expect(map.command(for: try key("ESC")) == .quit)
         #expect(!map.keys.contains(try key("Q")))
-        #expect(throws: UnknownKey.self) { try KeyMap(overrides: [("nosuchkey", .play)]) }
+        #expect(throws: UnknownKey.self) { try self.map([("nosuchkey", .play)]) }
     }
 
     @Test(arguments: [
@@ -49,7 +54,7 @@ import Testing
         ("F2", .press, false, nil),
     ])
     func events(name: String, event: KeyEvent, modifierHeld: Bool, command: Command?) throws {
-        #expect(try KeyMap().command(for: key(name), event, modifierHeld: modifierHeld) == command)
+        #expect(try map().command(for: key(name), event, modifierHeld: modifierHeld) == command)
     }
 
     @Test func onlyDevicesOfUseAreUsedAndThePowerButtonIsLeftToOthers() throws {

@@ -49,6 +49,9 @@ public enum Clips {
         return path
     }
 
+    /// What a file holds.
+    public static func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) }
+
     /// A file with these bytes.
     public static func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         let path = folder + "/" + name

@@ -1,0 +1,34 @@
+import Glibc
+
+/// Waits for signals like for any other event, with sigtimedwait(2), instead of being interrupted by them.
+public struct SignalWait: Sendable {
+    private let signals: [Int32]
+
+    /// Blocks `signals` in the calling thread and every thread that it starts from now on; make it before there are any.
+    public init(_ signals: [Int32]) {
+        self.signals = signals
+        var set = Self.set(signals)
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// The next of the signals; nil when none came within `time`. Without a time it waits for ever. Call on one thread.
+    public func wait(for time: MediaTime?) -> Int32? {
+        var set = Self.set(signals)
+        var timeout = time.map { timespec(tv_sec: Int($0.nanoseconds / 1_000_000_000), tv_nsec: Int($0.nanoseconds % 1_000_000_000)) }
+        while true {
+            let signal = timeout == nil ? sigwaitinfo(&set, nil) : sigtimedwait(&set, nil, &timeout!)
+            if signal > 0 { return signal }
+            if errno != EINTR { return nil }
+        }
+    }
+
+    /// Ends a ``wait(for:)`` with `signal`, from any thread. The corresponding C function is `kill`.
+    public func raise(_ signal: Int32) { kill(getpid(), signal) }
+
+    private static func set(_ signals: [Int32]) -> sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        return set
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import Audio
+import Configuration
+import Display
+import Input
+import Platform
+
+/// `kiosk devices`: what there is to show on, to play to and to listen to.
+struct Devices: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List displays, sound outputs and input devices, and what would be used.",
+        discussion: "Opens nothing for longer than a question takes; a player that is running is not disturbed.")
+
+    @OptionGroup var settings: Settings
+
+    func run() throws {
+        let configuration = try settings.load(orDefaults: true)
+        let keyMap = try settings.keyMap(configuration)
+        StandardErrorLog.bootstrap(level: .error)
+        listDisplays(configuration)
+        listSound(configuration)
+        listInput(configuration, keyMap)
+    }
+
+    private func listDisplays(_ configuration: Configuration) {
+        let survey = DisplayDevices.survey(DisplaySettings(configuration.display))
+        print("Displays")
+        for card in survey.cards {
+            print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")
+            for user in card.users { print("      in use by \(user)") }
+            for connector in card.connectors {
+                print("    \(connector.name)  \(connector.status)")
+                if !connector.modes.isEmpty { print(wrapped(connector.modes.map(\.description), indent: 6)) }
+            }
+            for plane in card.planes {
+                print("    plane \(plane.id) (\(plane.kind))")
+                print(wrapped(plane.formats, indent: 6))
+            }
+        }
+        for framebuffer in survey.framebuffers {
+            let panning = framebuffer.canPan ? ", can pan" : ""
+            print("  \(framebuffer.path)  \(framebuffer.width)×\(framebuffer.height), \(framebuffer.bitsPerPixel) bits a pixel\(panning)")
+        }
+        for problem in survey.problems { print("  \(problem)") }
+        if survey.cards.isEmpty && survey.framebuffers.isEmpty { print("  none: no /dev/dri/card* and no /dev/fb*") }
+        print("  → \(survey.choice ?? "none"): \(survey.reason)")
+    }
+
+    private func listSound(_ configuration: Configuration) {
+        print("\nSound")
+        let cards = AudioCard.all()
+        for card in cards {
+            print("  card \(card.index) \(card.id)  \(card.name) (\(card.driver))")
+            for device in card.devices {
+                print("    \(device.pcm)  \(device.name)")
+                switch device.capabilities() {
+                case .success(let abilities):
+                    print(
+                        "      \(abilities.formats.joined(separator: " ")), \(range(abilities.sampleRates)) Hz, "
+                            + "\(range(abilities.channelCounts)) channels")
+                case .failure(let refusal): print("      \(refusal.description)")
+                }
+            }
+        }
+        if cards.isEmpty { print("  no sound card") }
+        print("  → \(configuration.audio.device): \(configuration.audio.device.trial())")
+    }
+
+    private func listInput(_ configuration: Configuration, _ keyMap: KeyMap) {
+        print("\nInput")
+        let devices = InputDevice.all(keyMap: keyMap)
+        for device in devices {
+            let use = device.refusal ?? (device.isUsed ? "used" : "not used")
+            print("  \(device.path)  \(device.name ?? "?")  \(device.abilities)  → \(use)")
+        }
+        if devices.isEmpty { print("  no /dev/input/event*") }
+    }
+
+    private func range(_ values: ClosedRange<Int>) -> String {
+        values.lowerBound == values.upperBound ? "\(values.lowerBound)" : "\(values.lowerBound)–\(values.upperBound)"
+    }
+
+    /// Words in lines of at most 100 columns.
+    private func wrapped(_ words: [String], indent: Int) -> String {
+        var lines: [String] = [String(repeating: " ", count: indent)]
+        for (index, word) in words.enumerated() {
+            let last = index == words.count - 1
+            if lines[lines.count - 1].count + word.count > 100 { lines.append(String(repeating: " ", count: indent)) }
+            lines[lines.count - 1] += word + (last ? "" : "  ")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
