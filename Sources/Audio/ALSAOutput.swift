@@ -90,6 +90,8 @@ private struct CardPlayer: ~Copyable {
     private var card: Card?
     private var bufferDuration = PCM.shortBuffer
     private var underruns = UnderrunHistory()
+    /// When silence took over, or will have.
+    private var silentSince = HostTime.now
 
     init(device: AudioDevice, format: AudioFormat, shared: ALSAOutput.Shared, renderer: any AudioRenderer) {
         self.device = device
@@ -130,8 +132,9 @@ private struct CardPlayer: ~Copyable {
         if outcome.lengthen, bufferDuration < PCM.longBuffer {
             bufferDuration = min(bufferDuration * 2, PCM.longBuffer)
             let frames = card!.discardUnwritten()
-            card = nil
             if frames > 0 { renderer.takeBack(frames: frames) }
+            silentSince = .now
+            card = nil
             openCard()
             return
         }
@@ -141,16 +144,18 @@ private struct CardPlayer: ~Copyable {
     /// Falls silent without a jump: what was not heard by now is given back, and silence goes on from there.
     private mutating func lose(_ error: AudioError) {
         guard case .fallSilent(let error) = state.handle(.lost(error), at: .now) else { return }
-        let frames = card!.unheard(at: .now)
-        card = nil
+        // To close a card that has gone can take its time; time goes on.
+        silentSince = .now
+        let frames = card!.unheard(at: silentSince)
         if frames > 0 { renderer.takeBack(frames: frames) }
+        card = nil
         log.warning("sound lost: \(error)")
         shared.name.withLock { $0 = "silent: \(error)" }
     }
 
     /// Renders for nobody until there is a card; false when the thread is to end.
     private mutating func beSilent() -> Bool {
-        var silence = Silence(format: format, start: .now)
+        var silence = Silence(format: format, start: silentSince)
         var folder = DeviceFolder()
         while card == nil {
             guard let request = shared.control.nextRequest() else { return false }
@@ -241,7 +246,8 @@ private struct Card: ~Copyable {
             let offset = (pcm.periodSize - unwritten) * pcm.layout.bytesPerFrame
             let written = pcm.write(bytes.baseAddress! + offset, frames: min(unwritten, space))
             if written <= 0 {
-                if written == 0 || CardFault(errno: Int32(-written)) == .busy { break }
+                // A suspension shows in the state, the next time round.
+                if written == 0 || [.busy, .suspended].contains(CardFault(errno: Int32(-written))) { break }
                 throw lost("snd_pcm_writei", Int32(-written))
             }
             unwritten -= written

@@ -29,7 +29,7 @@ struct FrameLedger {
     func unheard(at now: HostTime) -> Int {
         guard let seen else { return rendered }
         let elapsed = min(max(0, (now - seen.time).nanoseconds), 60_000_000_000)
-        return max(0, seen.unheard - Int(elapsed) * sampleRate / 1_000_000_000)
+        return max(0, seen.unheard - Int(elapsed * Int64(sampleRate) / 1_000_000_000))
     }
 
     /// A new run begins.

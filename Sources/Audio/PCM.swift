@@ -13,10 +13,11 @@ struct PCM: ~Copyable {
         case exactly(Int)
     }
 
-    /// Aimed at; a card that cannot gets what it can.
-    static let period = MediaTime.milliseconds(15)
+    /// Aimed at; a card that cannot gets what it can. A whole number of frames at every usual rate, or ALSA's resampler, which
+    /// converts period by period, would be off pitch by the rounding.
+    static let period = MediaTime.milliseconds(20)
     /// Aimed at to begin with: a pause drops what is in it, so it costs no latency, only the loss at an unplugging.
-    static let shortBuffer = MediaTime.milliseconds(90)
+    static let shortBuffer = MediaTime.milliseconds(100)
     /// The most that is asked for after underruns: the emulated cards of virtual machines need this much.
     static let longBuffer = MediaTime.milliseconds(500)
 
@@ -204,16 +205,44 @@ private struct Setup {
         // One period would leave no time to write the next one in; a card that offers nothing else says so below.
         var fewestPeriods: UInt32 = 2
         snd_pcm_hw_params_set_periods_min(handle, parameters, &fewestPeriods, nil)
-        var bufferFrames = frames(buffer)
-        try check("a buffer size", snd_pcm_hw_params_set_buffer_size_near(handle, parameters, &bufferFrames))
-        var periodFrames = frames(PCM.period)
-        try check("a period size", snd_pcm_hw_params_set_period_size_near(handle, parameters, &periodFrames, nil))
-        try check("\(format.name) \(hertz) Hz \(channels) channels", snd_pcm_hw_params(handle, parameters))
+        let step = "\(format.name) \(hertz) Hz \(channels) channels"
+        try check(step, commit(parameters, period: frames(PCM.period), buffer: frames(buffer)))
+        var (bufferFrames, periodFrames) = (snd_pcm_uframes_t(), snd_pcm_uframes_t())
         snd_pcm_hw_params_get_buffer_size(parameters, &bufferFrames)
         snd_pcm_hw_params_get_period_size(parameters, &periodFrames, nil)
         bufferSize = Int(bufferFrames)
         periodSize = Int(min(periodFrames, bufferFrames / 2))
         try configureSoftware()
+    }
+
+    private enum Size { case period, buffer }
+
+    /// Sets the sizes and takes the configuration. "Near" goes by one parameter at a time, so that what it has chosen first may leave
+    /// nothing for the second (most cards need a whole number of periods, some a buffer of their own); then the other order is
+    /// tried, and at last what the card likes best.
+    private func commit(_ parameters: OpaquePointer?, period: snd_pcm_uframes_t, buffer: snd_pcm_uframes_t) -> Int32 {
+        var saved: OpaquePointer?
+        snd_pcm_hw_params_malloc(&saved)
+        defer { snd_pcm_hw_params_free(saved) }
+        snd_pcm_hw_params_copy(saved, parameters)
+
+        var result: Int32 = 0
+        for order in [[Size.period, .buffer], [.buffer, .period], [.buffer], []] {
+            snd_pcm_hw_params_copy(parameters, saved)
+            for size in order {
+                switch size {
+                case .period:
+                    var frames = period
+                    snd_pcm_hw_params_set_period_size_near(handle, parameters, &frames, nil)
+                case .buffer:
+                    var frames = buffer
+                    snd_pcm_hw_params_set_buffer_size_near(handle, parameters, &frames)
+                }
+            }
+            result = quietly { snd_pcm_hw_params(handle, parameters) }
+            if result != -EINVAL { break }
+        }
+        return result
     }
 
     private func configureSoftware() throws(AudioError) {
@@ -237,33 +266,5 @@ private struct Setup {
 
     private func check(_ step: String, _ result: Int32) throws(AudioError) {
         if result < 0 { throw .cannotConfigure(device: device, step: step, errno: -result) }
-    }
-}
-
-/// Who has a hardware PCM open, from /proc.
-enum CardHolder {
-    static func find(_ device: String) -> String? {
-        // hw:CARD=PCH,DEV=0 and hw:0,0; for anything else the card is not known.
-        guard let colon = device.firstIndex(of: ":") else { return nil }
-        let parts = device[device.index(after: colon)...].split(separator: ",").map { $0.split(separator: "=").last ?? $0 }
-        guard let card = parts.first else { return nil }
-        let index = Int(card) ?? Int(snd_card_get_index(String(card)))
-        let path = "/proc/asound/card\(index)/pcm\(parts.dropFirst().first ?? "0")p/sub0/status"
-        let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
-        guard let process = owner?.split(separator: ":").last.flatMap({ Int($0.drop { $0 == " " }) }) else { return nil }
-        let name = ProcFile.read("/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
-        return "\(name ?? "a process") (pid \(process))"
-    }
-}
-
-enum ProcFile {
-    /// The beginning of a small text file; nil when it cannot be read.
-    static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

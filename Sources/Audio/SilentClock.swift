@@ -46,7 +46,7 @@ struct SilentClock {
     /// Forgets what was rendered and is not due by `now`, and returns how many frames that is.
     mutating func takeBack(at now: HostTime) -> Int {
         let elapsed = max(0, (now - anchor).nanoseconds)
-        let due = Int(min(elapsed, 10_000_000_000)) * sampleRate / 1_000_000_000
+        let due = Int(min(elapsed, 10_000_000_000) * Int64(sampleRate) / 1_000_000_000)
         let unheard = max(0, rendered - due)
         rendered -= unheard
         return unheard

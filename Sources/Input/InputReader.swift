@@ -7,7 +7,7 @@ import Synchronization
 
 let log = Logger(label: "input")
 
-/// Reads every keyboard, remote, touch screen and mouse there is, comes and goes, and says what is asked for with them.
+/// Reads every keyboard, remote, touch screen and mouse, as they come and go, and says what is asked for with them.
 ///
 /// One thread, `input`, waits for all of them. Devices that are of use are grabbed, so that their keys do not reach a shell
 /// underneath. /dev/input is looked at when udev or the kernel announces a change, and every two seconds.
