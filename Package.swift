@@ -33,7 +33,8 @@ let package = Package(
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
-        .target(name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
+        .target(
+            name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
         .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
@@ -56,7 +57,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
         .testTarget(name: "AudioTests", dependencies: ["Audio", "Configuration", "Playback", "Platform"], swiftSettings: upcoming),
-        .testTarget(name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
+        .testTarget(
+            name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(

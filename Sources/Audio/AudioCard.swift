@@ -1,5 +1,5 @@
-import Configuration
 import CALSA
+import Configuration
 import Glibc
 import Platform
 

@@ -62,16 +62,9 @@ static inline const int32_t *shim_frame_display_matrix(const AVFrame *frame) {
     const AVFrameSideData *data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
     return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
 }
-/// Whether the container says that the stream's packets are encrypted (Common Encryption, 'encv' and 'enca' sample entries).
-static inline int shim_stream_is_encrypted(const AVStream *stream) {
-    uint32_t tag = stream->codecpar->codec_tag;
-    if (tag == MKTAG('e', 'n', 'c', 'v') || tag == MKTAG('e', 'n', 'c', 'a')) return 1;
-#if LIBAVCODEC_VERSION_MAJOR >= 61
-    return av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
-                                   AV_PKT_DATA_ENCRYPTION_INIT_INFO) != NULL;
-#else
-    return av_stream_get_side_data(stream, AV_PKT_DATA_ENCRYPTION_INIT_INFO, NULL) != NULL;
-#endif
+/// Whether the container says that a packet is encrypted (Common Encryption).
+static inline int shim_packet_is_encrypted(const AVPacket *packet) {
+    return av_packet_get_side_data(packet, AV_PKT_DATA_ENCRYPTION_INFO, NULL) != NULL;
 }
 static inline int shim_stream_is_attached_picture(const AVStream *stream) {
     return (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;

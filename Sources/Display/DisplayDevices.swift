@@ -53,7 +53,7 @@ public struct DisplayDevices: Sendable {
     /// Why that, or why nothing.
     public var reason = ""
 
-    /// The refresh of what would be driven, in Hz.
+    /// The refresh of what would be driven, in Hz; nil when there is nothing yet.
     public var chosenRefreshRate: Double?
 
     /// Describes the machine, and what `settings` choose on it.
@@ -77,6 +77,7 @@ public struct DisplayDevices: Sendable {
             } catch { devices.problems.append("\(error)") }
         }
         (devices.choice, devices.reason) = devices.choose(settings)
+        devices.chosenRefreshRate = devices.chosenMode(settings)?.refresh
         return devices
     }
 
@@ -107,6 +108,14 @@ public struct DisplayDevices: Sendable {
             return ("offscreen", "the machine has no graphics device")
         }
         return (nil, problems.isEmpty ? "no graphics device; kiosk waits for one" : "no graphics device can be used; kiosk tries again")
+    }
+
+    private func chosenMode(_ settings: DisplaySettings) -> ConnectorMode? {
+        guard settings.driver == .automatic || settings.driver == .kms else { return nil }
+        let names = cards.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
+        guard let place = settings.connector.choose(from: cards.map(\.connectors), named: names) else { return nil }
+        let modes = cards[place.card].connectors[place.connector].modes
+        return settings.mode.choose(from: modes).map { modes[$0.index] }
     }
 
     private static func describe(_ card: DRMCard) -> Card {

@@ -63,6 +63,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Plays to `screen` and to nothing else, ever.
     init(_ settings: DisplaySettings, screen: any Screen) {
         self.settings = settings
+        isOffscreen = screen is OffscreenScreen
         let mode = screen.mode
         let shape = ConnectorMode(width: mode.width, height: mode.height, refresh: 0, isPreferred: true, isProgressive: true)
         state = .lit(DisplayState.Target(display: mode.name, mode: shape))
@@ -72,6 +73,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private init(_ settings: DisplaySettings) {
         self.settings = settings
+        isOffscreen = false
         finder = DisplayFinder(settings)
         // Before any card is opened: the guard process must not inherit one.
         if settings.takesTerminal {
@@ -99,6 +101,9 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     public var generation: UInt64 { shared.withLock { $0.book.generation } }
     /// Whether flips are reported with the vblank's own time; can change with the display.
     public var reportsVblank: Bool { shared.withLock { $0.reportsVblank } }
+
+    /// Whether pictures go to memory only.
+    public let isOffscreen: Bool
 
     /// Ends a present or the next ``wait(until:)``.
     public func wake() { wakeCounter.signal() }

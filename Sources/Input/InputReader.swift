@@ -111,7 +111,8 @@ private struct InputLoop: ~Copyable {
     static let lookInterval = MediaTime.milliseconds(2000)
 
     init(
-        keyMap: KeyMap, rotation: Rotation, grabs: Bool, usesTouch: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler
+        keyMap: KeyMap, rotation: Rotation, grabs: Bool, usesTouch: Bool, control: InputReader.Control,
+        handler: @escaping InputReader.Handler
     ) {
         self.keyMap = keyMap
         self.rotation = rotation

@@ -59,7 +59,7 @@ extension MediaError.Reason {
         case .nothingToPlay: "has neither a picture nor sound"
         case .unsupportedCodec(let name): "its codec \(name) is not supported by the installed FFmpeg"
         case .pictureTooLarge(let width, let height): "\(width)×\(height) pixels is too large: scale it down"
-        case .nothingDecodes: "not one picture or sample in it can be decoded: export it again"
+        case .nothingDecodes: "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"
         case .timedOut(let seconds): "gave no data for \(seconds) s: check the disk or the network"
         case .cancelled: "is no longer wanted"
         case .failed(let detail): detail

@@ -32,6 +32,7 @@ public struct MediaReader: ~Copyable, Sendable {
     private var queuedVideoBytes = 0, queuedAudioBytes = 0
     private var hasReadAll = false
     private var hasSentEnd = false
+    private var isEncrypted = false
     /// Container time of item time zero.
     private var origin = MediaTime.zero
     /// The frame that ``open(_:at:precision:samples:decoderThreads:interruption:)`` or ``seek(to:precision:)`` decoded, given out next.
@@ -60,7 +61,8 @@ public struct MediaReader: ~Copyable, Sendable {
     ) throws(MediaError) -> MediaReader {
         let format = try FormatContext.open(source, interruption: interruption)
         var videoIndex = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
-        let audioIndex = samples == nil && videoIndex >= 0 ? -1 : av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, videoIndex, nil, 0)
+        let audioIndex =
+            samples == nil && videoIndex >= 0 ? -1 : av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, videoIndex, nil, 0)
         if videoIndex < 0 && audioIndex < 0 { throw MediaError(source, .nothingToPlay) }
         for index in 0..<Int(format.raw.pointee.nb_streams) where index != Int(videoIndex) && index != Int(audioIndex) {
             shim_stream_discard(format.raw.pointee.streams[index], 1)
@@ -127,6 +129,7 @@ public struct MediaReader: ~Copyable, Sendable {
         interruption.allow(openingTimeLimit)
         firstFrame = decodeFrame()
         if interruption.cancelled { throw MediaError(source, .cancelled) }
+        if isEncrypted { throw MediaError(source, .encrypted) }
         if firstFrame == nil && videoIndex >= 0 && !isCover {
             throw MediaError(source, interruption.isOver ? .timedOut(seconds: openingTimeLimit.seconds) : .nothingDecodes)
         }
@@ -264,11 +267,13 @@ public struct MediaReader: ~Copyable, Sendable {
         guard status >= 0 else {
             hasReadAll = true
             if status != kAVERROR_EOF && !interruption.cancelled {
-                prematureEnd = status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)
+                prematureEnd =
+                    status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)
             }
             return false
         }
         let size = Int(packet.raw.pointee.size)
+        if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
         if packet.raw.pointee.stream_index == videoIndex {
             queuedVideoBytes += size
             videoPackets.append(packet)

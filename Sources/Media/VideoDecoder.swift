@@ -108,7 +108,6 @@ extension CodecContext {
         _ stream: UnsafeMutablePointer<AVStream>, source: String, configure: (UnsafeMutablePointer<AVCodecContext>) -> Void = { _ in }
     ) throws(MediaError) -> CodecContext {
         let identifier = stream.pointee.codecpar.pointee.codec_id
-        if shim_stream_is_encrypted(stream) != 0 { throw MediaError(source, .encrypted) }
         guard let decoder = avcodec_find_decoder(identifier), let context = avcodec_alloc_context3(decoder) else {
             throw MediaError(source, .unsupportedCodec(String(cString: avcodec_get_name(identifier))))
         }

@@ -286,7 +286,9 @@ struct Feeder: ~Copyable {
                 return
             }
             lane.picturesDone = true
-            if let problem = lane.reader.prematureEnd { complain(lane.turn.position.index, "\(lane.turn.item.source): ends early: \(problem)") }
+            if let problem = lane.reader.prematureEnd {
+                complain(lane.turn.position.index, "\(lane.turn.item.source): ends early: \(problem)")
+            }
             prepareNext()
             return
         }

@@ -46,13 +46,18 @@ public struct ItemInspection: Sendable {
                 warnings.append("\(decimal(rate)) frames a second do not fit a \(decimal(refreshRate)) Hz display: motion is uneven")
             } else if abs((refreshRate / rate).rounded() / (refreshRate / rate) - 1) > 0.005 {
                 warnings.append(
-                    "\(decimal(rate)) frames a second on a \(decimal(refreshRate)) Hz display: frames stand for different numbers of vblanks")
+                    "\(decimal(rate)) frames a second on a \(decimal(refreshRate)) Hz display: frames stand for different numbers of vblanks"
+                )
             }
         }
         if let video = asset.video, video.isInterlaced { warnings.append("is interlaced: it is shown with its combs") }
-        if let picture = asset.video.flatMap({ end($0.start, $0.duration) }), let sound = asset.audio.flatMap({ end($0.start, $0.duration) }) {
+        if let picture = asset.video.flatMap({ end($0.start, $0.duration) }),
+            let sound = asset.audio.flatMap({ end($0.start, $0.duration) })
+        {
             let surplus = sound - picture
-            if surplus > soundSurplus { warnings.append("its sound is \(decimal(surplus.seconds)) s longer than its picture: the rest is cut off") }
+            if surplus > soundSurplus {
+                warnings.append("its sound is \(decimal(surplus.seconds)) s longer than its picture: the rest is cut off")
+            }
             if -surplus > .seconds(1) { warnings.append("its sound ends \(decimal(-surplus.seconds)) s before its picture") }
         }
         if let length = asset.duration, item.start >= length { warnings.append("`start` lies at or behind its end") }
@@ -63,7 +68,8 @@ public struct ItemInspection: Sendable {
 
     /// Decodes the last seconds: whether they can be decoded at all, and whether they are black.
     private mutating func inspectEnd(_ reader: inout MediaReader) {
-        guard let asset = description, asset.video != nil, !asset.isStill, asset.isSeekable, let length = asset.video?.duration ?? asset.duration
+        guard let asset = description, asset.video != nil, !asset.isStill, asset.isSeekable,
+            let length = asset.video?.duration ?? asset.duration
         else { return }
         guard (try? reader.seek(to: max(.zero, length - Self.longestTail), precision: .keyFrame)) != nil else {
             warnings.append("cannot be moved about in: seeking will not work")

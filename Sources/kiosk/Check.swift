@@ -1,6 +1,8 @@
 import ArgumentParser
 import Configuration
 import Display
+import Logging
+import Media
 import Platform
 import Playback
 
@@ -16,10 +18,15 @@ struct Check: ParsableCommand {
 
     @OptionGroup var settings: Settings
 
-    @Option(help: ArgumentHelp("Judge frame rates for this refresh, in Hz.", discussion: "Default: that of the display and mode in use, else 60.", valueName: "hz"))
+    @Option(
+        help: ArgumentHelp(
+            "Judge frame rates for this refresh, in Hz.", discussion: "Default: that of the display and mode in use, else 60.",
+            valueName: "hz"))
     var refresh: Double?
 
-    @Argument(help: ArgumentHelp("Files, folders, .m3u lists or URLs to check instead of the file's playlist.", valueName: "source"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("Files, folders, .m3u lists or URLs to check instead of the file's playlist.", valueName: "source"),
+        completion: .file())
     var sources: [String] = []
 
     func validate() throws {

@@ -3,6 +3,8 @@ import Audio
 import Configuration
 import Display
 import Input
+import Logging
+import Media
 import Platform
 
 /// `kiosk devices`: what there is to show on, to play to and to listen to.
@@ -30,7 +32,7 @@ struct Devices: ParsableCommand {
             for user in card.users { print("      in use by \(user)") }
             for connector in card.connectors {
                 print("    \(connector.name)  \(connector.status)")
-                if !connector.modes.isEmpty { print(wrapped(connector.modes.map(\.description), indent: 6)) }
+                if !connector.modes.isEmpty { print(wrapped(connector.modes.map(\.name), indent: 6)) }
             }
             for plane in card.planes {
                 print("    plane \(plane.id) (\(plane.kind))")

@@ -26,7 +26,8 @@ struct Play: ParsableCommand {
     var preview = false
 
     @Option(
-        help: ArgumentHelp("Where the PNGs of an offscreen display go.", discussion: "Default: a folder of its own in $TMPDIR.", valueName: "folder"),
+        help: ArgumentHelp(
+            "Where the PNGs of an offscreen display go.", discussion: "Default: a folder of its own in $TMPDIR.", valueName: "folder"),
         completion: .directory)
     var snapshots: String?
 

@@ -72,7 +72,8 @@ final class Reporter: Sendable {
     /// What it came to.
     var summary: String {
         let counts = player.snapshot.statistics
-        return "\(counts.framesShown) frames shown, \(counts.framesLate) late, \(counts.framesDropped) dropped; \(counts.seams) seams, the worst "
+        return
+            "\(counts.framesShown) frames shown, \(counts.framesLate) late, \(counts.framesDropped) dropped; \(counts.seams) seams, the worst "
             + "\(counts.worstSeamLateness) vblanks late; \(counts.flipsLost) flips lost"
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Display
 import Glibc
 import Input
 import Media
@@ -9,7 +10,8 @@ import Playback
 struct Settings: ParsableArguments {
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("Read this configuration file.", discussion: "Default: ./kiosk.conf, else /etc/kiosk/kiosk.conf.", valueName: "file"),
+        help: ArgumentHelp(
+            "Read this configuration file.", discussion: "Default: ./kiosk.conf, else /etc/kiosk/kiosk.conf.", valueName: "file"),
         completion: .file(extensions: ["conf"]))
     var config: String?
 

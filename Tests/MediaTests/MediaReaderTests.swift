@@ -27,7 +27,7 @@ import Testing
     /// Frequency by counting the times the signal rises through zero.
     private func frequency(_ samples: ArraySlice<Float>) -> Double {
         let crossings = zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
-        return Double(crossings) * 48000 / Double(samples.count)
+        return Double(crossings) * 48000 / Double(max(1, samples.count))
     }
 
     @Test func givesEveryFrameInOrder() throws {
@@ -37,13 +37,14 @@ import Testing
 
     @Test(arguments: [
         ("h264-ts", "ts", ["-c:v", "libx264"]), ("hevc", "mp4", ["-c:v", "libx265", "-x265-params", "log-level=none"]),
-        ("hevc10", "mkv", ["-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"]), ("vp8", "webm", ["-c:v", "libvpx"]),
+        ("hevc10", "mkv", ["-c:v", "libx265", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le"]),
+        ("vp8", "webm", ["-c:v", "libvpx"]),
         ("vp9", "webm", ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"]),
         ("mpeg2", "mpg", ["-c:v", "mpeg2video", "-b:v", "2M"]), ("mpeg4", "avi", ["-c:v", "mpeg4", "-b:v", "2M", "-bf", "2"]),
         ("prores", "mov", ["-c:v", "prores_ks", "-pix_fmt", "yuv422p10le"]), ("mjpeg", "avi", ["-c:v", "mjpeg", "-q:v", "3"]),
     ])
     func everyCodecInOrder(name: String, container: String, codec: [String]) throws {
-        let sound = container == "webm" ? ["-c:a", "libopus"] : container == "avi" ? ["-c:a", "libmp3lame"] : ["-c:a", "aac"]
+        let sound = container == "webm" ? ["-c:a", "libopus"] : ["avi", "mpg"].contains(container) ? ["-c:a", "mp2"] : ["-c:a", "aac"]
         let clip = try Clips.numbered("codec-\(name).\(container)", frames: 24, codec: codec, extra: sound)
         var reader = try MediaReader.open(clip, samples: stereo, decoderThreads: 2)
         #expect(numbers(&reader) == Array(1...24))
@@ -95,7 +96,7 @@ import Testing
         var reader = try MediaReader.open(Clips.numbered("thirty.mp4", frames: 30), samples: stereo)
         let tone = samples(&reader)
         #expect(abs(tone.count - 48000) <= 1024)
-        #expect(abs(frequency(tone[1000..<47000]) - 440) < 2)
+        #expect(abs(frequency(tone.dropFirst(1000).prefix(46000)) - 440) < 2)
     }
 
     @Test func soundBeginsAtTheSoughtMoment() throws {
@@ -131,7 +132,7 @@ import Testing
         #expect(!hasPicture)
         let tone = samples(&reader)
         #expect(abs(tone.count - 48000) <= 1)
-        #expect(abs(frequency(tone[1000..<47000]) - 440) < 2)
+        #expect(abs(frequency(tone.dropFirst(1000).prefix(46000)) - 440) < 2)
         #expect(tone.allSatisfy { abs($0) <= 1 })
     }
 
@@ -166,7 +167,7 @@ import Testing
         let frames = chunk.withUnsafeMutableBufferPointer { tempo.read(into: $0, from: &reader) }
         #expect(frames == 48000)
         let left = stride(from: 0, to: chunk.count, by: 2).map { chunk[$0] }
-        #expect(abs(frequency(left[4000..<44000]) - 440) < 5)
+        #expect(abs(frequency(left.dropFirst(4000).prefix(40000)) - 440) < 5)
     }
 }
 
@@ -226,13 +227,12 @@ import Testing
     }
 
     @Test func tooLarge() throws {
-        // A PNG header that claims 16384×16384; nothing of that size may be allocated.
-        var png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
-        png += [0, 0, 0x40, 0, 0, 0, 0x40, 0, 8, 2, 0, 0, 0, 0, 0, 0, 0]
-        let found = reason(try Clips.file("large.png", png))
-        #expect(found != nil)
-        let real = try Clips.make("16k.png", ["-f", "lavfi", "-i", "color=black:s=16384x16384,format=gray", "-frames:v", "1", "-update", "1"])
-        #expect(reason(real) == .pictureTooLarge(width: 16384, height: 16384))
+        // libavcodec itself refuses 16384×16384, without a word on how large it is.
+        let file = try Clips.file("large.pgm", Array("P5\n16384 16384\n255\n".utf8) + [UInt8](repeating: 0, count: 10_000))
+        #expect(reason(file) == .nothingDecodes)
+        let image = try Clips.make(
+            "9k.png", ["-f", "lavfi", "-i", "color=black:s=9000x9000,format=gray", "-frames:v", "1", "-update", "1"])
+        #expect(reason(image) == .pictureTooLarge(width: 9000, height: 9000))
     }
 
     @Test func zeroSized() throws {

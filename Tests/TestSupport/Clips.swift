@@ -16,20 +16,22 @@ public enum Clips {
 
     /// A clip of `frames` numbered frames at `rate` a second, named for what it is; made once.
     public static func numbered(
-        _ name: String, frames: Int, rate: String = "30", size: String = "320x240", sound: Bool = true, codec: [String] = ["-c:v", "libx264"],
+        _ name: String, frames: Int, rate: String = "30", size: String = "320x240", sound: Bool = true,
+        codec: [String] = ["-c:v", "libx264"],
         extra: [String] = []
     ) throws -> String {
         let height = Int(size.split(separator: "x")[1])!
         var filter = "drawbox=x=0:y=\(height - 16):w=256:h=16:color=black:t=fill"
         for bit in 0..<16 {
-            filter += ",drawbox=x=\(16 * (15 - bit)):y=\(height - 16):w=16:h=16:color=white:t=fill:enable='mod(floor((n+1)/\(1 << bit))\\,2)'"
+            filter +=
+                ",drawbox=x=\(16 * (15 - bit)):y=\(height - 16):w=16:h=16:color=white:t=fill:enable='mod(floor((n+1)/\(1 << bit))\\,2)'"
         }
         let parts = rate.split(separator: "/").compactMap { Double($0) }
         let seconds = Double(frames) / (parts.count == 2 ? parts[0] / parts[1] : parts[0])
         let tone = sound ? ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=\(seconds)"] : []
         let toneCodec = sound ? ["-c:a", "aac"] : []
         let arguments =
-            ["-f", "lavfi", "-i", "testsrc2=s=\(size):r=\(rate)"] + tone + ["-frames:v", "\(frames)", "-vf", filter, "-pix_fmt", "yuv420p"]
+            ["-f", "lavfi", "-i", "testsrc2=s=\(size):r=\(rate)"] + tone + ["-t", "\(seconds)", "-vf", filter, "-pix_fmt", "yuv420p"]
             + codec + toneCodec + extra
         return try make(name, arguments)
     }
@@ -64,6 +66,12 @@ public enum Clips {
 public let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
     let height = Int(frame.av.pointee.height)
     guard frame.av.pointee.width >= 256, let luma = frame.av.pointee.data.0 else { return 0 }
+    // Planes of more than 8 bits hold 16-bit little-endian numbers, of which the upper part decides.
+    let depth = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.av.pointee.format)).map { Int($0.pointee.comp.0.depth) } ?? 8
     let row = luma + (height - 8) * Int(frame.av.pointee.linesize.0)
-    return (0..<16).reduce(0) { $0 << 1 | (row[$1 * 16 + 8] > 128 ? 1 : 0) }
+    return (0..<16).reduce(0) { number, cell in
+        let x = cell * 16 + 8
+        let value = depth > 8 ? (Int(row[2 * x]) | Int(row[2 * x + 1]) << 8) >> (depth - 8) : Int(row[x])
+        return number << 1 | (value > 128 ? 1 : 0)
+    }
 }
