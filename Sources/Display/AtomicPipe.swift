@@ -33,6 +33,13 @@ struct AtomicRequest: ~Copyable {
         if property != 0 { set(object, property, value) }
     }
 
+    /// Empties the list for the next commit, its memory kept.
+    mutating func reset() {
+        guard request != nil else { return }
+        drmModeAtomicSetCursor(request, 0)
+        problem = nil
+    }
+
     /// 0, or an errno. The corresponding C function is `drmModeAtomicCommit`.
     func commit(_ flags: UInt32, userData: UInt64 = 0) -> Int32 {
         if let problem { return problem.code }
@@ -50,6 +57,8 @@ final class AtomicPipe: Pipe {
     private let rotation: UInt64?
     /// The mode; made for the first modeset and kept as long as it may be needed.
     private var mode: ModeBlob?
+    /// Used again for every flip.
+    private(set) var flipRequest: AtomicRequest
 
     private final class ModeBlob {
         private(set) var blob: PropertyBlob
@@ -79,6 +88,7 @@ final class AtomicPipe: Pipe {
     init(_ route: PipeRoute) throws(DeviceError) {
         self.route = route
         let card = route.card
+        flipRequest = AtomicRequest(card)
         let fitting = card.planes().filter {
             $0.type == UInt64(DRM_PLANE_TYPE_PRIMARY) && $0.possibleCRTCs & route.crtcBit != 0
                 && $0.formats.contains(kDRM_FORMAT_XRGB8888) && ($0.crtc == 0 || $0.crtc == route.crtc)
@@ -133,9 +143,9 @@ final class AtomicPipe: Pipe {
     }
 
     func flip(to framebuffer: UInt32, id: UInt64) -> Int32 {
-        var request = AtomicRequest(route.card)
-        request.set(plane, planeIDs.framebuffer, UInt64(framebuffer))
-        return request.commit(UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
+        flipRequest.reset()
+        flipRequest.set(plane, planeIDs.framebuffer, UInt64(framebuffer))
+        return flipRequest.commit(UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
     }
 
     /// Reads everything that ``modeset(_:retrainingLink:)`` changes.

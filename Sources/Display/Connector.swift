@@ -31,6 +31,14 @@ struct ConnectorRecord {
     var encoder: UInt32
     /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.
     var linkIsBad: Bool
+
+    /// Forgets modes, unless that were all of them.
+    mutating func leaveOut(_ isUnwanted: (ConnectorMode) -> Bool) {
+        let kept = connector.modes.indices.filter { !isUnwanted(connector.modes[$0]) }
+        guard !kept.isEmpty else { return }
+        timings = kept.map { timings[$0] }
+        connector.modes = kept.map { connector.modes[$0] }
+    }
 }
 
 extension ConnectorMode {

@@ -13,6 +13,10 @@ final class DisplayFinder {
     /// The last thing said, so that it is said once.
     private var lastNote = ""
     private var lastUnmet = ""
+    /// How often in a row each mode was refused, by a driver or a cable that has not the bandwidth for it.
+    private var refusals: [ConnectorMode: Int] = [:]
+    /// After so many refusals another mode is tried.
+    private static let maximumRefusals = 3
 
     private enum Found {
         case connector(ConnectorRecord, mode: Int)
@@ -73,6 +77,9 @@ final class DisplayFinder {
             do throws(DeviceError) {
                 screen = try KMSScreen(card, record, mode: mode, background: settings.background, retrainingLink: record.linkIsBad)
             } catch {
+                if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC {
+                    refusals[record.connector.modes[mode], default: 0] += 1
+                }
                 note("cannot \(error); trying again", .error)
                 throw error
             }
@@ -143,7 +150,12 @@ final class DisplayFinder {
     }
 
     private func sight(_ record: ConnectorRecord, on card: DRMCard) -> DisplayState.Sighting {
-        if record.connector.status == .disconnected { return .nothing }
+        if record.connector.status == .disconnected {
+            refusals = [:]
+            return .nothing
+        }
+        var record = record
+        record.leaveOut { refusals[$0, default: 0] >= Self.maximumRefusals }
         guard let choice = settings.mode.choose(from: record.connector.modes) else {
             note("\(record.connector.name): a display, but no modes yet", .notice)
             return .modeless

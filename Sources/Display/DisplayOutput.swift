@@ -169,11 +169,16 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     public func wait(until deadline: HostTime?) -> VideoOutputEvent {
         while true {
             if !events.isEmpty { return events.removeFirst() }
-            poll(until: [deadline, nextLook, screen?.timer].compactMap { $0 }.min())
+            poll(until: Self.earliest(deadline, Self.earliest(nextLook, screen?.timer)))
             let now = HostTime.now
             if let nextLook, nextLook <= now { look(probing: false) }
             if events.isEmpty, let deadline, deadline <= now { return .deadline }
         }
+    }
+
+    private static func earliest(_ a: HostTime?, _ b: HostTime?) -> HostTime? {
+        guard let a, let b else { return a ?? b }
+        return min(a, b)
     }
 
     /// Waits for any descriptor, and does what the ready ones ask for.
@@ -197,11 +202,14 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             if entries.3.revents != 0, terminal?.releaseWanted() == true { leave() }
             if entries.4.revents != 0, terminal?.hasComeBack() == true { perform(state.comeBack(), at: now) }
         }
-        if let screen, entries.1.revents != 0 || (screen.timer.map { $0 <= now } ?? false) { collect(screen, at: now) }
-        if status > 0, entries.2.revents != 0, monitor?.drain() == true, state != .away { look(probing: true) }
+        if let screen, entries.1.revents != 0 || (screen.timer.map { $0 <= now } ?? false) {
+            collect(screen, isBroken: status > 0 && Int32(entries.1.revents) & (POLLERR | POLLHUP) != 0, at: now)
+        }
+        // An overflow of the queue is an error on the descriptor, and as good as an announcement.
+        if status > 0, entries.2.revents != 0, monitor?.drain() == true || Int32(entries.2.revents) & POLLERR != 0 { look(probing: true) }
     }
 
-    private func collect(_ screen: any Screen, at now: HostTime) {
+    private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {
         switch screen.collect(at: now) {
         case .flipped(let flip):
             shared.withLock {
@@ -210,7 +218,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             }
             events.append(.flipped(flip))
         case .lost(let error): lose(error)
-        case nil: break
+        // A descriptor in error stays readable with nothing to read, for ever.
+        case nil: if isBroken { lose(DeviceError("listen to \(screen.mode.name)", code: ENODEV)) }
         }
     }
 
@@ -231,15 +240,17 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             nextLook = nil
             return
         }
+        let before = screen
         if state != .away {
-            let hadScreen = screen != nil
             perform(state.saw(finder.look(probing: probing, lit: screen), at: now), at: now)
             // The display that was lit has gone; there may be another one.
-            if hadScreen, screen == nil, state == .absent {
+            if before != nil, screen == nil, state == .absent {
                 perform(state.saw(finder.look(probing: true, lit: nil), at: now), at: now)
             }
         }
-        nextLook = state.lookInterval(at: now).map { .now + $0 }
+        // Some displays tell what they can do only once they are driven: a new one is looked at again soon.
+        let isNew = screen != nil && screen !== before
+        nextLook = isNew ? .now + .milliseconds(500) : state.lookInterval(at: now).map { .now + $0 }
     }
 
     private func perform(_ action: DisplayState.Action, at now: HostTime) {

@@ -159,6 +159,54 @@ struct DisplayOutputTests {
         #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
     }
 
+    /// Compositor, presenter and a taker of snapshots at once; no buffer is lost, every frame shown is the one composed.
+    @Test func threadsAtOnce() throws {
+        let queue = Monitor<(tokens: [(ComposedFrame, UInt32)], done: Bool)>(([], false))
+        let shown = Mutex<[UInt32]>([])
+        var settings = DisplaySettings()
+        settings.mode = .size(width: 48, height: 20, refresh: 900)
+        let output = DisplayOutput.offscreen(settings) { _, pixels in
+            let corners = [pixels[0, 0], pixels[47, 0], pixels[0, 19], pixels[47, 19]]
+            shown.withLock { $0.append(corners.allSatisfy { $0 == corners[0] } ? corners[0] : 0xbad) }
+        }
+        let compositor = Thread("compositor") {
+            var luma = 16
+            while !queue.withLock({ $0.done }) {
+                let frame: VideoFrame? = Pictures.solid(luma, 128, 128, 48, 20)
+                if case .composed(let token) = output.compose(frame, gravity: .resize) {
+                    queue.signal { $0.tokens.append((token, UInt32(luma))) }
+                    luma = luma == 235 ? 16 : luma + 1
+                } else {
+                    usleep(100)
+                }
+            }
+        }
+        let photographer = Thread("photographer") {
+            let path = "/tmp/kiosk-threads-\(getpid()).png"
+            for _ in 0..<20 { try? output.snapshot(to: path) }
+            unlink(path)
+        }
+        var lumas: [UInt32] = []
+        for id in 1...300 as ClosedRange<UInt64> {
+            let next = queue.wait(until: .now + .seconds(20)) { $0.tokens.isEmpty ? nil : $0.tokens.removeFirst() }
+            let (token, luma) = try #require(next)
+            if id % 7 == 0 {
+                output.discard(token)
+                continue
+            }
+            guard case .queued = output.present(token, id: id) else { throw Unexpected() }
+            guard case .flipped(let flip) = output.wait(until: .now + .seconds(20)), flip.id == id else { throw Unexpected() }
+            lumas.append(luma)
+        }
+        queue.withLock { $0.done = true }
+        compositor.join()
+        photographer.join()
+        let grays = shown.withLock { $0 }.map { $0 & 255 }
+        #expect(grays.count == lumas.count)
+        for (gray, luma) in zip(grays, lumas) { #expect(abs(Int(gray) - (Int(luma) - 16) * 255 / 219) <= 3) }
+        output.close()
+    }
+
     /// Works with whatever this machine has, nothing included.
     @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey().reason.isEmpty) }
 }

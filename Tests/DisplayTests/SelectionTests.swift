@@ -1,3 +1,4 @@
+import CDRM
 import Testing
 
 @testable import Display
@@ -29,6 +30,20 @@ struct SelectionTests {
         #expect(ModeRequest.preferred.choose(from: interlaced)?.index == 0)
         let mixed = interlaced + [Self.mode(1280, 720, 50)]
         #expect(ModeRequest.preferred.choose(from: mixed)?.index == 1)
+    }
+
+    @Test func refusedModesAreLeftOutUnlessAllAre() {
+        var record = ConnectorRecord(
+            id: 1, connector: Connector(name: "HDMI-A-1", status: .connected, modes: Self.tv, isWriteback: false),
+            timings: (0..<Self.tv.count).map { index in
+                var timing = drmModeModeInfo()
+                timing.clock = UInt32(index)
+                return timing
+            }, encoders: [], encoder: 0, linkIsBad: false)
+        record.leaveOut { $0.isPreferred }
+        #expect(record.connector.modes.count == Self.tv.count - 1 && record.timings.map(\.clock).starts(with: [0, 2, 3]))
+        record.leaveOut { _ in true }
+        #expect(record.connector.modes.count == Self.tv.count - 1)
     }
 
     @Test(arguments: [
