@@ -80,7 +80,7 @@ struct Feeder: ~Copyable {
 
     private static let fadeTime = MediaTime.milliseconds(5)
     /// The next item is opened when this much of the present one is still to be laid.
-    private static let openAhead = MediaTime.seconds(5)
+    private static let openAhead = MediaTime.seconds(2)
     private static let firstRetryDelay = MediaTime.seconds(1)
     private static let longestRetryDelay = MediaTime.seconds(30)
     /// A wall that shows nothing for this long after the start gets the background instead of the console.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Audio
+import CPlatform
 import Configuration
 import Display
 import Glibc
@@ -41,6 +42,7 @@ struct Play: ParsableCommand {
     }
 
     func run() throws {
+        kiosk_tune_malloc()
         let configuration = try settings.load(sources: sources)
         let keyMap = try settings.keyMap(configuration)
         // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
