@@ -105,6 +105,9 @@ final class DisplayFinder {
         throw DeviceError("light a display that has gone", code: ENODEV)
     }
 
+    /// Takes the card back where that is possible already: connectors are probed for their master only.
+    func takeMaster() { try? card?.becomeMaster() }
+
     /// Hands the card over to whoever comes to the screen now. What it showed before us is then no longer ours to put back.
     func dropMaster() {
         card?.saved = [:]

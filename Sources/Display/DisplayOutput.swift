@@ -4,7 +4,6 @@ import Logging
 import Media
 import Platform
 import Playback
-import Synchronization
 
 /// The display, in whichever form it comes: DRM card, framebuffer device, or memory. Present or not, the output exists; it lights up when
 /// a display appears, and goes dark and waits when it goes.
@@ -24,7 +23,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         var reportsVblank = true
     }
 
-    private let shared = Mutex(Shared())
+    private let shared = Monitor(Shared())
     private let settings: DisplaySettings
     private(set) var wakeCounter = EventCounter()
 
@@ -262,7 +261,9 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             darken()
             finder?.dropMaster()
             nextLook = nil
-        case .reacquire: look(probing: true)
+        case .reacquire:
+            finder?.takeMaster()
+            look(probing: true)
         }
     }
 
@@ -287,6 +288,11 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             $0.mode = fresh.mode
             $0.reportsVblank = fresh.reportsVblank
         }
+        announceChange()
+    }
+
+    private func announceChange() {
+        if case .changed = events.last { return }
         events.append(.changed)
     }
 
@@ -298,6 +304,6 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             $0.mode = nil
         }
         screen = nil
-        events.append(.changed)
+        announceChange()
     }
 }
