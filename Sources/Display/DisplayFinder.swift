@@ -58,6 +58,13 @@ final class DisplayFinder {
         return .nothing
     }
 
+    /// Whether the display that was found may turn out to be able to do other things: it had not identified itself (its EDID can come
+    /// late, the kernel then offers 1024x768), or it had not the mode that is wanted.
+    var isUnsure: Bool {
+        guard case .connector(let record, let mode) = found else { return false }
+        return !record.hasEDID || settings.mode.choose(from: record.connector.modes) != .init(index: mode, isAsRequested: true)
+    }
+
     /// Takes over the display that the last look found.
     func light() throws(DeviceError) -> any Screen {
         switch found {

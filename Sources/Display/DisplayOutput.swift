@@ -35,6 +35,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private(set) var monitor: HotplugMonitor?
     private var events: [VideoOutputEvent] = []
     private var nextLook: HostTime?
+    /// Whether the screen has been looked at only once yet.
+    private var isNew = false
 
     // The compositor's.
     private let converter = PictureConverter()
@@ -86,7 +88,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         if terminal?.isActive == false { _ = state.leave() }
         monitor = HotplugMonitor.open()
-        look(probing: false)
+        look(probing: true)
         events = []
     }
 
@@ -165,7 +167,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             if !events.isEmpty { return events.removeFirst() }
             poll(until: Self.earliest(deadline, Self.earliest(nextLook, screen?.timer)))
             let now = HostTime.now
-            if let nextLook, nextLook <= now { look(probing: false) }
+            if let nextLook, nextLook <= now { look(probing: screen == nil || (isNew && finder?.isUnsure == true)) }
             if events.isEmpty, let deadline, deadline <= now { return .deadline }
         }
     }
@@ -243,7 +245,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             }
         }
         // Some displays tell what they can do only once they are driven: a new one is looked at again soon.
-        let isNew = screen != nil && screen !== before
+        isNew = screen != nil && screen !== before
         nextLook = isNew ? .now + .milliseconds(500) : state.lookInterval(at: now).map { .now + $0 }
     }
 
