@@ -65,6 +65,13 @@ final class DisplayFinder {
         return !record.hasEDID || settings.mode.choose(from: record.connector.modes) != .init(index: mode, isAsRequested: true)
     }
 
+    /// What makes the kernel ask the display that was found, for a thread of its own; the next look has the answer. nil for a
+    /// framebuffer device, which knows no more than it says.
+    func probe() -> (@Sendable () -> Void)? {
+        guard let card, case .connector(let record, _) = found else { return nil }
+        return { [id = record.id] in _ = card.connector(id, probing: true) }
+    }
+
     /// Takes over the display that the last look found.
     func light() throws(DeviceError) -> any Screen {
         switch found {

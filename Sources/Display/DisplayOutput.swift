@@ -13,7 +13,7 @@ import Playback
 /// of buffers, behind a lock that is never held during a conversion. A buffer that is being composed into is kept alive by its composer,
 /// so a display may go at any moment.
 public final class DisplayOutput: VideoOutput, @unchecked Sendable {
-    // Sendable because `shared` and `wakeCounter` are thread-safe, and of the rest the first group of variables is touched by the
+    // Sendable because `shared` and the counters are thread-safe, and of the rest the first group of variables is touched by the
     // presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
 
     private struct Shared {
@@ -26,6 +26,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private let shared = Monitor(Shared())
     private let settings: DisplaySettings
     private(set) var wakeCounter = EventCounter()
+    private(set) var probeCounter = EventCounter()
 
     // The presenter's.
     private var state = DisplayState.absent
@@ -37,6 +38,9 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private var nextLook: HostTime?
     /// Whether the screen has been looked at only once yet.
     private var isNew = false
+    /// Asks the lit display what it can do. That can take a tenth of a second, in which flips go on; hence a thread of its own.
+    private var probe: Thread?
+    private var wantsAnotherProbe = false
 
     // The compositor's.
     private let converter = PictureConverter()
@@ -179,18 +183,15 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Waits for any descriptor, and does what the ready ones ask for.
     private func poll(until deadline: HostTime?) {
-        let descriptors = (
-            wakeCounter.descriptor.raw, screen?.descriptor ?? -1, monitor?.descriptor ?? -1, terminal?.releaseDescriptor ?? -1,
-            terminal?.acquireDescriptor ?? -1
-        )
         // poll(2) passes over negative descriptors.
-        func entry(_ fd: Int32) -> pollfd { pollfd(fd: fd, events: Int16(POLLIN), revents: 0) }
+        func entry(_ fd: Int32?) -> pollfd { pollfd(fd: fd ?? -1, events: Int16(POLLIN), revents: 0) }
         var entries = (
-            entry(descriptors.0), entry(descriptors.1), entry(descriptors.2), entry(descriptors.3), entry(descriptors.4)
+            entry(wakeCounter.descriptor.raw), entry(screen?.descriptor), entry(monitor?.descriptor), entry(terminal?.releaseDescriptor),
+            entry(terminal?.acquireDescriptor), entry(probeCounter.descriptor.raw)
         )
         let timeout = deadline.map { max(($0 - .now).nanoseconds, 0) } ?? -1
         let status = withUnsafeMutableBytes(of: &entries) {
-            kiosk_poll($0.bindMemory(to: pollfd.self).baseAddress, 5, timeout)
+            kiosk_poll($0.bindMemory(to: pollfd.self).baseAddress, 6, timeout)
         }
         let now = HostTime.now
         if status > 0 {
@@ -203,6 +204,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         // An overflow of the queue is an error on the descriptor, and as good as an announcement.
         if status > 0, entries.2.revents != 0, monitor?.drain() == true || Int32(entries.2.revents) & POLLERR != 0 { look(probing: true) }
+        if status > 0, entries.5.revents != 0, probeCounter.drain() { finishProbe() }
     }
 
     private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {
@@ -221,6 +223,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Restores what was on the screen before, the virtual terminal last.
     public func close() {
+        probe?.join()
         screen?.restore()
         darken()
         finder = nil
@@ -236,6 +239,10 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             nextLook = nil
             return
         }
+        if probing, screen != nil, startProbe(finder) {
+            nextLook = now + .seconds(2)
+            return
+        }
         let before = screen
         if state != .away {
             perform(state.saw(finder.look(probing: probing, lit: screen), at: now), at: now)
@@ -247,6 +254,32 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         // Some displays tell what they can do only once they are driven: a new one is looked at again soon.
         isNew = screen != nil && screen !== before
         nextLook = isNew ? .now + .milliseconds(500) : state.lookInterval(at: now).map { .now + $0 }
+    }
+
+    /// Has the lit display probed in the background; false where that means nothing.
+    private func startProbe(_ finder: DisplayFinder) -> Bool {
+        guard probe == nil else {
+            wantsAnotherProbe = true
+            return true
+        }
+        guard let body = finder.probe() else { return false }
+        isNew = false
+        probe = Thread("display-probe") { [self] in
+            body()
+            probeCounter.signal()
+        }
+        return true
+    }
+
+    /// The kernel now knows what the display said.
+    private func finishProbe() {
+        probe?.join()
+        probe = nil
+        look(probing: false)
+        if wantsAnotherProbe {
+            wantsAnotherProbe = false
+            look(probing: true)
+        }
     }
 
     private func perform(_ action: DisplayState.Action, at now: HostTime) {
