@@ -60,5 +60,4 @@ int kiosk_thread_setup(const char *name, int fifo_priority) {
 void kiosk_tune_malloc(void) {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 256 * 1024);
-    mallopt(M_TRIM_THRESHOLD, 512 * 1024);
 }

@@ -21,8 +21,7 @@ final class KMSScreen: Screen {
         for _ in 0..<bufferCount {
             made.append(DumbScanoutBuffer(try DumbBuffer.make(card, width: timing.width, height: timing.height)))
         }
-        // All of them, though one is shown: touched for the first time while playing, they would make the second frame late.
-        for buffer in made { buffer.clear(to: background) }
+        made[0].clear(to: background)
         let pipe: any Pipe = card.isAtomic ? try AtomicPipe(route) : LegacyPipe(route)
         try pipe.modeset(made[0].framebuffer, retrainingLink: retrainingLink)
 

@@ -381,8 +381,15 @@ struct Feeder: ~Copyable {
         audio.write(scratch.span.extracting(first: frames * channels))
     }
 
-    /// Whether there is sound left that will not be heard; asked once, when the turn ends.
+    /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
+    /// tells is not sound.
     private func hasSurplusSound(_ lane: Lane) -> Bool {
+        let asset = lane.reader.description
+        if let video = asset.video, let sound = asset.audio, let duration = sound.duration {
+            let soundEnd = (sound.start ?? .zero) + duration - (video.start ?? .zero)
+            let pictureEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
+            if soundEnd <= pictureEnd + .milliseconds(1) { return false }
+        }
         var probe = [Float](repeating: 0, count: audio.format.channelCount)
         return unsafe probe.withUnsafeMutableBufferPointer {
             unsafe lane.reader.readSamples(into: $0, channelCount: audio.format.channelCount)
