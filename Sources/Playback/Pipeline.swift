@@ -48,8 +48,10 @@ struct Pipeline: ~Copyable {
     var needsRepaint = false
     var repainted: ComposedFrame?
     var isRepainting = false
-    /// No buffer was spare at the last try; cleared by the next flip.
+    /// No buffer was spare at the last try, and none has come back since.
     var hasNoSpareBuffer = false
+    /// How often buffers may have come back: what was found out before the last time no longer counts.
+    var buffersReturned: UInt64 = 0
     /// The presenter waits without a deadline and must be woken when there is something to decide.
     var presenterIsIdle = false
 
@@ -92,6 +94,12 @@ struct Pipeline: ~Copyable {
     mutating func prepend(_ frame: consuming LaidFrame) {
         frameBytes += frame.byteCount
         frames.prepend(frame)
+    }
+
+    /// A flip has freed a buffer, or one was discarded: the compositor may try again.
+    mutating func returnBuffers() {
+        buffersReturned += 1
+        hasNoSpareBuffer = false
     }
 
     /// Begins a new generation: drops what is queued and returns the buffers to give back.

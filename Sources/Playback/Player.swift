@@ -212,11 +212,11 @@ public final class Player: Sendable {
             pipeline.jump = jump
             pipeline.jumpTarget = jump
             audio.isRunning = false
-            pipeline.hasNoSpareBuffer = false
             return pipeline.advanceGeneration()
         }
         guard let returned else { return }
         for frame in returned { video.discard(frame) }
+        pipeline.signal { $0.returnBuffers() }
         audioOutput.interrupt()
         video.wake()
     }

@@ -70,8 +70,7 @@ struct Presenter: ~Copyable {
             var returned: [ComposedFrame] = []
             var events: [PlayerEvent] = []
             let step = pipeline.withLock { decide(&$0, &returned, &events) }
-            for frame in returned { output.discard(frame) }
-            if !returned.isEmpty { pipeline.signal { $0.hasNoSpareBuffer = false } }
+            discard(returned)
             events.forEach(emit)
             switch step {
             case .stop: return
@@ -91,7 +90,7 @@ struct Presenter: ~Copyable {
             if now - pending.since < Self.flipLimit { return .wait(until: pending.since + Self.flipLimit) }
             logger.warning("a page flip was never reported; going on")
             pipeline.statistics.flipsLost += 1
-            pipeline.hasNoSpareBuffer = false
+            pipeline.returnBuffers()
             self.pending = nil
         }
         if let repainted = pipeline.repainted.take() { return .present(repainted) }
@@ -216,24 +215,36 @@ struct Presenter: ~Copyable {
         }
     }
 
+    private func discard(_ frames: [ComposedFrame]) {
+        if frames.isEmpty { return }
+        for frame in frames { output.discard(frame) }
+        pipeline.signal { $0.returnBuffers() }
+    }
+
     private mutating func handle(_ event: VideoOutputEvent) {
         switch event {
         case .flipped(let flip):
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
             guard let given = pending, flip.id == given.id else { return }
             pending = nil
-            pipeline.signal { $0.hasNoSpareBuffer = false }
+            pipeline.signal { $0.returnBuffers() }
             begin(given, shown: true)
         case .changed:
             scheduler = Self.scheduler(for: output)
             if let given = pending.take() { begin(given, shown: false) }
             let isLit = output.mode != nil
-            pipeline.signal { pipeline in
-                pipeline.hasNoSpareBuffer = false
-                pipeline.repainted = nil
-                for index in 0..<pipeline.ready.count { pipeline.ready[index].composed = nil }
+            let void = pipeline.signal { pipeline -> [ComposedFrame] in
+                var void: [ComposedFrame] = []
+                if let frame = pipeline.repainted.take() { void.append(frame) }
+                for index in 0..<pipeline.ready.count {
+                    if let frame = pipeline.ready[index].composed.take() { void.append(frame) }
+                }
+                pipeline.returnBuffers()
                 pipeline.needsRepaint = isLit
+                return void
             }
+            // Some may have been composed for the new display already, before its event arrived.
+            discard(void)
         case .woken, .deadline: break
         }
     }
