@@ -37,6 +37,7 @@ struct Compositor: Sendable {
                 return .repaint(shown, serial: pipeline.shownSerial, returned: pipeline.buffersReturned)
             }
             guard pipeline.ready.count < Pipeline.readyLimit, let frame = pipeline.popFrame() else { return nil }
+            pipeline.isComposing = true
             return .compose(frame, generation: pipeline.generation, returned: pipeline.buffersReturned)
         }
         return work!  // without a deadline, wait returns only with work
@@ -55,6 +56,7 @@ struct Compositor: Sendable {
         let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
         var laid: LaidFrame? = frame
         let (surplus, wake): (ComposedFrame?, Bool) = pipeline.signal { pipeline in
+            pipeline.isComposing = false
             var composed: ComposedFrame?
             switch composition {
             case .composed(let frame): composed = frame

@@ -413,7 +413,8 @@ struct Feeder: ~Copyable {
     }
 
     private mutating func endTimeline() {
-        pipeline.signal { $0.hasEnded = true }
+        let generation = generation
+        pipeline.signal { if $0.generation == generation { $0.hasEnded = true } }
         wakePresenter()
     }
 

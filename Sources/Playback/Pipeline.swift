@@ -34,9 +34,13 @@ struct Pipeline: ~Copyable {
     var isStarted = false
     /// Whether the feeder has laid all there will ever be in this generation (a playlist that does not loop).
     var hasEnded = false
+    /// Whether all of that has been on the screen to its end.
+    var hasPlayedOut = false
 
     var frames = UniqueDeque<LaidFrame>()
     var frameBytes = 0
+    /// Whether the compositor has a frame in hand, in neither queue.
+    var isComposing = false
     var ready = UniqueDeque<ReadyFrame>()
     /// The frame that was presented last; nil before the first, and while it is out with the compositor to be painted again.
     var onScreen: LaidFrame?
@@ -108,7 +112,7 @@ struct Pipeline: ~Copyable {
         frames = UniqueDeque()
         frameBytes = 0
         isStarted = false
-        hasEnded = false
+        (hasEnded, hasPlayedOut) = (false, false)
         var returned: [ComposedFrame] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }

@@ -125,31 +125,25 @@ public final class Player: Sendable {
     }
 
     /// Plays on from where it stands; from the first item when the playlist has ended.
-    public func play() {
-        let mustReplay = pipeline.signal { pipeline -> Bool in
-            if pipeline.wantsPlay { return false }
-            let hasPlayedOut = pipeline.hasEnded && pipeline.frames.isEmpty && pipeline.ready.isEmpty
-            pipeline.wantsPlay = true
-            if !hasPlayedOut, pipeline.isStarted { audio.isRunning = true }
-            return hasPlayedOut
-        }
-        if mustReplay { jump { _ in .init(position: .init(index: 0), time: nil, precision: .exact) } }
-        audioOutput.interrupt()
-        video.wake()
-    }
+    public func play() { setPlaying { _ in true } }
 
     /// Holds the frame that is on the screen; the sound stops within a period, and ``play()`` goes on with the next sample and frame.
-    public func pause() {
-        pipeline.signal { pipeline in
-            pipeline.wantsPlay = false
-            audio.isRunning = false
-        }
-        audioOutput.interrupt()
-        video.wake()
-    }
+    public func pause() { setPlaying { _ in false } }
 
     /// Pauses when playing or waiting, plays when paused.
-    public func togglePlayback() { pipeline.withLock { $0.wantsPlay } ? pause() : play() }
+    public func togglePlayback() { setPlaying { !$0 } }
+
+    private func setPlaying(_ choose: (Bool) -> Bool) {
+        let returned = pipeline.signal { pipeline -> [ComposedFrame] in
+            let wanted = choose(pipeline.wantsPlay)
+            if wanted == pipeline.wantsPlay { return [] }
+            pipeline.wantsPlay = wanted
+            if wanted, pipeline.hasPlayedOut { return begin(.init(position: .init(index: 0), time: nil, precision: .exact), &pipeline) }
+            audio.isRunning = wanted && pipeline.isStarted
+            return []
+        }
+        follow(returned)
+    }
 
     /// Moves to an item time, clamped to the item's beginning and end, and shows the frame there even while paused.
     public func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { _ in time } }
@@ -208,15 +202,26 @@ public final class Player: Sendable {
     private func jump(_ make: (borrowing Pipeline) -> Pipeline.Jump?) {
         let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
             guard !items.isEmpty, let jump = make(pipeline) else { return nil }
-            if jump.position.index != pipeline.shown?.turn?.position.index { pipeline.reading?.cancel() }
-            pipeline.jump = jump
-            pipeline.jumpTarget = jump
-            audio.isRunning = false
-            return pipeline.advanceGeneration()
+            return begin(jump, &pipeline)
         }
-        guard let returned else { return }
-        for frame in returned { video.discard(frame) }
-        pipeline.signal { $0.returnBuffers() }
+        if let returned { follow(returned) }
+    }
+
+    /// Begins a generation with the lock held; the buffers that come back are for ``follow(_:)``.
+    private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [ComposedFrame] {
+        if jump.position.index != pipeline.shown?.turn?.position.index { pipeline.reading?.cancel() }
+        pipeline.jump = jump
+        pipeline.jumpTarget = jump
+        audio.isRunning = false
+        return pipeline.advanceGeneration()
+    }
+
+    /// What has to follow a change of what is played, without the lock.
+    private func follow(_ returned: [ComposedFrame]) {
+        if !returned.isEmpty {
+            for frame in returned { video.discard(frame) }
+            pipeline.signal { $0.returnBuffers() }
+        }
         audioOutput.interrupt()
         video.wake()
     }

@@ -143,10 +143,11 @@ struct Presenter: ~Copyable {
     }
 
     private func endOfPlaylist(_ pipeline: inout Pipeline, _ now: HostTime, _ events: inout [PlayerEvent]) -> Step? {
-        guard pipeline.hasEnded, pipeline.frames.isEmpty, let end = pipeline.shown?.end else { return nil }
+        guard pipeline.hasEnded, pipeline.frames.isEmpty, !pipeline.isComposing, let end = pipeline.shown?.end else { return nil }
         let time = audio.timelineTime(at: now) ?? .zero
         // The last sample may lie a fraction of a frame before the last picture's end; what ran dry has ended.
         if time < end, !audio.ranDry { return .wait(until: now + max(Self.shortWait, end - time)) }
+        pipeline.hasPlayedOut = true
         pipeline.wantsPlay = false
         audio.isRunning = false
         if let currentTurn { events.append(.itemEnded(index: currentTurn.position.index)) }
