@@ -249,7 +249,8 @@ struct Feeder: ~Copyable {
         let natural = description.video?.duration ?? description.duration
         let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
         let turn = Turn(
-            serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill, isSeam: isSeam)
+            serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
+            isSeekable: description.isStill || description.isSeekable, isSeam: isSeam)
         let interruption = opened.interruption
         let rate = pipeline.withLock { pipeline -> Double in
             pipeline.reading = interruption

@@ -111,7 +111,7 @@ public final class Player: Sendable {
         case .play: play()
         case .pause: pause()
         case .togglePlayback: togglePlayback()
-        case .seekSteps(let count): seek(by: options.seekStep * Int64(count))
+        case .seekSteps(let count): seek(by: .seconds(Self.bounded(options.seekStep.seconds * Double(count))))
         case .seekBy(let span): seek(by: span)
         case .seekTo(let time): seek(to: time)
         case .nextItem: advanceToNextItem()
@@ -145,11 +145,16 @@ public final class Player: Sendable {
         follow(returned)
     }
 
-    /// Moves to an item time, clamped to the item's beginning and end, and shows the frame there even while paused.
+    /// Moves to an item time, clamped to the item's first and last frame, and shows the frame there even while paused.
     public func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { _ in time } }
 
     /// Moves by a span within the item; several in a row add up, whether or not the first has been shown yet.
-    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { $0 + span } }
+    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) {
+        seek(precision) { .seconds(Self.bounded($0.seconds) + Self.bounded(span.seconds)) }
+    }
+
+    /// Seconds that are longer than any item and can still be added up.
+    private static func bounded(_ seconds: Double) -> Double { min(max(seconds, -1e9), 1e9) }
 
     private func seek(_ precision: MediaReader.SeekPrecision, _ target: (MediaTime) -> MediaTime) {
         jump { pipeline in
@@ -157,9 +162,11 @@ public final class Player: Sendable {
             var place = position
             place.remaining = nil
             let item = items[position.index]
-            let last = [item.end, turn?.itemEnd].compactMap { $0 }.min()
-            guard last != nil || turn == nil else { return nil }  // a live stream has no other places
-            let time = max(item.start, min(target(now), last ?? .init(nanoseconds: .max)))
+            let end = [item.end, turn?.itemEnd].compactMap { $0 }.min()
+            if let turn, end == nil || !turn.isSeekable { return nil }  // a live stream has no other places
+            // The end itself is the next frame's; what is asked for behind it is the last frame.
+            let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
+            let time = max(item.start, min(target(now), last))
             return .init(position: place, time: time, precision: precision)
         }
     }
