@@ -64,6 +64,9 @@ struct Pipeline: ~Copyable {
     var volume: Double
     var isMuted: Bool
 
+    /// Amplitude as a factor. The cube follows the ear: half-way sounds about half as loud.
+    var gain: Double { isMuted ? 0 : volume * volume * volume }
+
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
     /// Decoded pictures that may wait: a fifth of a second of them, which rides out a slow read or an expensive frame, but at least four, and no

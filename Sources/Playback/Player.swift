@@ -59,7 +59,7 @@ public final class Player: Sendable {
         ) { pipeline.signal { _ in } }
         events = PlayerEvents()
         threads = Mutex([])
-        audio.setGain(gain(options.volume, options.isMuted))
+        setSound { _ in }
     }
 
     /// Starts the threads and, with them, playing. Call once.
@@ -117,8 +117,8 @@ public final class Player: Sendable {
         case .nextItem: advanceToNextItem()
         case .previousItem: returnToPreviousItem()
         case .restartItem: restartItem()
-        case .changeVolume(let change): volume = (volume * 100 + Double(change)).rounded() / 100
-        case .toggleMute: isMuted.toggle()
+        case .changeVolume(let change): setSound { pipeline in pipeline.volume = (pipeline.volume * 100 + Double(change)).rounded() / 100 }
+        case .toggleMute: setSound { $0.isMuted.toggle() }
         case .setRate(let value): rate = value
         case .quit: if options.allowsQuit { events.send(.quitRequested) }
         }
@@ -238,30 +238,23 @@ public final class Player: Sendable {
     /// Loudness, clamped to 0…1 of full scale; changes are ramped.
     public var volume: Double {
         get { pipeline.withLock { $0.volume } }
-        set {
-            let gain = pipeline.withLock { pipeline in
-                pipeline.volume = min(max(newValue, 0), 1)
-                return self.gain(pipeline.volume, pipeline.isMuted)
-            }
-            audio.setGain(gain)
-        }
+        set { setSound { $0.volume = newValue } }
     }
 
     /// Whether the sound is off; changes are ramped.
     public var isMuted: Bool {
         get { pipeline.withLock { $0.isMuted } }
-        set {
-            let gain = pipeline.withLock { pipeline in
-                pipeline.isMuted = newValue
-                return self.gain(pipeline.volume, newValue)
-            }
-            audio.setGain(gain)
-        }
+        set { setSound { $0.isMuted = newValue } }
     }
 
-    private func gain(_ volume: Double, _ isMuted: Bool) -> Double {
-        // The cube follows the ear: half-way sounds about half as loud.
-        isMuted ? 0 : volume * volume * volume
+    /// Changes loudness as one step, so that what several threads ask for adds up.
+    private func setSound(_ change: (inout Pipeline) -> Void) {
+        pipeline.withLock { pipeline in
+            let before = pipeline.volume
+            change(&pipeline)
+            pipeline.volume = pipeline.volume.isFinite ? min(max(pipeline.volume, 0), 1) : before
+            audio.setGain(pipeline.gain)
+        }
     }
 
     /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on, within half a second.
