@@ -50,7 +50,10 @@ public final class Player: Sendable {
         self.video = video
         audioOutput = output
         cursor = PlaylistCursor(items, loop: options.loop)
-        let pipeline = Monitor(Pipeline(wantsPlay: true, volume: options.volume, isMuted: options.isMuted))
+        var state = Pipeline(wantsPlay: true, volume: options.volume, isMuted: options.isMuted)
+        // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
+        state.jumpTarget = items.isEmpty ? nil : .init(position: .init(index: 0), time: nil, precision: .exact)
+        let pipeline = Monitor(state)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
         opener = ItemOpener(
