@@ -39,9 +39,16 @@ struct Feeder: ~Copyable {
         let isSoundOnly: Bool
         var tempo: TempoFilter?
         var isFirst = true
+        /// Whether something was wrong with this turn, so that the complaint stands.
+        var isFlawed = false
+        private let interruption: Interruption
 
-        init(reader: consuming MediaReader, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double, limit: MediaTime?) {
+        init(
+            reader: consuming MediaReader, interruption: Interruption, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double,
+            limit: MediaTime?
+        ) {
             self.reader = reader
+            self.interruption = interruption
             self.turn = turn
             anchorItemTime = itemTime
             self.anchor = anchor
@@ -50,6 +57,9 @@ struct Feeder: ~Copyable {
             pictureEnd = anchor
             isSoundOnly = self.reader.description.video == nil
         }
+
+        /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
+        var isCancelled: Bool { interruption.cancelled }
 
         /// The timeline instant of an item time.
         func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
@@ -253,10 +263,10 @@ struct Feeder: ~Copyable {
             isSeekable: description.isStill || description.isSeekable, isSeam: isSeam)
         let interruption = opened.interruption
         let rate = pipeline.withLock { pipeline -> Double in
-            pipeline.reading = interruption
+            pipeline.reading = (interruption, position.index)
             return pipeline.rate
         }
-        let lane = Lane(reader: opened.intoReader(), turn: turn, at: time, anchor: end, rate: rate, limit: limit)
+        let lane = Lane(reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         self.lane = lane
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
         if lane.isSoundOnly { layCover(lane) }
@@ -279,6 +289,10 @@ struct Feeder: ~Copyable {
     private mutating func layPicture() {
         guard let lane else { return }
         guard let frame = lane.reader.nextFrame() else {
+            if lane.isCancelled {
+                self.lane = nil
+                return
+            }
             if lane.isFirst, failures < items.count {
                 // Opened, and yet nothing between its beginning and its end: it must not spin.
                 let (position, source) = (lane.turn.position, lane.turn.item.source)

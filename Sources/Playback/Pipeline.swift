@@ -25,8 +25,8 @@ struct Pipeline: ~Copyable {
     /// What a relative seek counts from until the jump's first frame is ready.
     var jumpTarget: Jump?
 
-    /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted.
-    var reading: Interruption?
+    /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted than the one it reads.
+    var reading: (interruption: Interruption, index: Int)?
 
     var wantsPlay: Bool
     var rate = 1.0

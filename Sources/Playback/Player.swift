@@ -97,7 +97,7 @@ public final class Player: Sendable {
     public func stop() {
         pipeline.signal { pipeline in
             pipeline.isStopping = true
-            pipeline.reading?.cancel()
+            pipeline.reading?.interruption.cancel()
         }
         opener.stop()
         video.wake()
@@ -219,7 +219,8 @@ public final class Player: Sendable {
 
     /// Begins a generation with the lock held; the buffers that come back are for ``follow(_:)``.
     private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [ComposedFrame] {
-        if jump.position.index != pipeline.shown?.turn?.position.index { pipeline.reading?.cancel() }
+        // A move within the item that is being read goes on with its reader.
+        if let reading = pipeline.reading, jump.time == nil || jump.position.index != reading.index { reading.interruption.cancel() }
         pipeline.jump = jump
         pipeline.jumpTarget = jump
         audio.isRunning = false
