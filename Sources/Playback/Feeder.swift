@@ -41,6 +41,8 @@ struct Feeder: ~Copyable {
         var isFirst = true
         /// Whether something was wrong with this turn, so that the complaint stands.
         var isFlawed = false
+        /// Whether any of its sound has been laid.
+        var hasSounded = false
         private let interruption: Interruption
 
         init(
@@ -172,7 +174,7 @@ struct Feeder: ~Copyable {
                 let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
                 if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
             }
-            if waitsForOpened, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
+            if waitsForOpened, pipeline.hasRoomForFrame, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
             return nil
         }
         if let work { return work }
@@ -332,9 +334,12 @@ struct Feeder: ~Copyable {
         let place = FramePlace(
             start: start, end: end, itemTime: itemTime, rate: lane.rate, cadence: cadence, turn: lane.turn, isFirst: lane.isFirst)
         lane.isFirst = false
-        (failures, retryDelay) = (0, Self.firstRetryDelay)
+        if !lane.isSoundOnly { hasPlayed() }
         append(LaidFrame(picture, at: place))
     }
+
+    /// Something plays, so that it is not all of the playlist that fails.
+    private mutating func hasPlayed() { (failures, retryDelay) = (0, Self.firstRetryDelay) }
 
     private mutating func append(_ frame: consuming LaidFrame) {
         hasShownAnything = true
@@ -368,21 +373,32 @@ struct Feeder: ~Copyable {
         guard let lane else { return }
         let channels = audio.format.channelCount
         var filled = 0
-        if !lane.turn.item.isMuted, !lane.turn.isStill, lane.reader.hasSound, !lane.soundEnded {
+        // Where the sound is the item's length it is read even if it is muted; without libavfilter there is none at another speed than one.
+        let isWanted = lane.isSoundOnly || !lane.turn.item.isMuted && (lane.rate == 1 || lane.tempo != nil)
+        if isWanted, !lane.turn.isStill, lane.reader.hasSound, !lane.soundEnded {
             filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
                 let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * channels)])
                 return unsafe lane.readSound(into: destination, channelCount: channels)
             }
             if filled < frames { lane.soundEnded = true }
         }
-        let gain = Float(lane.turn.item.volume)
+        let gain = lane.turn.item.isMuted ? 0 : Float(lane.turn.item.volume)
         if gain != 1 { for index in 0..<filled * channels { scratch[index] *= gain } }
         let end = audio.writtenSamples + Int64(frames)
         if lane.isSoundOnly {
             if let limit = lane.limit { filled = min(filled, max(0, frames - Int(end - audio.sample(at: lane.timeline(limit))))) }
             audio.write(scratch.span.extracting(first: filled * channels))
+            if filled > 0 {
+                lane.hasSounded = true
+                hasPlayed()
+            }
             lane.pictureEnd = audio.time(ofSample: Double(audio.writtenSamples))
-            if filled < frames {
+            if filled < frames, !lane.hasSounded, lane.anchorItemTime <= lane.turn.item.start {
+                // Opened, and yet not a sample in it: it must not spin.
+                self.lane = nil
+                if lane.isCancelled { return }
+                fail(lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
+            } else if filled < frames {
                 lane.picturesDone = true
                 prepareNext()
             } else if let itemEnd = lane.turn.itemEnd, lane.timeline(itemEnd) - lane.pictureEnd < Self.openAhead {
