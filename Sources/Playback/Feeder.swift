@@ -211,7 +211,6 @@ struct Feeder: ~Copyable {
             if error.reason == .cancelled { return }
             fail(given.position, isSeam: given.isSeam, error.description)
         case .opened(let opened):
-            complaints[given.position.index] = nil
             begin(given.position, opened, serial: given.serial, requested: given.time, isSeam: given.isSeam)
         }
     }
@@ -242,12 +241,17 @@ struct Feeder: ~Copyable {
         emit(.itemFailed(index: index, message: message))
     }
 
+    private mutating func complain(about lane: Lane, _ problem: String) {
+        lane.isFlawed = true
+        complain(lane.turn.position.index, "\(lane.turn.item.source): \(problem)")
+    }
+
     private mutating func begin(
         _ position: PlaylistCursor.Position, _ opened: consuming ItemOpener.Opened, serial: UInt64, requested: MediaTime, isSeam: Bool
     ) {
         let item = items[position.index]
         let description = opened.reader.description
-        if let problem = opened.reader.soundProblem { complain(position.index, "\(item.source): played without sound: \(problem)") }
+        let soundProblem = opened.reader.soundProblem
         let time = description.isStill ? requested : opened.time
         // When this turn ends, by the configuration and the container; the end of the frames decides in the end.
         var limit = item.end
@@ -270,6 +274,7 @@ struct Feeder: ~Copyable {
         }
         let lane = Lane(reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         self.lane = lane
+        if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
         if lane.isSoundOnly { layCover(lane) }
     }
@@ -303,9 +308,7 @@ struct Feeder: ~Copyable {
                 return
             }
             lane.picturesDone = true
-            if let problem = lane.reader.prematureEnd {
-                complain(lane.turn.position.index, "\(lane.turn.item.source): ends early: \(problem)")
-            }
+            if let problem = lane.reader.prematureEnd { complain(about: lane, "ends early: \(problem)") }
             prepareNext()
             return
         }
@@ -438,6 +441,7 @@ struct Feeder: ~Copyable {
 
     private mutating func finishTurn() {
         prepareNext()
+        if let lane, !lane.isFlawed { complaints[lane.turn.position.index] = nil }
         end = lane?.pictureEnd ?? end
         lane = nil
         if upcoming == nil { endTimeline() }
