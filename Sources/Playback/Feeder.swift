@@ -94,7 +94,8 @@ struct Feeder: ~Copyable {
     /// The next item is opened when this much of the present one is still to be laid.
     private static let openAhead = MediaTime.seconds(2)
     private static let firstRetryDelay = MediaTime.seconds(1)
-    private static let longestRetryDelay = MediaTime.seconds(30)
+    /// The wall is not to be dark for longer than this after the cause is gone.
+    private static let longestRetryDelay = MediaTime.seconds(2)
     /// A wall that shows nothing for this long after the start gets the background instead of the console.
     private static let patience = MediaTime.milliseconds(500)
     private static let chunkFrames = 2048
@@ -222,7 +223,7 @@ struct Feeder: ~Copyable {
             // Everything has failed since something last played: show the background, wait, begin again with the next.
             layBackground(.milliseconds(100))
             retryAt = HostTime.now + retryDelay
-            emit(.nothingPlayable(retryAfter: retryDelay))
+            if retryDelay == Self.firstRetryDelay { emit(.nothingPlayable(retryAfter: retryDelay)) }
             retryDelay = min(retryDelay + retryDelay, Self.longestRetryDelay)
             failures = 0
             upcoming = (cursor.nextItem(after: position) ?? .init(index: 0), 0, false, .zero)
@@ -413,6 +414,8 @@ struct Feeder: ~Copyable {
         let isLast = lane.picturesDone && end >= audio.sample(at: lane.pictureEnd)
         if isLast, filled == frames, hasSurplusSound(lane) { fadeOut(frames) }
         audio.write(scratch.span.extracting(first: frames * channels))
+        // A still's picture is laid at once, long before what follows is to be opened.
+        if lane.picturesDone, lane.pictureEnd - audio.time(ofSample: Double(audio.writtenSamples)) < Self.openAhead { prepareNext() }
     }
 
     /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
