@@ -273,7 +273,8 @@ struct Feeder: ~Copyable {
             pipeline.reading = (interruption, position.index)
             return pipeline.rate
         }
-        let lane = Lane(reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
+        let lane = Lane(
+            reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         self.lane = lane
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
@@ -401,7 +402,8 @@ struct Feeder: ~Copyable {
                 // Opened, and yet not a sample in it: it must not spin.
                 self.lane = nil
                 if lane.isCancelled { return }
-                fail(lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
+                fail(
+                    lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
             } else if filled < frames {
                 lane.picturesDone = true
                 prepareNext()
