@@ -162,6 +162,7 @@ struct Feeder: ~Copyable {
         let wantsSound = soundWanted()
         let hasLane = lane != nil
         let picturesDone = lane?.picturesDone ?? true
+        let givesPictures = !picturesDone && lane?.isSoundOnly == false
         let soundDone = hasLane && picturesDone && wantsSound == 0
         let laneRate = lane?.rate ?? 1
         let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
@@ -170,7 +171,7 @@ struct Feeder: ~Copyable {
             if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
-            if hasLane, !picturesDone, pipeline.hasRoomForFrame { return .picture }
+            if givesPictures, pipeline.hasRoomForFrame { return .picture }
             if wantsSound > 0 {
                 let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
                 if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
