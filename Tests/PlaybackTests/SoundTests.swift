@@ -72,4 +72,28 @@ import Testing
         let heard = audio.samples.filter { $0 != 0 }
         #expect(heard.prefix(10_000).enumerated().allSatisfy { $1 == Reel.sample($0) * 0.25 })
     }
+
+    @Test func soundAndPictureStayTogetherAcrossRates() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        stage.player.rate = 2
+        #expect(stage.wait(for: 6))
+        stage.player.rate = 0.5
+        _ = stage.wait(0.3) { false }
+        stage.player.rate = 1
+        #expect(stage.wait { stage.statistics.seams >= 3 })
+        // Back at the clip's own pace its samples are its own again: before the second turn's first must stand the first turn's last. What the
+        // changes have put ahead would end early, and what they have put behind would be cut off.
+        let heard = Array(audio.samples.drop { $0 == 0 })
+        let first = Reel.sample(0), second = Reel.sample(1), third = Reel.sample(2)
+        let begin = try #require(
+            heard.indices.dropFirst(20_000).first { index in
+                index + 5000 < heard.count && heard[index] == first && heard[index + 1] == second && heard[index + 2] == third
+                    && heard[index + 5000] == Reel.sample(5000)
+            })
+        let last = heard[..<begin].suffix(2400)
+        let silent = last.reversed().prefix { $0 == 0 }.count
+        #expect(silent < 480, "\(silent) samples of silence before the seam")
+        let number = try #require(last.last { $0 != 0 }.map { Int($0 * 32_768) })
+        #expect((Int(Reel.sample(47_999) * 32_768) - 480...Int(Reel.sample(47_999) * 32_768)).contains(number), "\(number)")
+    }
 }
