@@ -37,7 +37,7 @@ let package = Package(
             name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
-        .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
+        .target(name: "Platform", dependencies: ["CPlatform", log, system, deque], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CDisplay"),
