@@ -54,6 +54,9 @@ let package = Package(
         .systemLibrary(name: "CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
         .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
+        // Runs the built binary as a user would; what it must print stands in Expected.
+        .testTarget(
+            name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
         .testTarget(name: "AudioTests", dependencies: ["Audio", "Configuration", "Playback", "Platform"], swiftSettings: upcoming),

@@ -11,6 +11,7 @@ import Platform
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List displays, sound outputs and input devices, and what would be used.",
+        usage: "kiosk devices [<options>]",
         discussion: "Opens nothing for longer than a question takes; a player that is running is not disturbed.")
 
     @OptionGroup var settings: Settings
