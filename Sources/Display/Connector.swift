@@ -29,6 +29,8 @@ struct ConnectorRecord {
     var encoders: [UInt32]
     /// The encoder in use, 0 for none.
     var encoder: UInt32
+    /// Whether the display has identified itself.
+    var hasEDID: Bool
     /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.
     var linkIsBad: Bool
 

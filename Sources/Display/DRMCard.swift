@@ -115,6 +115,7 @@ final class DRMCard: @unchecked Sendable {
         return ConnectorRecord(
             id: id, connector: connector, timings: timings,
             encoders: Array(UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders))), encoder: c.encoder_id,
+            hasEDID: (properties.value("EDID") ?? 0) != 0,
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD))
     }
 

@@ -61,10 +61,7 @@ public struct DisplayDevices: Sendable {
         var devices = DisplayDevices()
         for path in DRMCard.paths() {
             do throws(DeviceError) {
-                let card = try DRMCard.open(path)
-                // Whoever opens a card first is its master; a survey must not keep a player from it.
-                card.dropMaster()
-                devices.cards.append(describe(card))
+                devices.cards.append(describe(try DRMCard.open(path)))
             } catch { devices.problems.append("\(error)") }
         }
         for number in 0..<32 where access("/dev/fb\(number)", F_OK) == 0 {

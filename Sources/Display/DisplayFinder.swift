@@ -58,6 +58,20 @@ final class DisplayFinder {
         return .nothing
     }
 
+    /// Whether the display that was found may turn out to be able to do other things: it had not identified itself (its EDID can come
+    /// late, the kernel then offers 1024x768), or it had not the mode that is wanted.
+    var isUnsure: Bool {
+        guard case .connector(let record, let mode) = found else { return false }
+        return !record.hasEDID || settings.mode.choose(from: record.connector.modes) != .init(index: mode, isAsRequested: true)
+    }
+
+    /// What makes the kernel ask the display that was found, for a thread of its own; the next look has the answer. nil for a
+    /// framebuffer device, which knows no more than it says.
+    func probe() -> (@Sendable () -> Void)? {
+        guard let card, case .connector(let record, _) = found else { return nil }
+        return { [id = record.id] in _ = card.connector(id, probing: true) }
+    }
+
     /// Takes over the display that the last look found.
     func light() throws(DeviceError) -> any Screen {
         switch found {
@@ -104,6 +118,9 @@ final class DisplayFinder {
         }
         throw DeviceError("light a display that has gone", code: ENODEV)
     }
+
+    /// Takes the card back where that is possible already: connectors are probed for their master only.
+    func takeMaster() { try? card?.becomeMaster() }
 
     /// Hands the card over to whoever comes to the screen now. What it showed before us is then no longer ours to put back.
     func dropMaster() {

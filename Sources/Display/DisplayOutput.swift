@@ -4,7 +4,6 @@ import Logging
 import Media
 import Platform
 import Playback
-import Synchronization
 
 /// The display, in whichever form it comes: DRM card, framebuffer device, or memory. Present or not, the output exists; it lights up when
 /// a display appears, and goes dark and waits when it goes.
@@ -14,7 +13,7 @@ import Synchronization
 /// of buffers, behind a lock that is never held during a conversion. A buffer that is being composed into is kept alive by its composer,
 /// so a display may go at any moment.
 public final class DisplayOutput: VideoOutput, @unchecked Sendable {
-    // Sendable because `shared` and `wakeCounter` are thread-safe, and of the rest the first group of variables is touched by the
+    // Sendable because `shared` and the counters are thread-safe, and of the rest the first group of variables is touched by the
     // presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
 
     private struct Shared {
@@ -24,9 +23,10 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         var reportsVblank = true
     }
 
-    private let shared = Mutex(Shared())
+    private let shared = Monitor(Shared())
     private let settings: DisplaySettings
     private(set) var wakeCounter = EventCounter()
+    private(set) var probeCounter = EventCounter()
 
     // The presenter's.
     private var state = DisplayState.absent
@@ -36,6 +36,11 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private(set) var monitor: HotplugMonitor?
     private var events: [VideoOutputEvent] = []
     private var nextLook: HostTime?
+    /// Whether the screen has been looked at only once yet.
+    private var isNew = false
+    /// Asks the lit display what it can do. That can take a tenth of a second, in which flips go on; hence a thread of its own.
+    private var probe: Thread?
+    private var wantsAnotherProbe = false
 
     // The compositor's.
     private let converter = PictureConverter()
@@ -89,7 +94,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         if terminal?.isActive == false { _ = state.leave() }
         monitor = HotplugMonitor.open()
-        look(probing: false)
+        look(probing: true)
         events = []
     }
 
@@ -171,7 +176,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             if !events.isEmpty { return events.removeFirst() }
             poll(until: Self.earliest(deadline, Self.earliest(nextLook, screen?.timer)))
             let now = HostTime.now
-            if let nextLook, nextLook <= now { look(probing: false) }
+            if let nextLook, nextLook <= now { look(probing: screen == nil || (isNew && finder?.isUnsure == true)) }
             if events.isEmpty, let deadline, deadline <= now { return .deadline }
         }
     }
@@ -183,18 +188,15 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Waits for any descriptor, and does what the ready ones ask for.
     private func poll(until deadline: HostTime?) {
-        let descriptors = (
-            wakeCounter.descriptor.raw, screen?.descriptor ?? -1, monitor?.descriptor ?? -1, terminal?.releaseDescriptor ?? -1,
-            terminal?.acquireDescriptor ?? -1
-        )
         // poll(2) passes over negative descriptors.
-        func entry(_ fd: Int32) -> pollfd { pollfd(fd: fd, events: Int16(POLLIN), revents: 0) }
+        func entry(_ fd: Int32?) -> pollfd { pollfd(fd: fd ?? -1, events: Int16(POLLIN), revents: 0) }
         var entries = (
-            entry(descriptors.0), entry(descriptors.1), entry(descriptors.2), entry(descriptors.3), entry(descriptors.4)
+            entry(wakeCounter.descriptor.raw), entry(screen?.descriptor), entry(monitor?.descriptor), entry(terminal?.releaseDescriptor),
+            entry(terminal?.acquireDescriptor), entry(probeCounter.descriptor.raw)
         )
         let timeout = deadline.map { max(($0 - .now).nanoseconds, 0) } ?? -1
         let status = withUnsafeMutableBytes(of: &entries) {
-            kiosk_poll($0.bindMemory(to: pollfd.self).baseAddress, 5, timeout)
+            kiosk_poll($0.bindMemory(to: pollfd.self).baseAddress, 6, timeout)
         }
         let now = HostTime.now
         if status > 0 {
@@ -207,6 +209,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         // An overflow of the queue is an error on the descriptor, and as good as an announcement.
         if status > 0, entries.2.revents != 0, monitor?.drain() == true || Int32(entries.2.revents) & POLLERR != 0 { look(probing: true) }
+        if status > 0, entries.5.revents != 0, probeCounter.drain() { finishProbe() }
     }
 
     private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {
@@ -225,6 +228,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Restores what was on the screen before, the virtual terminal last.
     public func close() {
+        probe?.join()
         screen?.restore()
         darken()
         finder = nil
@@ -240,6 +244,10 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             nextLook = nil
             return
         }
+        if probing, screen != nil, startProbe(finder) {
+            nextLook = now + .seconds(2)
+            return
+        }
         let before = screen
         if state != .away {
             perform(state.saw(finder.look(probing: probing, lit: screen), at: now), at: now)
@@ -249,8 +257,34 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             }
         }
         // Some displays tell what they can do only once they are driven: a new one is looked at again soon.
-        let isNew = screen != nil && screen !== before
+        isNew = screen != nil && screen !== before
         nextLook = isNew ? .now + .milliseconds(500) : state.lookInterval(at: now).map { .now + $0 }
+    }
+
+    /// Has the lit display probed in the background; false where that means nothing.
+    private func startProbe(_ finder: DisplayFinder) -> Bool {
+        guard probe == nil else {
+            wantsAnotherProbe = true
+            return true
+        }
+        guard let body = finder.probe() else { return false }
+        isNew = false
+        probe = Thread("display-probe") { [self] in
+            body()
+            probeCounter.signal()
+        }
+        return true
+    }
+
+    /// The kernel now knows what the display said.
+    private func finishProbe() {
+        probe?.join()
+        probe = nil
+        look(probing: false)
+        if wantsAnotherProbe {
+            wantsAnotherProbe = false
+            look(probing: true)
+        }
     }
 
     private func perform(_ action: DisplayState.Action, at now: HostTime) {
@@ -267,7 +301,9 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             darken()
             finder?.dropMaster()
             nextLook = nil
-        case .reacquire: look(probing: true)
+        case .reacquire:
+            finder?.takeMaster()
+            look(probing: true)
         }
     }
 
@@ -292,6 +328,11 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             $0.mode = fresh.mode
             $0.reportsVblank = fresh.reportsVblank
         }
+        announceChange()
+    }
+
+    private func announceChange() {
+        if case .changed = events.last { return }
         events.append(.changed)
     }
 
@@ -303,6 +344,6 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             $0.mode = nil
         }
         screen = nil
-        events.append(.changed)
+        announceChange()
     }
 }

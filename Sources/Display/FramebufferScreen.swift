@@ -151,7 +151,7 @@ final class FramebufferScreen: Screen {
         } else {
             buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
         }
-        for buffer in buffers { buffer.clear(to: background) }
+        buffers[0].clear(to: background)
         try? show(0)
     }
 

@@ -8,17 +8,10 @@ import Playback
 final class KMSScreen: Screen {
     let mode: DisplayMode
     private(set) var buffers: [ScanoutBuffer] = []
-    private(set) var reportsVblank: Bool
     private let card: DRMCard
     private let pipe: any Pipe
     private let framebuffers: [UInt32]
-    /// The flip whose event is awaited, and how long.
-    private var pending: (id: UInt64, deadline: HostTime)?
-    private var lostFlips = 0
-    private var silentFlips = 0
-    /// Since when the kernel has refused every flip although none of ours is pending.
-    private var busySince: HostTime?
-    private let flipTimeout: MediaTime
+    private var tracker: FlipTracker
 
     /// Takes the display over with a full modeset to the background colour.
     init(_ card: DRMCard, _ record: ConnectorRecord, mode index: Int, background: UInt32, retrainingLink: Bool) throws(DeviceError) {
@@ -28,7 +21,7 @@ final class KMSScreen: Screen {
         for _ in 0..<bufferCount {
             made.append(DumbScanoutBuffer(try DumbBuffer.make(card, width: timing.width, height: timing.height)))
         }
-        for buffer in made { buffer.clear(to: background) }
+        made[0].clear(to: background)
         let pipe: any Pipe = card.isAtomic ? try AtomicPipe(route) : LegacyPipe(route)
         try pipe.modeset(made[0].framebuffer, retrainingLink: retrainingLink)
 
@@ -39,30 +32,18 @@ final class KMSScreen: Screen {
         let period = MediaTime(nanoseconds: Int64((1e9 / timing.refresh).rounded()))
         mode = DisplayMode(
             width: timing.width, height: timing.height, refreshPeriod: period, name: "\(record.connector.name) \(timing.name)")
-        flipTimeout = max(period * 4, .milliseconds(100))
         var sequence: UInt64 = 0
         var time: UInt64 = 0
-        // virtio-gpu, bochs and simpledrm count no vblanks; their flip events come at once, with sequence 0.
-        reportsVblank = !(drmCrtcGetSequence(card.fd, route.crtc, &sequence, &time) != 0 && errno == EOPNOTSUPP)
+        let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc, &sequence, &time) != 0 && errno == EOPNOTSUPP)
+        tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks)
     }
 
+    var reportsVblank: Bool { tracker.reportsVblank }
     var descriptor: Int32? { card.fd }
-    var timer: HostTime? { pending?.deadline }
+    var timer: HostTime? { tracker.deadline }
 
     func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer {
-        let code = pipe.flip(to: framebuffers[buffer], id: id)
-        switch code {
-        case 0:
-            pending = (id, now + flipTimeout)
-            busySince = nil
-            return .queued
-        case EBUSY:
-            let since = busySince ?? now
-            busySince = since
-            guard now - since > .seconds(1) else { return .busy }
-            return .lost(DeviceError("flip on \(card.path), busy for a second", code: code))
-        default: return .lost(DeviceError("flip on \(card.path)", code: code))
-        }
+        tracker.committed(id, code: pipe.flip(to: framebuffers[buffer], id: id), at: now)
     }
 
     func collect(at now: HostTime) -> ScreenReport? {
@@ -85,29 +66,17 @@ final class KMSScreen: Screen {
             return nil
         }
         if let report { return report }
-        guard let late = pending, late.deadline <= now else { return nil }
-        // Some drivers lose an event now and then. The buffer is on the screen or will be; go on.
-        pending = nil
-        lostFlips += 1
-        if lostFlips == 1 {
-            log.warning("\(mode.name): no event for a flip within \(flipTimeout.nanoseconds / 1_000_000) ms; going on without")
+        guard let flip = tracker.overdue(at: now) else { return nil }
+        if tracker.lostCount == 1 {
+            log.warning("\(mode.name): no event for a flip within \(tracker.timeout.nanoseconds / 1_000_000) ms; going on without")
         }
-        return .flipped(Flip(id: late.id, time: now, sequence: nil))
+        return .flipped(flip)
     }
 
-    /// The event of the pending flip; nil for one that was given up on.
     private func flipped(_ event: drm_event_vblank, at now: HostTime) -> Flip? {
-        guard let expected = pending, UInt(truncatingIfNeeded: event.user_data) == UInt(truncatingIfNeeded: expected.id) else { return nil }
-        pending = nil
-        if event.sequence == 0 {
-            silentFlips += 1
-            if silentFlips == 2 { reportsVblank = false }
-        } else {
-            silentFlips = 0
-        }
         let stamp = HostTime(nanoseconds: Int64(event.tv_sec) * 1_000_000_000 + Int64(event.tv_usec) * 1000)
-        let time = card.hasMonotonicTimestamps && stamp.nanoseconds > 0 ? stamp : now
-        return Flip(id: expected.id, time: time, sequence: reportsVblank ? UInt64(event.sequence) : nil)
+        let isOurs = card.hasMonotonicTimestamps && stamp.nanoseconds > 0
+        return tracker.event(userData: event.user_data, sequence: event.sequence, stamp: isOurs ? stamp : nil, at: now)
     }
 
     func restore() { pipe.restore() }

@@ -18,7 +18,7 @@ final class OffscreenScreen: Screen {
             width: width, height: height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / refresh).rounded())),
             name: "offscreen \(shape.name)")
         buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: .xrgb8888) }
-        for buffer in buffers { buffer.clear(to: background) }
+        buffers[0].clear(to: background)
         paced = PacedFlip(VblankGrid(origin: origin, refresh: refresh))
         self.onFlip = onFlip
     }

@@ -80,7 +80,7 @@ struct Feeder: ~Copyable {
 
     private static let fadeTime = MediaTime.milliseconds(5)
     /// The next item is opened when this much of the present one is still to be laid.
-    private static let openAhead = MediaTime.seconds(5)
+    private static let openAhead = MediaTime.seconds(2)
     private static let firstRetryDelay = MediaTime.seconds(1)
     private static let longestRetryDelay = MediaTime.seconds(30)
     /// A wall that shows nothing for this long after the start gets the background instead of the console.
@@ -381,8 +381,15 @@ struct Feeder: ~Copyable {
         audio.write(scratch.span.extracting(first: frames * channels))
     }
 
-    /// Whether there is sound left that will not be heard; asked once, when the turn ends.
+    /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
+    /// tells is not sound.
     private func hasSurplusSound(_ lane: Lane) -> Bool {
+        let asset = lane.reader.description
+        if let video = asset.video, let sound = asset.audio, let duration = sound.duration {
+            let soundEnd = (sound.start ?? .zero) + duration - (video.start ?? .zero)
+            let pictureEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
+            if soundEnd <= pictureEnd + .milliseconds(1) { return false }
+        }
         var probe = [Float](repeating: 0, count: audio.format.channelCount)
         return unsafe probe.withUnsafeMutableBufferPointer {
             unsafe lane.reader.readSamples(into: $0, channelCount: audio.format.channelCount)

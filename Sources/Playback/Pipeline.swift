@@ -60,9 +60,11 @@ struct Pipeline: ~Copyable {
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
-    /// Decoded frames that may wait, and their bytes: a third of a second at 30 a second, less where they are large.
-    static let frameLimit = 10
-    static let byteLimit = 96 << 20
+    /// Decoded pictures that may wait: a fifth of a second of them, which rides out a slow read or an expensive frame, but at least four, and no
+    /// more bytes than this beyond those four (they are the largest part of the memory the player needs).
+    static let queueTime = MediaTime.milliseconds(200)
+    static let fewestFrames = 4
+    static let byteLimit = 48 << 20
 
     init(wantsPlay: Bool, volume: Double, isMuted: Bool) {
         self.wantsPlay = wantsPlay
@@ -70,7 +72,11 @@ struct Pipeline: ~Copyable {
         self.isMuted = isMuted
     }
 
-    var hasRoomForFrame: Bool { frames.count < Self.frameLimit && (frameBytes < Self.byteLimit || frames.count < 3) }
+    var hasRoomForFrame: Bool {
+        if frames.count < Self.fewestFrames { return true }
+        let queued = frames[frames.count - 1].place.end - frames[0].place.start
+        return queued < Self.queueTime && frameBytes < Self.byteLimit
+    }
 
     mutating func append(_ frame: consuming LaidFrame) {
         frameBytes += frame.byteCount

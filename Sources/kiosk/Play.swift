@@ -1,5 +1,6 @@
 import ArgumentParser
 import Audio
+import CPlatform
 import Configuration
 import Display
 import Glibc
@@ -76,6 +77,7 @@ struct Play: ParsableCommand {
     var sources: [String] = []
 
     func run() throws {
+        kiosk_tune_malloc()
         var overrides = ConfigurationOverrides()
         (overrides.rotation, overrides.gravity, overrides.background) = (rotation, gravity, background)
         (overrides.volume, overrides.isMuted, overrides.loop, overrides.logLevel) = (volume, muted, loop, logLevel)

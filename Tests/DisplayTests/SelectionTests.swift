@@ -39,7 +39,7 @@ struct SelectionTests {
                 var timing = drmModeModeInfo()
                 timing.clock = UInt32(index)
                 return timing
-            }, encoders: [], encoder: 0, linkIsBad: false)
+            }, encoders: [], encoder: 0, hasEDID: true, linkIsBad: false)
         record.leaveOut { $0.isPreferred }
         #expect(record.connector.modes.count == Self.tv.count - 1 && record.timings.map(\.clock).starts(with: [0, 2, 3]))
         record.leaveOut { _ in true }
