@@ -31,7 +31,7 @@ let package = Package(
         .target(name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Platform", system], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CUdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
         .target(
-            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Playback", "Media", "Platform", log],
+            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Configuration", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
         .target(
             name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
@@ -69,7 +69,8 @@ let package = Package(
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
         .testTarget(
-            name: "DisplayTests", dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
+            name: "DisplayTests",
+            dependencies: ["Display", "Configuration", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
             swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],

@@ -26,7 +26,7 @@ struct Devices: ParsableCommand {
     }
 
     private func listDisplays(_ configuration: Configuration) {
-        let survey = DisplayDevices.survey(DisplaySettings(configuration.display))
+        let survey = DisplayDevices.survey(configuration.display)
         print("Displays")
         for card in survey.cards {
             print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")

@@ -115,9 +115,7 @@ struct Play: ParsableCommand {
     private func play(
         _ items: [PlaylistItem], _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait
     ) -> Int32? {
-        var displaySettings = DisplaySettings(configuration.display)
-        displaySettings.offscreenWhenAbsent = preview
-        let display = DisplayOutput.open(displaySettings)
+        let display = DisplayOutput.open(configuration.display, offscreenWhenAbsent: preview)
         let audio = configuration.audio.device.makeOutput()
 
         let player = Player(items: items, options: Player.Options(configuration), video: display, audio: audio)

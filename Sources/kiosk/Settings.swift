@@ -1,6 +1,5 @@
 import ArgumentParser
 import Configuration
-import Display
 import Glibc
 import Input
 import Playback
@@ -94,20 +93,4 @@ func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(_ ty
 func printError(_ text: String) {
     var line = text + "\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
-}
-
-extension DisplaySettings {
-    /// What the configuration says about the display.
-    init(_ display: Configuration.Display) {
-        self.init()
-        switch display.connector {
-        case .automatic: break
-        case .named(let name, let card): connector = .named(name, card: card)
-        case .framebuffer(let path): (driver, framebufferPath) = (.framebuffer, path)
-        case .offscreen: driver = .offscreen
-        }
-        if case .size(let width, let height, let refresh) = display.mode { mode = .size(width: width, height: height, refresh: refresh) }
-        rotation = display.rotation
-        background = UInt32(display.background.red) << 16 | UInt32(display.background.green) << 8 | UInt32(display.background.blue)
-    }
 }
