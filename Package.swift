@@ -31,13 +31,13 @@ let package = Package(
         .target(name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Platform", system], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CUdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
         .target(
-            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Playback", "Media", "Platform", log],
+            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Configuration", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
         .target(
             name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
-        .target(name: "Platform", dependencies: ["CPlatform", log, system], swiftSettings: upcoming),
+        .target(name: "Platform", dependencies: ["CPlatform", log, system, deque], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CDisplay"),
@@ -54,6 +54,9 @@ let package = Package(
         .systemLibrary(name: "CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
         .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
+        // Runs the built binary as a user would; what it must print stands in Expected.
+        .testTarget(
+            name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
         .testTarget(name: "AudioTests", dependencies: ["Audio", "Configuration", "Playback", "Platform"], swiftSettings: upcoming),
@@ -66,7 +69,8 @@ let package = Package(
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
         .testTarget(
-            name: "DisplayTests", dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
+            name: "DisplayTests",
+            dependencies: ["Display", "Configuration", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
             swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],

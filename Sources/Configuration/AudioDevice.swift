@@ -1,6 +1,6 @@
 /// Where the sound goes: `auto`, any PCM name ALSA knows, or `off`.
 public enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
-    /// The card of the display's own connector where there is one, else ALSA's default.
+    /// The system's default where that leads to a real card, else the first real card with playback.
     case automatic
     /// A PCM by ALSA's name for it: `default`, `hw:1,0`, `hdmi:CARD=vc4hdmi0`.
     case pcm(String)

@@ -29,7 +29,7 @@ public struct KeyBinding: Hashable, Sendable {
 
     /// The bindings a kiosk.conf without `[input.keys]` has.
     public static let defaults: [KeyBinding] = [
-        (.togglePlayback, ["SPACE", "PLAYPAUSE"]),
+        (.togglePlayback, ["SPACE", "PLAYPAUSE", "ENTER", "KPENTER", "OK", "SELECT"]),
         (.play, ["PLAY", "PLAYCD"]),
         (.pause, ["PAUSE", "PAUSECD", "STOP", "STOPCD"]),
         (.seekSteps(1), ["RIGHT", "FASTFORWARD"]),
@@ -37,10 +37,10 @@ public struct KeyBinding: Hashable, Sendable {
         (.changeVolume(by: volumeStep), ["UP", "VOLUMEUP"]),
         (.changeVolume(by: -volumeStep), ["DOWN", "VOLUMEDOWN"]),
         (.toggleMute, ["M", "MUTE"]),
-        (.nextItem, ["N", "PAGEDOWN", "NEXTSONG"]),
-        (.previousItem, ["P", "PAGEUP", "PREVIOUSSONG"]),
-        (.restartItem, ["HOME"]),
-        (.quit, ["ESC", "Q"]),
+        (.nextItem, ["N", "PAGEDOWN", "NEXTSONG", "NEXT"]),
+        (.previousItem, ["P", "PAGEUP", "PREVIOUSSONG", "PREVIOUS"]),
+        (.restartItem, ["HOME", "RESTART"]),
+        (.quit, ["ESC", "Q", "EXIT"]),
     ].flatMap { (command: Command, names: [String]) in names.map { KeyBinding(name: "KEY_" + $0, command: command) } }
 
     /// evdev's name for the key that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are `KEY_SPACE`; names of buttons keep their

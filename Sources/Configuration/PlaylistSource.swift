@@ -1,3 +1,4 @@
+import Media
 import SystemPackage
 
 /// What a playlist entry names: a file, a folder, a local .m3u or .m3u8 list, or a URL.
@@ -13,21 +14,13 @@ public struct PlaylistSource: Hashable, Sendable {
 
     /// The source that `text` names in a file of `folder`, which must be absolute. `~` means nothing here: services have no home.
     public init(_ text: String, relativeTo folder: String) {
-        if PlaylistSource.isURL(text) {
+        if isURL(text) {
             location = text
         } else {
             let path = FilePath(folder).pushing(FilePath(text)).lexicallyNormalized().string
             // Normalising takes the slash off the end, which says that a folder is meant even when it is missing.
             location = text.hasSuffix("/") && path != "/" ? path + "/" : path
         }
-    }
-
-    /// Whether `text` begins with a scheme and `://`.
-    public static func isURL(_ text: String) -> Bool {
-        let scheme = text.unicodeScalars.prefix { $0 != ":" }
-        guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
-        guard text.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
-        return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
     }
 
     /// Files in a folder with these extensions are played.
@@ -44,7 +37,7 @@ public struct PlaylistSource: Hashable, Sendable {
     }
 
     private func expand(followsLists: Bool) -> (sources: [String], problems: [String]) {
-        if PlaylistSource.isURL(location) { return ([location], []) }
+        if isURL(location) { return ([location], []) }
         let path = FilePath(location)
         let suffix = path.extension?.lowercased()
         let isList = suffix == "m3u" || suffix == "m3u8"

@@ -1,4 +1,5 @@
 import CDRM
+import Configuration
 import Glibc
 
 /// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
@@ -57,7 +58,7 @@ public struct DisplayDevices: Sendable {
     public var chosenRefreshRate: Double?
 
     /// Describes the machine, and what `settings` choose on it.
-    public static func survey(_ settings: DisplaySettings = DisplaySettings()) -> DisplayDevices {
+    public static func survey(_ settings: Configuration.Display) -> DisplayDevices {
         var devices = DisplayDevices()
         for path in DRMCard.paths() {
             do throws(DeviceError) {
@@ -79,10 +80,10 @@ public struct DisplayDevices: Sendable {
     }
 
     /// What `settings` choose among these devices, and why. Pure.
-    func choose(_ settings: DisplaySettings) -> (choice: String?, reason: String) {
-        if settings.driver == .offscreen { return ("offscreen", "driver is offscreen") }
+    func choose(_ settings: Configuration.Display) -> (choice: String?, reason: String) {
+        if settings.connector == .offscreen { return ("offscreen", "as asked for: nothing is shown") }
         let scanout = cards.filter { $0.connectors.contains { !$0.isWriteback } }
-        if settings.driver != .framebuffer, !scanout.isEmpty {
+        if settings.connector.takesCards, !scanout.isEmpty {
             let names = scanout.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
             guard let place = settings.connector.choose(from: scanout.map(\.connectors), named: names) else {
                 let what = settings.connector == .automatic ? "no connector has a display" : "\(settings.connector) has no display"
@@ -97,18 +98,15 @@ public struct DisplayDevices: Sendable {
             let fit = mode.isAsRequested ? "mode \(settings.mode)" : "no mode \(settings.mode) there, so the preferred one"
             return ("\(name) \(connector.modes[mode.index].name)", "\(how); \(fit)")
         }
-        if settings.driver != .kms, let device = framebuffers.first(where: { $0.path == settings.framebufferPath }) {
-            let why = settings.driver == .framebuffer ? "driver is fbdev" : "no DRM card with connectors can be used"
+        if let device = framebuffers.first(where: { $0.path == settings.connector.framebufferPath }) {
+            let why = settings.connector == .automatic ? "no DRM card with connectors can be used" : "the device asked for"
             return ("\(device.path) \(device.width)x\(device.height)", why)
         }
-        if settings.driver == .automatic, settings.offscreenWhenAbsent, cards.isEmpty, framebuffers.isEmpty, problems.isEmpty {
-            return ("offscreen", "the machine has no graphics device")
-        }
+        if case .framebuffer(let path) = settings.connector { return (nil, "\(path) is not there or cannot be used; kiosk waits for it") }
         return (nil, problems.isEmpty ? "no graphics device; kiosk waits for one" : "no graphics device can be used; kiosk tries again")
     }
 
-    private func chosenMode(_ settings: DisplaySettings) -> ConnectorMode? {
-        guard settings.driver == .automatic || settings.driver == .kms else { return nil }
+    private func chosenMode(_ settings: Configuration.Display) -> ConnectorMode? {
         let names = cards.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
         guard let place = settings.connector.choose(from: cards.map(\.connectors), named: names) else { return nil }
         let modes = cards[place.card].connectors[place.connector].modes

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Logging
 import Platform
@@ -7,7 +8,7 @@ import Playback
 /// the display it found open, and its master, for as long as the card exists: another program, or the console, would otherwise
 /// draw on a display that is only unplugged for a moment. Presenter thread only.
 final class DisplayFinder {
-    private let settings: DisplaySettings
+    private let settings: Configuration.Display
     private var card: DRMCard?
     private var found: Found?
     /// The last thing said, so that it is said once.
@@ -20,14 +21,15 @@ final class DisplayFinder {
 
     private enum Found {
         case connector(ConnectorRecord, mode: Int)
-        case framebuffer
+        case framebuffer(String)
     }
 
-    init(_ settings: DisplaySettings) { self.settings = settings }
+    init(_ settings: Configuration.Display) { self.settings = settings }
 
     /// Whether the machine has anything that could be driven, a display on it or not.
-    static func hasDevices(_ settings: DisplaySettings) -> Bool {
-        !DRMCard.paths().isEmpty || access(settings.framebufferPath, F_OK) == 0
+    static func hasDevices(_ connector: DisplayConnector) -> Bool {
+        if connector.takesCards, !DRMCard.paths().isEmpty { return true }
+        return connector.framebufferPath.map { access($0, F_OK) == 0 } ?? false
     }
 
     /// Looks at the display that is lit, or at everything when none is. With `probing` the displays themselves are asked.
@@ -37,16 +39,16 @@ final class DisplayFinder {
             return sight(now, on: card)
         }
         var problem: DeviceError?
-        if settings.driver != .framebuffer, let sighting = lookAtCards(probing: probing, &problem) { return sighting }
-        if settings.driver != .kms {
+        if settings.connector.takesCards, let sighting = lookAtCards(probing: probing, &problem) { return sighting }
+        if let path = settings.connector.framebufferPath {
             if let framebuffer = screen as? FramebufferScreen {
                 let mode = framebuffer.mode
                 guard framebuffer.isAlive else { return .nothing }
-                return sightFramebuffer(mode.width, mode.height, mode.refreshPeriod)
+                return sightFramebuffer(path, mode.width, mode.height, mode.refreshPeriod)
             }
             do throws(DeviceError) {
-                let device = try FramebufferDevice.open(settings.framebufferPath)
-                return sightFramebuffer(device.width, device.height, MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())))
+                let device = try FramebufferDevice.open(path)
+                return sightFramebuffer(path, device.width, device.height, MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())))
             } catch { problem = problem ?? error }
         }
         switch problem {
@@ -89,7 +91,7 @@ final class DisplayFinder {
             }
             let screen: KMSScreen
             do throws(DeviceError) {
-                screen = try KMSScreen(card, record, mode: mode, background: settings.background, retrainingLink: record.linkIsBad)
+                screen = try KMSScreen(card, record, mode: mode, background: settings.background.rgb, retrainingLink: record.linkIsBad)
             } catch {
                 if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC {
                     refusals[record.connector.modes[mode], default: 0] += 1
@@ -101,11 +103,11 @@ final class DisplayFinder {
             let pacing = screen.reportsVblank ? "paced by vblank" : "without vblanks, paced by timer"
             log.notice("\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)")
             return screen
-        case .framebuffer:
+        case .framebuffer(let path):
             do throws(DeviceError) {
-                let device = try FramebufferDevice.open(settings.framebufferPath)
+                let device = try FramebufferDevice.open(path)
                 let (format, pages) = (device.format, device.pages)
-                let screen = FramebufferScreen(device, background: settings.background)
+                let screen = FramebufferScreen(device, background: settings.background.rgb)
                 lastNote = ""
                 let means = pages > 1 ? "panning" : "copying"
                 log.notice("\(screen.mode.name), \(format.bytesPerPixel * 8) bits a pixel, \(means), paced by timer")
@@ -191,10 +193,10 @@ final class DisplayFinder {
         return .ready(DisplayState.Target(display: "\(card.path) \(record.connector.name)", mode: mode), linkIsBad: record.linkIsBad)
     }
 
-    private func sightFramebuffer(_ width: Int, _ height: Int, _ period: MediaTime) -> DisplayState.Sighting {
-        found = .framebuffer
+    private func sightFramebuffer(_ path: String, _ width: Int, _ height: Int, _ period: MediaTime) -> DisplayState.Sighting {
+        found = .framebuffer(path)
         let mode = ConnectorMode(width: width, height: height, refresh: 1 / period.seconds, isPreferred: true, isProgressive: true)
-        return .ready(DisplayState.Target(display: settings.framebufferPath, mode: mode), linkIsBad: false)
+        return .ready(DisplayState.Target(display: path, mode: mode), linkIsBad: false)
     }
 
     private func note(_ text: String, _ level: Logger.Level) {

@@ -1,4 +1,5 @@
 import CDisplay
+import Configuration
 import Glibc
 import Logging
 import Media
@@ -24,7 +25,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     }
 
     private let shared = Monitor(Shared())
-    private let settings: DisplaySettings
+    private let settings: Configuration.Display
     private(set) var wakeCounter = EventCounter()
     private(set) var probeCounter = EventCounter()
 
@@ -46,10 +47,14 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private let converter = PictureConverter()
     private var refusals: Set<PictureConverter.Refusal> = []
 
-    /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first.
-    public static func open(_ settings: DisplaySettings) -> DisplayOutput {
-        let isAbsent = settings.offscreenWhenAbsent && settings.driver == .automatic && !DisplayFinder.hasDevices(settings)
-        if settings.driver == .offscreen || isAbsent { return offscreen(settings) }
+    /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
+    /// standard input, else the one on the screen.
+    ///
+    /// With `offscreenWhenAbsent` (`kiosk --preview`) it is offscreen when the machine has neither a DRM card nor a framebuffer device; that
+    /// is decided here, once.
+    public static func open(_ settings: Configuration.Display, offscreenWhenAbsent: Bool = false) -> DisplayOutput {
+        let isAbsent = offscreenWhenAbsent && settings.connector == .automatic && !DisplayFinder.hasDevices(settings.connector)
+        if settings.connector == .offscreen || isAbsent { return offscreen(settings) }
         return DisplayOutput(settings)
     }
 
@@ -57,16 +62,18 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     ///
     /// `onFlip` is called on the presenter thread at every flip, with the vblank's time on a fixed grid and the pixels that are on the
     /// screen from then on; these are valid during the call.
-    public static func offscreen(_ settings: DisplaySettings, onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil) -> DisplayOutput {
+    public static func offscreen(
+        _ settings: Configuration.Display, onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil
+    ) -> DisplayOutput {
         var (width, height, refresh) = (1280, 720, 60.0)
         if case .size(let w, let h, let hertz) = settings.mode { (width, height, refresh) = (w, h, hertz ?? 60) }
-        let screen = OffscreenScreen(width: width, height: height, refresh: refresh, background: settings.background, onFlip: onFlip)
+        let screen = OffscreenScreen(width: width, height: height, refresh: refresh, background: settings.background.rgb, onFlip: onFlip)
         log.notice("\(screen.mode.name), nothing is shown")
         return DisplayOutput(settings, screen: screen)
     }
 
     /// Plays to `screen` and to nothing else, ever.
-    init(_ settings: DisplaySettings, screen: any Screen) {
+    init(_ settings: Configuration.Display, screen: any Screen) {
         self.settings = settings
         isOffscreen = screen is OffscreenScreen
         let mode = screen.mode
@@ -76,21 +83,19 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         events = []
     }
 
-    private init(_ settings: DisplaySettings) {
+    private init(_ settings: Configuration.Display) {
         self.settings = settings
         isOffscreen = false
         finder = DisplayFinder(settings)
         // Before any card is opened: the guard process must not inherit one.
-        if settings.takesTerminal {
-            do throws(DeviceError) {
-                terminal = try VirtualTerminal.take(settings.terminalPath)
-            } catch {
-                log.notice(
-                    """
-                    no virtual terminal (cannot \(error)): the console may draw over the picture; \
-                    start kiosk from a text console, or by its service (TTYPath=)
-                    """)
-            }
+        do throws(DeviceError) {
+            terminal = try VirtualTerminal.take()
+        } catch {
+            log.notice(
+                """
+                no virtual terminal (cannot \(error)): the console may draw over the picture; \
+                start kiosk from a text console, or by its service (TTYPath=)
+                """)
         }
         if terminal?.isActive == false { _ = state.leave() }
         monitor = HotplugMonitor.open()
@@ -141,12 +146,12 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         case .some(let frame):
             do throws(PictureConverter.Refusal) {
                 try converter.draw(
-                    frame, gravity: gravity, rotation: settings.rotation, background: settings.background, into: slot.buffer)
+                    frame, gravity: gravity, rotation: settings.rotation, background: settings.background.rgb, into: slot.buffer)
             } catch {
-                slot.buffer.clear(to: settings.background)
+                slot.buffer.clear(to: settings.background.rgb)
                 if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
             }
-        case nil: slot.buffer.clear(to: settings.background)
+        case nil: slot.buffer.clear(to: settings.background.rgb)
         }
         shared.withLock { $0.book.finish(slot.frame.buffer, generation: slot.frame.generation) }
         return .composed(slot.frame)

@@ -1,4 +1,5 @@
 import CFFmpeg
+import Configuration
 import Playback
 
 /// The pixel formats that pictures are converted to: what primary planes and framebuffer devices take everywhere.
@@ -18,6 +19,11 @@ enum ScanoutFormat: Hashable {
         case .rgb565: (rgb >> 8 & 0xf800) | (rgb >> 5 & 0x07e0) | (rgb >> 3 & 0x001f)
         }
     }
+}
+
+extension Color {
+    /// 0xRRGGBB.
+    var rgb: UInt32 { UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue) }
 }
 
 /// Memory that is, or will be, scanned out.

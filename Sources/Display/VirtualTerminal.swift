@@ -24,13 +24,11 @@ struct VirtualTerminal: ~Copyable {
     /// Readable when ``hasComeBack()`` is true.
     var acquireDescriptor: Int32 { acquired.descriptor.raw }
 
-    /// Takes the VT at `wanted`, else the one on standard input, else the one on the screen; brings it to the screen if it is not there.
+    /// Takes the VT on standard input, else the one on the screen; brings it to the screen if it is not there.
     /// Call it before any card is opened: the guard process must not inherit one.
-    static func take(_ wanted: String?) throws(DeviceError) -> VirtualTerminal {
+    static func take() throws(DeviceError) -> VirtualTerminal {
         let descriptor: Descriptor
-        if let wanted {
-            descriptor = try Descriptor.open(wanted, O_RDWR | O_NOCTTY)
-        } else if let number = number(STDIN_FILENO) {
+        if let number = number(STDIN_FILENO) {
             // Not a duplicate: standard input may be open for reading only.
             descriptor = try Descriptor.open("/dev/tty\(number)", O_RDWR | O_NOCTTY)
         } else {
@@ -38,7 +36,7 @@ struct VirtualTerminal: ~Copyable {
             guard let number = active(console.raw) else { throw DeviceError("find the active VT") }
             descriptor = try Descriptor.open("/dev/tty\(number)", O_RDWR | O_NOCTTY)
         }
-        guard let number = number(descriptor.raw) else { throw DeviceError("take \(wanted ?? "the VT"), which is none", code: ENOTTY) }
+        guard let number = number(descriptor.raw) else { throw DeviceError("take the VT, which is none", code: ENOTTY) }
         let path = "/dev/tty\(number)"
 
         var mode: Int32 = 0

@@ -8,26 +8,12 @@ import Platform
 let openingTimeLimit = MediaTime.seconds(15)
 let readingTimeLimit = MediaTime.seconds(10)
 
-/// Whether `source` is something other than a file path for libavformat (`https://…`, `rtsp://…`).
+/// Whether `source` is something other than a file path for libavformat: it begins with a scheme and `://` (`https://…`, `rtsp://…`).
 public func isURL(_ source: String) -> Bool {
-    guard let scheme = source.range(of: "://") else { return false }
-    return scheme > source.startIndex
-        && source[..<scheme].utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-        }
-}
-
-extension String {
-    /// Where `needle` begins.
-    fileprivate func range(of needle: String) -> String.Index? {
-        var index = startIndex
-        while index < endIndex {
-            if self[index...].hasPrefix(needle) { return index }
-            index = self.index(after: index)
-        }
-        return nil
-    }
+    let scheme = source.unicodeScalars.prefix { $0 != ":" }
+    guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
+    guard source.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
+    return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
 }
 
 extension FormatContext {

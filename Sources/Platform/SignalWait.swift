@@ -4,8 +4,10 @@ import Glibc
 public struct SignalWait: Sendable {
     private let signals: [Int32]
 
-    /// Blocks `signals` in the calling thread and every thread that it starts from now on; make it before there are any.
-    public init(_ signals: [Int32]) {
+    /// Blocks `signals` in the calling thread and every thread that it starts from now on; make it before there are any. SIGHUP is left out
+    /// where whoever started the process has it ignored: `nohup kiosk &` must outlive its terminal.
+    public init(_ wanted: [Int32]) {
+        let signals = wanted.filter { $0 != SIGHUP || !Self.isIgnored($0) }
         self.signals = signals
         var set = Self.set(signals)
         pthread_sigmask(SIG_BLOCK, &set, nil)
@@ -24,6 +26,12 @@ public struct SignalWait: Sendable {
 
     /// Ends a ``wait(for:)`` with `signal`, from any thread. The corresponding C function is `kill`.
     public func raise(_ signal: Int32) { kill(getpid(), signal) }
+
+    private static func isIgnored(_ signal: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(signal, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     private static func set(_ signals: [Int32]) -> sigset_t {
         var set = sigset_t()

@@ -6,7 +6,8 @@ import Synchronization
 /// Log lines on standard error: for a person at a terminal `12:03:04 warning display: text`, under systemd `<4>display: text`, which the
 /// journal files by its level.
 ///
-/// A status line may stand below the log at a terminal; it is taken away for each log line and put back after it.
+/// A status line may stand below the log at a terminal; it is taken away for each log line and put back after it. Logging never waits for whoever
+/// reads it: ``StandardErrorWriter`` does.
 public struct StandardErrorLog: LogHandler {
     /// Lines below this are left out.
     public var logLevel: Logger.Level
@@ -20,8 +21,13 @@ public struct StandardErrorLog: LogHandler {
         logLevel = level
     }
 
-    /// Makes every logger of the process write here, and the C libraries' own messages with them (at `debug`). Call once, at the start.
+    /// Makes every logger of the process write here, and the C libraries' own messages with them (at `debug`). Call once, at the start, with the
+    /// signals blocked that no thread may receive. What was logged is still written at exit, if that takes no longer than half a second.
     public static func bootstrap(level: Logger.Level) {
+        openStandardDescriptors()
+        _ = writer
+        // Whoever reads the log may leave without taking the player with him.
+        signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { StandardErrorLog(label: $0, level: level) }
         Self.libraryLevel.store(level <= .debug, ordering: .relaxed)
         kiosk_capture_logs { source, _, line in
@@ -29,6 +35,12 @@ public struct StandardErrorLog: LogHandler {
             let label = source == Int32(KIOSK_LOG_FFMPEG) ? "ffmpeg" : source == Int32(KIOSK_LOG_ALSA) ? "alsa" : "evdev"
             StandardErrorLog.write(label, .debug, String(cString: line))
         }
+        atexit { StandardErrorLog.writer.flush(until: .now + .milliseconds(500)) }
+    }
+
+    /// The first device opened would otherwise become standard error, and be written log lines.
+    private static func openStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
     }
 
     private static let libraryLevel = Atomic<Bool>(false)
@@ -44,24 +56,24 @@ public struct StandardErrorLog: LogHandler {
 
     // MARK: The terminal
 
-    private static let statusLine = Mutex("")
-    private static let isJournal = getenv("JOURNAL_STREAM") != nil
-
-    /// Shows `text` as the last line of the terminal in place of the status line before; empty takes it away.
-    public static func show(status text: String) {
-        statusLine.withLock { current in
-            if text == current { return }
-            put("\r\u{1B}[K" + text)
-            current = text
-        }
+    private static let writer = StandardErrorWriter(to: STDERR_FILENO) { count in
+        "\(prefix(.warning))log: \(count) line\(count == 1 ? "" : "s") left out here, because what reads the log is too slow"
     }
 
+    /// Whether standard error is the journal's; the variable alone is inherited by children whose output goes elsewhere.
+    private static let isJournal: Bool = {
+        var status = stat()
+        guard let stream = getenv("JOURNAL_STREAM"), fstat(STDERR_FILENO, &status) == 0 else { return false }
+        return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+    }()
+
+    /// Shows `text` as the last line of the terminal in place of the status line before, cut to the terminal's width; empty takes it away.
+    public static func show(status text: String) { writer.show(status: text.printable) }
+
     private static func write(_ label: String, _ level: Logger.Level, _ message: String) {
-        let text = String(message.filter { !$0.isNewline })
-        statusLine.withLock { status in
-            let clear = status.isEmpty ? "" : "\r\u{1B}[K"
-            put(clear + prefix(level) + "\(label): \(text)\n" + status)
-        }
+        var message = message
+        while message.last?.isNewline == true { message.removeLast() }
+        writer.write("\(prefix(level))\(label): \(message.printable)")
     }
 
     private static func prefix(_ level: Logger.Level) -> String {
@@ -82,11 +94,5 @@ public struct StandardErrorLog: LogHandler {
         localtime_r(&now, &local)
         func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
         return "\(two(local.tm_hour)):\(two(local.tm_min)):\(two(local.tm_sec)) \(level) "
-    }
-
-    /// One write(2), so that lines of several threads do not mix; a closed standard error is nobody's problem.
-    private static func put(_ text: String) {
-        var text = text
-        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -90,7 +90,7 @@ public struct ItemInspection: Sendable {
 }
 
 /// A number as people write it: at most two decimals, no trailing zeros.
-func decimal(_ value: Double) -> String {
+public func decimal(_ value: Double) -> String {
     let hundredths = Int((value * 100).rounded())
     let (whole, rest) = (abs(hundredths) / 100, abs(hundredths) % 100)
     let sign = hundredths < 0 ? "-" : ""

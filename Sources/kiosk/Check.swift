@@ -10,10 +10,11 @@ import Playback
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Open every item and say what it is, and what would hurt on the wall.",
+        usage: "kiosk check [<options>] [<source> ...]",
         discussion: """
             Checks the configuration file, then every item of the playlist (or of the sources named here): whether it can be opened and \
             decoded, sound that is longer than its picture, black frames at its end, a frame rate that does not fit the display's refresh. \
-            The exit status is 1 when an item cannot be played, 78 when the configuration file is wrong.
+            The exit status is 1 when an item cannot be played or there is none, 78 when the configuration file is wrong.
             """)
 
     @OptionGroup var settings: Settings
@@ -21,7 +22,8 @@ struct Check: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Judge frame rates for this refresh, in Hz.", discussion: "Default: that of the display and mode in use, else 60.",
-            valueName: "hz"))
+            valueName: "hz"),
+        transform: value("a number from 1 to 1000") { Double($0).flatMap { 1...1000 ~= $0 ? $0 : nil } })
     var refresh: Double?
 
     @Argument(
@@ -29,59 +31,48 @@ struct Check: ParsableCommand {
         completion: .file())
     var sources: [String] = []
 
-    func validate() throws {
-        if let refresh, !(1...1000).contains(refresh) { throw ValidationError("--refresh: expected 1 to 1000, found \(refresh)") }
-    }
-
     func run() throws {
         let configuration = try settings.load(sources: sources)
         _ = try settings.keyMap(configuration)
         StandardErrorLog.bootstrap(level: .error)
         let (items, problems) = configuration.expandPlaylist()
         for problem in problems { printError(problem) }
-        let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration.display)).chosenRefreshRate ?? 60
+        let rate = refresh ?? DisplayDevices.survey(configuration.display).chosenRefreshRate ?? 60
 
         var table = Table(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
         var failures = 0
         for (index, item) in items.enumerated() {
             let inspection = ItemInspection.inspect(item, refreshRate: rate)
-            table.add(row(index, item, inspection))
+            table.add(row(index, item, inspection, imageDuration: configuration.playback.imageDuration))
             if let failure = inspection.failure {
                 failures += 1
                 table.add(note: "cannot be played: \(failure)")
             }
             for warning in inspection.warnings { table.add(note: warning) }
         }
-        table.print()
-        if items.isEmpty { print("there is nothing to play") }
-        print("\(items.count) item\(items.count == 1 ? "" : "s"), \(failures) cannot be played; frame rates judged for \(number(rate)) Hz")
-        if failures > 0 || !problems.isEmpty { throw ExitCode(1) }
+        if items.isEmpty { print("there is nothing to play") } else { table.print() }
+        print("\(items.count) item\(items.count == 1 ? "" : "s"), \(failures) cannot be played; frame rates judged for \(decimal(rate)) Hz")
+        if failures > 0 || !problems.isEmpty || items.isEmpty { throw ExitCode(1) }
     }
 
-    private func row(_ index: Int, _ item: PlaylistItem, _ inspection: ItemInspection) -> [String] {
+    private func row(_ index: Int, _ item: PlaylistItem, _ inspection: ItemInspection, imageDuration: MediaTime) -> [String] {
         let name = String(item.source.split(separator: "/").last ?? "?")
         guard let asset = inspection.description else { return ["\(index + 1)", name, "—", "", "", "", "", ""] }
         let video = asset.video
         let size = video.map { video in
             var size = "\(video.width)×\(video.height)"
-            if abs(video.pixelAspectRatio - 1) > 0.001 { size += " (pixels \(number(video.pixelAspectRatio)):1)" }
+            if abs(video.pixelAspectRatio - 1) > 0.001 { size += " (pixels \(decimal(video.pixelAspectRatio)):1)" }
             if video.orientation.rotation != .none { size += " turned \(video.orientation.rotation.rawValue)°" }
             return size
         }
         let sound = asset.audio.map { audio in
             let channels = audio.channelCount == 1 ? "mono" : audio.channelCount == 2 ? "stereo" : "\(audio.channelCount) channels"
-            return "\(audio.codec) \(number(Double(audio.sampleRate) / 1000)) kHz \(channels)"
+            return "\(audio.codec) \(decimal(Double(audio.sampleRate) / 1000)) kHz \(channels)"
         }
-        let held = asset.isStill ? "held \(item.duration.map(\.description) ?? "image-duration")" : "live"
+        let duration = asset.duration?.description ?? (asset.isStill ? "held \(item.duration ?? imageDuration)" : "live")
         return [
             "\(index + 1)", name, asset.isStill ? "image" : video == nil ? "sound" : "video", video?.codec ?? "", size ?? "",
-            video?.frameRate.map { number($0) } ?? "", asset.duration?.description ?? held, sound ?? "none",
+            video?.frameRate.map { decimal($0) } ?? "", duration, sound ?? "none",
         ]
     }
-}
-
-/// A number with at most two decimals.
-private func number(_ value: Double) -> String {
-    let text = "\((value * 100).rounded() / 100)"
-    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
 }

@@ -11,6 +11,7 @@ import Platform
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List displays, sound outputs and input devices, and what would be used.",
+        usage: "kiosk devices [<options>]",
         discussion: "Opens nothing for longer than a question takes; a player that is running is not disturbed.")
 
     @OptionGroup var settings: Settings
@@ -25,7 +26,7 @@ struct Devices: ParsableCommand {
     }
 
     private func listDisplays(_ configuration: Configuration) {
-        let survey = DisplayDevices.survey(DisplaySettings(configuration.display))
+        let survey = DisplayDevices.survey(configuration.display)
         print("Displays")
         for card in survey.cards {
             print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")

@@ -6,6 +6,7 @@ import Display
 import Glibc
 import Input
 import Logging
+import Media
 import Platform
 import Playback
 
@@ -13,6 +14,7 @@ import Playback
 struct Play: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Play the playlist, or the sources named here. This is what kiosk does without a subcommand.",
+        usage: "kiosk [play] [<options>] [<source> ...]",
         discussion: """
             Ends on SIGINT (Ctrl-C), SIGTERM and SIGHUP, and on the quit key where `[input] allow-quit` is set; restores what was on the \
             screen. Nothing that goes wrong while it plays ends it: bad items are left out, and it waits for a missing display or sound card.
@@ -20,52 +22,106 @@ struct Play: ParsableCommand {
 
     @OptionGroup var settings: Settings
 
-    @Option(help: ArgumentHelp("Play at this speed, 0.5 to 2, the pitch kept.", valueName: "factor"))
-    var rate = 1.0
+    @Option(
+        help: ArgumentHelp("Turn the picture clockwise by so many degrees: 0, 90, 180 or 270.", valueName: "degrees"),
+        completion: .list(Rotation.allCases.map { "\($0.rawValue)" }),
+        transform: value("0, 90, 180 or 270") { Int($0).flatMap(Rotation.init(rawValue:)) })
+    var rotation: Rotation?
+
+    @Option(
+        help: "Fit pictures of another shape: fit, fill or stretch.", completion: .list(VideoGravity.allCases.map(\.rawValue)),
+        transform: word(VideoGravity.self))
+    var gravity: VideoGravity?
+
+    @Option(
+        help: ArgumentHelp("The colour of bars and of an empty screen.", valueName: "#rrggbb"),
+        transform: value("# and six hexadecimal digits, such as #00ff80", Color.init))
+    var background: Color?
+
+    @Option(
+        help: ArgumentHelp("Loudness at the start, 0 to 100.", valueName: "percent"),
+        transform: value("a whole number from 0 to 100") { Int($0).flatMap { 0...100 ~= $0 ? $0 : nil } })
+    var volume: Int?
+
+    @Flag(inversion: .prefixedNo, help: "Start without sound.")
+    var muted: Bool?
+
+    @Option(
+        help: "Loop the playlist, the item, or nothing: playlist, item or off.", completion: .list(LoopMode.allCases.map(\.rawValue)),
+        transform: word(LoopMode.self))
+    var loop: LoopMode?
+
+    @Option(
+        help: ArgumentHelp("Play at this speed, 0.5 to 2, the pitch kept.", valueName: "factor"),
+        transform: value("a number from 0.5 to 2") { Double($0).flatMap { 0.5...2 ~= $0 ? $0 : nil } })
+    var rate: Double?
 
     @Flag(help: "Where there is no display at all, play offscreen, with a live status line and a PNG of every item.")
     var preview = false
 
     @Option(
         help: ArgumentHelp(
-            "Where the PNGs of an offscreen display go.", discussion: "Default: a folder of its own in $TMPDIR.", valueName: "folder"),
+            "Write a PNG of every item into this folder, where the display is offscreen.",
+            discussion: "Default: with --preview, a folder of its own in $TMPDIR.", valueName: "folder"),
         completion: .directory)
     var snapshots: String?
+
+    @Option(
+        help: ArgumentHelp("Log no less important than: trace, debug, info, notice, warning, error or critical.", valueName: "level"),
+        completion: .list(LogLevel.allCases.map(\.rawValue)), transform: word(LogLevel.self))
+    var logLevel: LogLevel?
 
     @Argument(
         help: ArgumentHelp("Files, folders, .m3u lists or URLs to play instead of the file's playlist.", valueName: "source"),
         completion: .file())
     var sources: [String] = []
 
-    func validate() throws {
-        if !(0.5...2).contains(rate) { throw ValidationError("--rate: expected 0.5 to 2, found \(rate)") }
-    }
-
     func run() throws {
         kiosk_tune_malloc()
-        let configuration = try settings.load(sources: sources)
+        var overrides = ConfigurationOverrides()
+        (overrides.rotation, overrides.gravity, overrides.background) = (rotation, gravity, background)
+        (overrides.volume, overrides.isMuted, overrides.loop, overrides.logLevel) = (volume, muted, loop, logLevel)
+        let configuration = try settings.load(overrides, sources: sources)
         let keyMap = try settings.keyMap(configuration)
         // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         StandardErrorLog.bootstrap(level: Logger.Level(rawValue: configuration.log.level.rawValue) ?? .info)
         let log = Logger(label: "kiosk")
 
-        let (items, problems) = configuration.expandPlaylist()
-        for problem in problems { log.warning("\(problem)") }
-        if items.isEmpty { log.warning("there is nothing to play: the background is shown; add a [[playlist]] to kiosk.conf") }
+        if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
+            throw ValidationError("--snapshots: the folder \(snapshots) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
-        var displaySettings = DisplaySettings(configuration.display)
-        displaySettings.offscreenWhenAbsent = preview
-        let display = DisplayOutput.open(displaySettings)
+        var signal: Int32?
+        var lastProblems: [String] = []
+        repeat {
+            let (items, problems) = configuration.expandPlaylist()
+            if problems != lastProblems { for problem in problems { log.warning("\(problem)") } }
+            lastProblems = problems
+            if items.isEmpty { log.warning("there is nothing to play: the background is shown until there is") }
+            signal = play(items, configuration, keyMap, snapshotFolder, signals)
+        } while signal == nil
+    }
+
+    private static func makeSnapshotFolder(_ log: Logger) -> String? {
+        var template = Array(((getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
+        if let path = mkdtemp(&template) { return String(cString: path) }
+        log.warning("no snapshots: no folder can be made in $TMPDIR: \(String(cString: strerror(errno)))")
+        return nil
+    }
+
+    /// Plays until a signal comes, which is returned; or, where `items` are none, until there are any, and returns nil.
+    private func play(
+        _ items: [PlaylistItem], _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait
+    ) -> Int32? {
+        let display = DisplayOutput.open(configuration.display, offscreenWhenAbsent: preview)
         let audio = configuration.audio.device.makeOutput()
 
         let player = Player(items: items, options: Player.Options(configuration), video: display, audio: audio)
-        player.rate = rate
-        let reporter = Reporter(items: items, player: player, display: display, snapshotFolder: snapshots)
-        player.addObserver { event in
-            reporter.report(event)
-            if event == .quitRequested { signals.raise(SIGTERM) }
-        }
+        if let rate { player.rate = rate }
+        let reporter = Reporter(items: items, player: player, display: display, snapshotFolder: snapshotFolder)
+        player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
         player.start()
 
         let input = InputReader(
@@ -75,17 +131,26 @@ struct Play: ParsableCommand {
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
+        let interval: MediaTime? = showsStatus ? .milliseconds(200) : items.isEmpty ? .seconds(2) : nil
+        var nextLook = HostTime.now + .seconds(2)
         var signal: Int32?
-        repeat {
-            signal = signals.wait(for: showsStatus ? .milliseconds(200) : nil)
+        while true {
+            signal = signals.wait(for: interval)
+            if signal != nil { break }
             if showsStatus { StandardErrorLog.show(status: reporter.statusLine) }
-        } while signal == nil
+            // Somebody is copying files into the folder, or plugs the stick in.
+            if items.isEmpty, HostTime.now >= nextLook {
+                if !configuration.expandPlaylist().items.isEmpty { break }
+                nextLook = .now + .seconds(2)
+            }
+        }
 
         StandardErrorLog.show(status: "")
         input.stop()
         player.stop()
         display.close()
-        log.info("ended: \(reporter.summary)")
+        if signal != nil { Logger(label: "kiosk").info("ended: \(reporter.summary)") }
+        return signal
     }
 }
 

@@ -11,31 +11,46 @@ final class Reporter: Sendable {
     private let player: Player
     private let display: DisplayOutput
     private let folder: String?
-    private let pictured = Mutex(Set<Int>())
     private let log = Logger(label: "kiosk")
 
+    private struct State {
+        /// The item on the screen, and since when.
+        var present: (index: Int, since: HostTime)?
+        /// The items that have a picture, or cannot have one.
+        var pictured: Set<Int> = []
+        /// Whether nothing could be played when that was last said.
+        var isIdle = false
+    }
+    private let state = Mutex(State())
+
+    /// Begins to watch `player`. With a `snapshotFolder`, an offscreen display's pictures go there.
     init(items: [PlaylistItem], player: Player, display: DisplayOutput, snapshotFolder: String?) {
         self.items = items
         self.player = player
         self.display = display
-        folder = display.isOffscreen ? snapshotFolder ?? Self.makeFolder() : nil
-    }
-
-    private static func makeFolder() -> String? {
-        var template = Array(((getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
-        return mkdtemp(&template).map { String(cString: $0) }
+        folder = display.isOffscreen ? snapshotFolder : nil
+        player.addObserver { [weak self] in self?.report($0) }
+        if folder != nil { player.addPeriodicTimeObserver(forInterval: .milliseconds(50)) { [weak self] _ in self?.takePicture() } }
     }
 
     /// Logs an event; called on the player's event thread.
-    func report(_ event: PlayerEvent) {
+    private func report(_ event: PlayerEvent) {
         switch event {
         case .itemStarted(let index, let isSeam, let late):
             if late > 0, isSeam { log.debug("\(name(index)) began \(late) vblanks late") }
             log.debug("playing \(name(index))")
-            takePicture(of: index)
+            state.withLock {
+                $0.present = (index, .now)
+                $0.isIdle = false
+            }
         case .itemEnded: break
         case .itemFailed(_, let message): log.warning("\(message)")
-        case .nothingPlayable(let delay): log.error("nothing on the playlist can be played; trying again in \(Int(delay.seconds)) s")
+        case .nothingPlayable:
+            let wasIdle = state.withLock { state in
+                defer { state.isIdle = true }
+                return state.isIdle
+            }
+            if !wasIdle { log.error("nothing on the playlist can be played; trying again until something can") }
         case .playlistEnded: log.info("the playlist has ended")
         case .statusChanged(let status): log.debug("\(status.rawValue)")
         case .quitRequested: log.info("asked to quit")
@@ -46,17 +61,24 @@ final class Reporter: Sendable {
         items.indices.contains(index) ? String(items[index].source.split(separator: "/").last ?? "?") : "?"
     }
 
-    /// Half a second into an item, when an animation or a fade has shown something.
-    private func takePicture(of index: Int) {
-        guard let folder, pictured.withLock({ $0.insert(index).inserted }) else { return }
-        usleep(500_000)
-        let path = "\(folder)/item-\(index + 1).png"
+    /// Takes a picture of the item on the screen, once: half a second into it, when a fade or an animation has shown something, or
+    /// half-way through a shorter one. Called on the player's event thread every now and then.
+    private func takePicture() {
+        guard let folder, let present = state.withLock({ $0.pictured.contains($0.present?.index ?? -1) ? nil : $0.present })
+        else { return }
+        let now = player.snapshot
+        let length = now.duration.map { $0 - items[present.index].start } ?? .seconds(1)
+        guard now.itemIndex == present.index, HostTime.now - present.since >= min(.milliseconds(500), length.scaled(by: 0.5)) else {
+            return
+        }
+        let path = "\(folder)/item-\(present.index + 1).png"
         do throws(SnapshotError) {
             try display.snapshot(to: path)
-            log.info("\(name(index)) looks like \(path)")
+            log.info("\(name(present.index)) looks like \(path)")
         } catch {
             log.warning("\(error)")
         }
+        state.withLock { _ = $0.pictured.insert(present.index) }
     }
 
     /// One line for the terminal: item, position and duration, state, frames shown and late, seams.

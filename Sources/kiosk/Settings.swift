@@ -1,12 +1,10 @@
 import ArgumentParser
 import Configuration
-import Display
 import Glibc
 import Input
-import Media
 import Playback
 
-/// What every subcommand reads: the configuration file, and the options that beat it.
+/// What every subcommand reads: the configuration file, and the options that beat it and matter to each of them.
 struct Settings: ParsableArguments {
     @Option(
         name: [.short, .long],
@@ -15,48 +13,32 @@ struct Settings: ParsableArguments {
         completion: .file(extensions: ["conf"]))
     var config: String?
 
-    @Option(help: ArgumentHelp("Show on this output: auto, HDMI-A-1, card1:HDMI-A-1, /dev/fb0 or offscreen.", valueName: "connector"))
+    @Option(
+        help: ArgumentHelp("Show on this output: auto, HDMI-A-1, card1:HDMI-A-1, /dev/fb0 or offscreen.", valueName: "connector"),
+        completion: .list(["auto", "offscreen"]),
+        transform: value("auto, a connector such as HDMI-A-1 or card1:HDMI-A-1, /dev/fb0 or offscreen", DisplayConnector.init))
     var display: DisplayConnector?
 
-    @Option(help: ArgumentHelp("Drive it in this mode: preferred, 1920x1080 or 1920x1080@50.", valueName: "mode"))
+    @Option(
+        help: ArgumentHelp("Drive it in this mode: preferred, 1920x1080 or 1920x1080@50.", valueName: "mode"),
+        completion: .list(["preferred"]), transform: value("preferred, 1920x1080 or 1920x1080@50", DisplayModeChoice.init))
     var mode: DisplayModeChoice?
 
-    @Option(help: "Turn the picture clockwise by so many degrees: 0, 90, 180 or 270.")
-    var rotation: Rotation?
-
-    @Option(help: "Fit pictures of another shape: fit, fill or stretch.")
-    var gravity: VideoGravity?
-
-    @Option(help: ArgumentHelp("The colour of bars and of an empty screen.", valueName: "#rrggbb"))
-    var background: Color?
-
-    @Option(help: ArgumentHelp("Play sound to this ALSA device, or auto, or off.", valueName: "device"))
+    @Option(
+        help: ArgumentHelp("Play sound to this ALSA device, or auto, or off.", valueName: "device"), completion: .list(["auto", "off"]),
+        transform: value("auto, an ALSA device such as hw:0,0 or off", AudioDevice.init))
     var audio: AudioDevice?
 
-    @Option(help: ArgumentHelp("Loudness, 0 to 100.", valueName: "percent"))
-    var volume: Int?
-
-    @Flag(inversion: .prefixedNo, help: "Start without sound.")
-    var muted: Bool?
-
-    @Option(help: "Loop the playlist, the item, or nothing: playlist, item or off.")
-    var loop: LoopMode?
-
-    @Option(help: ArgumentHelp("Log no less important than: trace, debug, info, notice, warning, error or critical.", valueName: "level"))
-    var logLevel: LogLevel?
-
-    func validate() throws {
-        if let volume, !(0...100).contains(volume) { throw ValidationError("--volume: expected 0 to 100, found \(volume)") }
-    }
-
-    /// The file's values with the command line's on top.
+    /// The file's values with the command line's on top, those of `overrides` among them.
     ///
     /// Without a file anywhere it is the defaults, provided that there is something to play on the command line or `orDefaults` is set.
-    func load(sources: [String] = [], orDefaults: Bool = false) throws -> Configuration {
-        var overrides = ConfigurationOverrides()
-        (overrides.connector, overrides.mode, overrides.gravity, overrides.rotation) = (display, mode, gravity, rotation)
-        (overrides.background, overrides.audioDevice, overrides.volume, overrides.isMuted) = (background, audio, volume, muted)
-        (overrides.loop, overrides.logLevel, overrides.sources) = (loop, logLevel, sources)
+    func load(
+        _ overrides: ConfigurationOverrides = ConfigurationOverrides(), sources: [String] = [], orDefaults: Bool = false
+    ) throws
+        -> Configuration
+    {
+        var overrides = overrides
+        (overrides.connector, overrides.mode, overrides.audioDevice, overrides.sources) = (display, mode, audio, sources)
 
         var configuration = Configuration()
         if let path = config ?? ["kiosk.conf", "/etc/kiosk/kiosk.conf"].first(where: { access($0, F_OK) == 0 }) {
@@ -93,33 +75,22 @@ struct Settings: ParsableArguments {
     }
 }
 
+/// Reads an option's text with `make`; what it does not understand is refused with what was `expected`.
+func value<Value>(_ expected: String, _ make: @escaping @Sendable (String) -> Value?) -> @Sendable (String) throws -> Value {
+    { text in
+        guard let value = make(text) else { throw ValidationError("expected \(expected)") }
+        return value
+    }
+}
+
+/// The same for one of the words of an enumeration.
+func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(_ type: Word.Type) -> @Sendable (String) throws -> Word {
+    let words = type.allCases.map(\.rawValue)
+    return value("\(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])") { Word(rawValue: $0) }
+}
+
 /// Writes a line to standard error.
 func printError(_ text: String) {
     var line = text + "\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
-}
-
-extension DisplayConnector: ExpressibleByArgument {}
-extension DisplayModeChoice: ExpressibleByArgument {}
-extension Color: ExpressibleByArgument {}
-extension AudioDevice: ExpressibleByArgument {}
-extension VideoGravity: ExpressibleByArgument {}
-extension LoopMode: ExpressibleByArgument {}
-extension LogLevel: ExpressibleByArgument {}
-extension Rotation: ExpressibleByArgument {}
-
-extension DisplaySettings {
-    /// What the configuration says about the display.
-    init(_ display: Configuration.Display) {
-        self.init()
-        switch display.connector {
-        case .automatic: break
-        case .named(let name, let card): connector = .named(name, card: card)
-        case .framebuffer(let path): (driver, framebufferPath) = (.framebuffer, path)
-        case .offscreen: driver = .offscreen
-        }
-        if case .size(let width, let height, let refresh) = display.mode { mode = .size(width: width, height: height, refresh: refresh) }
-        rotation = display.rotation
-        background = UInt32(display.background.red) << 16 | UInt32(display.background.green) << 8 | UInt32(display.background.blue)
-    }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// Columns that line up, with notes below a row.
 struct Table {
     private enum Line {
@@ -10,21 +12,21 @@ struct Table {
     /// A table with these headings.
     init(_ headings: [String]) { lines = [.row(headings)] }
 
-    mutating func add(_ row: [String]) { lines.append(.row(row)) }
+    mutating func add(_ row: [String]) { lines.append(.row(row.map(\.printable))) }
 
     /// A remark about the row before.
-    mutating func add(note: String) { lines.append(.note(note)) }
+    mutating func add(note: String) { lines.append(.note(note.printable)) }
 
     func print() {
         var widths: [Int] = []
         for case .row(let cells) in lines {
             while widths.count < cells.count { widths.append(0) }
-            for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.count) }
+            for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.columns) }
         }
         for line in lines {
             switch line {
             case .row(let cells):
-                let padded = cells.enumerated().map { $1 + String(repeating: " ", count: widths[$0] - $1.count) }
+                let padded = cells.enumerated().map { $1 + String(repeating: " ", count: widths[$0] - $1.columns) }
                 let text = padded.joined(separator: "  ")
                 Swift.print(String(text.reversed().drop { $0 == " " }.reversed()))
             case .note(let note): Swift.print(String(repeating: " ", count: widths[0] + 4) + "! " + note)

@@ -1,4 +1,5 @@
 import CFFmpeg
+import Configuration
 import Glibc
 import Media
 import Platform
@@ -36,7 +37,7 @@ struct DisplayOutputTests {
 
     @Test func simulatedVblanksLieOnTheGrid() throws {
         let flips = Mutex<[(flip: Flip, colour: UInt32)]>([])
-        var settings = DisplaySettings()
+        var settings = Configuration().display
         settings.mode = .size(width: 32, height: 18, refresh: 240)
         let output = DisplayOutput.offscreen(settings) { flip, pixels in flips.withLock { $0.append((flip, pixels[0, 0])) } }
         #expect(output.mode?.name == "offscreen 32x18@240.00")
@@ -73,7 +74,7 @@ struct DisplayOutputTests {
 
     @Test func buffersComeBack() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let output = DisplayOutput(Configuration().display, screen: screen)
         let (a, b) = (try composed(output), try composed(output))
         let nothing: VideoFrame? = nil
         guard case .noSpareBuffer = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
@@ -91,7 +92,7 @@ struct DisplayOutputTests {
 
     @Test func busyDriverLeavesTheFrameWithTheCaller() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let output = DisplayOutput(Configuration().display, screen: screen)
         let frame = try composed(output)
         screen.answer = .busy
         guard case .busy = output.present(frame, id: 1) else { throw Unexpected() }
@@ -101,7 +102,7 @@ struct DisplayOutputTests {
 
     @Test func aLostDisplayIsAState() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let output = DisplayOutput(Configuration().display, screen: screen)
         let (a, b) = (try composed(output), try composed(output))
         let before = output.generation
         screen.answer = .lost(DeviceError("flip", code: ENODEV))
@@ -117,7 +118,7 @@ struct DisplayOutputTests {
     }
 
     @Test func wakesAndDeadlines() throws {
-        let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
+        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
         output.wake()
         output.wake()
         guard case .woken = output.wait(until: nil) else { throw Unexpected() }
@@ -133,8 +134,8 @@ struct DisplayOutputTests {
     }
 
     @Test func badFramesAreDrawnAsBackground() throws {
-        var settings = DisplaySettings()
-        settings.background = 0x112233
+        var settings = Configuration().display
+        settings.background = Color(red: 0x11, green: 0x22, blue: 0x33)
         let screen = ManualScreen()
         let output = DisplayOutput(settings, screen: screen)
         let frame: VideoFrame? = VideoFrame(adopting: av_frame_alloc()!)
@@ -143,9 +144,9 @@ struct DisplayOutputTests {
     }
 
     @Test func snapshotIsAPicture() throws {
-        var settings = DisplaySettings()
+        var settings = Configuration().display
         settings.mode = .size(width: 64, height: 36, refresh: 500)
-        settings.background = 0x3366cc
+        settings.background = Color(red: 0x33, green: 0x66, blue: 0xcc)
         let output = DisplayOutput.offscreen(settings)
         let path = "/tmp/kiosk-snapshot-\(getpid()).png"
         defer { unlink(path) }
@@ -163,7 +164,7 @@ struct DisplayOutputTests {
     @Test func threadsAtOnce() throws {
         let queue = Monitor<(tokens: [(ComposedFrame, UInt32)], done: Bool)>(([], false))
         let shown = Mutex<[UInt32]>([])
-        var settings = DisplaySettings()
+        var settings = Configuration().display
         settings.mode = .size(width: 48, height: 20, refresh: 900)
         let output = DisplayOutput.offscreen(settings) { _, pixels in
             let corners = [pixels[0, 0], pixels[47, 0], pixels[0, 19], pixels[47, 19]]
@@ -208,5 +209,5 @@ struct DisplayOutputTests {
     }
 
     /// Works with whatever this machine has, nothing included.
-    @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey().reason.isEmpty) }
+    @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey(Configuration().display).reason.isEmpty) }
 }

@@ -1,4 +1,5 @@
 import CDRM
+import Configuration
 import Testing
 
 @testable import Display
@@ -20,16 +21,16 @@ struct SelectionTests {
         ("640x480", 1, false),
     ])
     func choosesAMode(_ request: String, _ index: Int, _ isAsRequested: Bool) {
-        #expect(ModeRequest(request)?.choose(from: Self.tv) == ModeRequest.Choice(index: index, isAsRequested: isAsRequested))
+        #expect(DisplayModeChoice(request)?.choose(from: Self.tv) == DisplayModeChoice.Choice(index: index, isAsRequested: isAsRequested))
     }
 
     @Test func oddModeLists() {
-        #expect(ModeRequest.preferred.choose(from: []) == nil)
-        #expect(ModeRequest.preferred.choose(from: [Self.mode(800, 600, 60), Self.mode(640, 480, 60)])?.index == 0)
+        #expect(DisplayModeChoice.preferred.choose(from: []) == nil)
+        #expect(DisplayModeChoice.preferred.choose(from: [Self.mode(800, 600, 60), Self.mode(640, 480, 60)])?.index == 0)
         let interlaced = [Self.mode(1920, 1080, 50, preferred: true, progressive: false)]
-        #expect(ModeRequest.preferred.choose(from: interlaced)?.index == 0)
+        #expect(DisplayModeChoice.preferred.choose(from: interlaced)?.index == 0)
         let mixed = interlaced + [Self.mode(1280, 720, 50)]
-        #expect(ModeRequest.preferred.choose(from: mixed)?.index == 1)
+        #expect(DisplayModeChoice.preferred.choose(from: mixed)?.index == 1)
     }
 
     @Test func refusedModesAreLeftOutUnlessAllAre() {
@@ -45,14 +46,6 @@ struct SelectionTests {
         record.leaveOut { _ in true }
         #expect(record.connector.modes.count == Self.tv.count - 1)
     }
-
-    @Test(arguments: [
-        "", "1920", "1920x", "x1080", "1920x1080@", "1920x1080@0", "1920x1080@1001", "0x0", "-1x5", "1920x1080x3", "99999x1", "1x1@nan",
-    ])
-    func refusesAMode(_ text: String) { #expect(ModeRequest(text) == nil) }
-
-    @Test(arguments: ["preferred", "1920x1080", "1920x1080@50", "1280x720@59.94"])
-    func modesKeepTheirForm(_ text: String) { #expect(ModeRequest(text).map { "\($0)" } == text) }
 
     static func connector(_ name: String, _ status: Connector.Status, modes: Int = 1, writeback: Bool = false) -> Connector {
         Connector(name: name, status: status, modes: Array(repeating: mode(800, 600, 60), count: modes), isWriteback: writeback)
@@ -72,38 +65,44 @@ struct SelectionTests {
         ("Writeback-1", -1, 0), ("LVDS-1", -1, 0),
     ])
     func choosesAConnector(_ request: String, _ card: Int, _ connector: Int) {
-        let place = ConnectorRequest(request)?.choose(from: Self.cards, named: ["card0", "card1"])
-        #expect(place == (card < 0 ? nil : ConnectorRequest.Place(card: card, connector: connector)))
+        let place = DisplayConnector(request)?.choose(from: Self.cards, named: ["card0", "card1"])
+        #expect(place == (card < 0 ? nil : DisplayConnector.Place(card: card, connector: connector)))
     }
 
     @Test func autoTakesWhatIsThere() {
         let names = ["card0"]
-        #expect(ConnectorRequest.automatic.choose(from: [], named: []) == nil)
-        #expect(ConnectorRequest.automatic.choose(from: [[Self.connector("A", .disconnected)]], named: names) == nil)
+        #expect(DisplayConnector.automatic.choose(from: [], named: []) == nil)
+        #expect(DisplayConnector.automatic.choose(from: [[Self.connector("A", .disconnected)]], named: names) == nil)
         #expect(
-            ConnectorRequest.automatic.choose(
+            DisplayConnector.automatic.choose(
                 from: [[Self.connector("A", .unknown), Self.connector("B", .connected, modes: 0)]], named: names)?.connector == 1)
-        #expect(ConnectorRequest.automatic.choose(from: [[Self.connector("A", .unknown)]], named: names)?.connector == 0)
+        #expect(DisplayConnector.automatic.choose(from: [[Self.connector("A", .unknown)]], named: names)?.connector == 0)
     }
 
-    @Test func connectorForms() {
-        #expect(ConnectorRequest("card1:DP-1") == .named("DP-1", card: "card1"))
-        for text in ["", ":DP-1", "card1:", "a:b:c"] { #expect(ConnectorRequest(text) == nil) }
-        for text in ["auto", "DP-1", "card1:DP-1"] { #expect(ConnectorRequest(text).map { "\($0)" } == text) }
+    @Test func nothingButWhatIsAskedForIsTaken() {
+        for connector in [DisplayConnector.framebuffer("/dev/fb1"), .offscreen] {
+            #expect(connector.choose(from: Self.cards, named: ["card0", "card1"]) == nil && !connector.takesCards)
+        }
+        #expect(DisplayConnector.automatic.framebufferPath == "/dev/fb0")
+        #expect(DisplayConnector.framebuffer("/dev/fb1").framebufferPath == "/dev/fb1")
+        #expect(DisplayConnector.named("DP-1", card: nil).framebufferPath == nil && DisplayConnector.offscreen.framebufferPath == nil)
     }
 
     @Test func theSurveyGivesReasons() {
         var devices = DisplayDevices()
-        #expect(devices.choose(DisplaySettings()).choice == nil)
-        var preview = DisplaySettings()
-        preview.offscreenWhenAbsent = true
-        #expect(devices.choose(preview).choice == "offscreen")
+        var wanted = Configuration().display
+        #expect(devices.choose(wanted) == (nil, "no graphics device; kiosk waits for one"))
         devices.framebuffers = [.init(path: "/dev/fb0", width: 800, height: 480, bitsPerPixel: 16, canPan: false)]
-        #expect(devices.choose(preview) == ("/dev/fb0 800x480", "no DRM card with connectors can be used"))
+        #expect(devices.choose(wanted) == ("/dev/fb0 800x480", "no DRM card with connectors can be used"))
         devices.cards = [.init(path: "/dev/dri/card1", driver: "vc4", isAtomic: true, connectors: Self.cards[1], planes: [], users: [])]
-        #expect(devices.choose(preview) == ("card1:HDMI-A-1 800x600@60.00", "the first connector with a display; mode preferred"))
-        var wanted = DisplaySettings()
+        #expect(devices.choose(wanted) == ("card1:HDMI-A-1 800x600@60.00", "the first connector with a display; mode preferred"))
         wanted.connector = .named("LVDS-1", card: nil)
         #expect(devices.choose(wanted) == (nil, "LVDS-1 has no display; kiosk waits for one"))
+        wanted.connector = .framebuffer("/dev/fb0")
+        #expect(devices.choose(wanted) == ("/dev/fb0 800x480", "the device asked for"))
+        wanted.connector = .framebuffer("/dev/fb1")
+        #expect(devices.choose(wanted) == (nil, "/dev/fb1 is not there or cannot be used; kiosk waits for it"))
+        wanted.connector = .offscreen
+        #expect(devices.choose(wanted) == ("offscreen", "as asked for: nothing is shown"))
     }
 }

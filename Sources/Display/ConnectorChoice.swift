@@ -1,21 +1,20 @@
-/// The connector that is asked for: `auto`, `HDMI-A-1` or, where two cards have one of that name, `card1:HDMI-A-1`.
-public enum ConnectorRequest: Hashable, Sendable {
-    /// The first one with a display on it.
-    case automatic
-    /// By name, on one card or on whichever has it.
-    case named(String, card: String?)
+import Configuration
 
-    /// Reads the form of kiosk.conf; nil when `text` is not of it.
-    public init?(_ text: String) {
-        if text == "auto" {
-            self = .automatic
-            return
+extension DisplayConnector {
+    /// Whether a connector of a DRM card can be what is asked for.
+    var takesCards: Bool {
+        switch self {
+        case .automatic, .named: true
+        case .framebuffer, .offscreen: false
         }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        switch parts.count {
-        case 1 where !parts[0].isEmpty: self = .named(parts[0], card: nil)
-        case 2 where !parts[0].isEmpty && !parts[1].isEmpty: self = .named(parts[1], card: parts[0])
-        default: return nil
+    }
+
+    /// The framebuffer device that is asked for, or that will do where there is no DRM card.
+    var framebufferPath: String? {
+        switch self {
+        case .automatic: "/dev/fb0"
+        case .framebuffer(let path): path
+        case .named, .offscreen: nil
         }
     }
 
@@ -30,6 +29,7 @@ public enum ConnectorRequest: Hashable, Sendable {
     /// `auto` prefers a connected one with modes, then a connected one that has none yet, then one whose state the driver
     /// does not know but which has modes. Writeback connectors lead to no display and are never taken.
     func choose(from cards: [[Connector]], named names: [String]) -> Place? {
+        guard takesCards else { return nil }
         var best: (rank: Int, place: Place)?
         for (card, connectors) in cards.enumerated() {
             for (index, connector) in connectors.enumerated() where !connector.isWriteback {
@@ -48,16 +48,6 @@ public enum ConnectorRequest: Hashable, Sendable {
         case .connected: connector.modes.isEmpty ? 1 : 0
         case .unknown: connector.modes.isEmpty ? nil : 2
         case .disconnected: nil
-        }
-    }
-}
-
-extension ConnectorRequest: CustomStringConvertible {
-    /// The form of kiosk.conf.
-    public var description: String {
-        switch self {
-        case .automatic: "auto"
-        case .named(let name, let card): card.map { "\($0):\(name)" } ?? name
         }
     }
 }

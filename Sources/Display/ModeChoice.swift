@@ -1,29 +1,6 @@
-/// The display mode that is asked for: `preferred`, `1920x1080` or `1920x1080@50`.
-public enum ModeRequest: Hashable, Sendable {
-    /// The one that the display itself prefers.
-    case preferred
-    /// A size, and a refresh rate in Hz where it matters.
-    case size(width: Int, height: Int, refresh: Double?)
+import Configuration
 
-    /// Reads the form of kiosk.conf; nil when `text` is not of it.
-    public init?(_ text: String) {
-        if text == "preferred" {
-            self = .preferred
-            return
-        }
-        let halves = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        let sides = halves[0].split(separator: "x", omittingEmptySubsequences: false)
-        guard sides.count == 2, let width = Int(sides[0]), let height = Int(sides[1]), (1...16_384).contains(width),
-            (1...16_384).contains(height)
-        else { return nil }
-        var refresh: Double?
-        if halves.count == 2 {
-            guard let value = Double(halves[1]), (1...1000).contains(value) else { return nil }
-            refresh = value
-        }
-        self = .size(width: width, height: height, refresh: refresh)
-    }
-
+extension DisplayModeChoice {
     /// The answer of ``choose(from:)``: an index, and whether the request was met or had to be replaced.
     struct Choice: Hashable {
         var index: Int
@@ -57,18 +34,6 @@ public enum ModeRequest: Hashable, Sendable {
             }
         }
         return Choice(index: preferred, isAsRequested: false)
-    }
-}
-
-extension ModeRequest: CustomStringConvertible {
-    /// The form of kiosk.conf.
-    public var description: String {
-        switch self {
-        case .preferred: return "preferred"
-        case .size(let width, let height, let refresh):
-            guard let refresh else { return "\(width)x\(height)" }
-            return "\(width)x\(height)@\(refresh == refresh.rounded() ? String(Int(refresh)) : String(refresh))"
-        }
     }
 }
 

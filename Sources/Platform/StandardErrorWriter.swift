@@ -1,0 +1,114 @@
+import DequeModule
+import Glibc
+
+/// Writes lines to standard error on a thread of its own, so that whoever logs never waits: a pipe that nobody reads or a terminal that was stopped
+/// with Ctrl-S blocks write(2) for as long as it likes, and the presenter must not be the one to find out.
+///
+/// The queue is bounded. When it is full, lines are dropped until it has been written out, and their number is written in their place.
+final class StandardErrorWriter: Sendable {
+    private struct State: ~Copyable {
+        var lines = Deque<String>()
+        var dropped = 0
+        var status = ""
+        /// The status line as it stands on the terminal.
+        var shownStatus = ""
+        var isWriting = false
+    }
+
+    private enum Work {
+        case line(String, above: String, status: String)
+        case status(String)
+    }
+
+    /// Lines that may wait.
+    static let capacity = 512
+
+    private let state = Monitor(State())
+    private let descriptor: Int32
+    private let leftOut: @Sendable (Int) -> String
+
+    /// A writer to `descriptor`, with the line that says how many were dropped. Its thread lives as long as the process.
+    init(to descriptor: Int32, leftOut: @escaping @Sendable (Int) -> String) {
+        self.descriptor = descriptor
+        self.leftOut = leftOut
+        _ = Thread("log") { [self] in run() }
+    }
+
+    /// Has a line written, without its newline; returns at once.
+    func write(_ line: String) {
+        state.signal { state in
+            if state.dropped > 0 || state.lines.count >= Self.capacity {
+                state.dropped += 1
+            } else {
+                state.lines.append(line)
+            }
+        }
+    }
+
+    /// Has `text` stand below the lines, cut to the width of the terminal; empty takes it away. Returns at once.
+    func show(status text: String) { state.signal { $0.status = text } }
+
+    /// Waits until everything is written, at most until `deadline`.
+    func flush(until deadline: HostTime) {
+        _ = state.wait(until: deadline) { state in
+            state.lines.isEmpty && state.dropped == 0 && !state.isWriting && state.status == state.shownStatus ? true : nil
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        while true {
+            let work: Work? = state.wait { next(&$0) }
+            switch work {
+            case .line(let line, let above, let status): put(clear(above) + line + "\n" + cut(status))
+            case .status(let status): put("\r\u{1B}[K" + cut(status))
+            case nil: break
+            }
+            state.signal { $0.isWriting = false }
+        }
+    }
+
+    private func next(_ state: inout State) -> Work? {
+        let above = state.shownStatus
+        var line = state.lines.popFirst()
+        if line == nil, state.dropped > 0 {
+            line = leftOut(state.dropped)
+            state.dropped = 0
+        }
+        guard line != nil || state.status != above else { return nil }
+        state.isWriting = true
+        state.shownStatus = state.status
+        guard let line else { return .status(state.status) }
+        return .line(line, above: above, status: state.status)
+    }
+
+    private func clear(_ status: String) -> String { status.isEmpty ? "" : "\r\u{1B}[K" }
+
+    /// A line that wraps could not be taken away again.
+    private func cut(_ status: String) -> String {
+        var size = winsize()
+        let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return status.cut(toColumns: (isKnown ? Int(size.ws_col) : 80) - 1)
+    }
+
+    /// A standard error that was closed is nobody's problem: what cannot be written is gone.
+    private func put(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            var offset = 0
+            while offset < bytes.count {
+                let count = Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+                if count > 0 {
+                    offset += count
+                } else if count < 0, errno == EAGAIN {
+                    // Somebody who shares the terminal has made it non-blocking.
+                    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&entry, 1, -1)
+                } else if count == 0 || errno != EINTR {
+                    return
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// How text comes out in the columns of a terminal.
+
+extension Character {
+    /// Columns it takes: 2 for the wide letters of East Asia and for emoji, else 1.
+    fileprivate var columns: Int {
+        guard let first = unicodeScalars.first else { return 0 }
+        switch first.value {
+        case 0..<0x1100: return 1
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD:
+            return 2
+        default: return first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") ? 2 : 1
+        }
+    }
+}
+
+extension String {
+    /// Columns it takes on a terminal.
+    public var columns: Int { reduce(0) { $0 + $1.columns } }
+
+    /// Its beginning, in at most `columns` columns; what was cut off is shown as an ellipsis.
+    public func cut(toColumns columns: Int) -> String {
+        if self.columns <= columns { return self }
+        var result = ""
+        var rest = columns - 1
+        for character in self {
+            rest -= character.columns
+            if rest < 0 { break }
+            result.append(character)
+        }
+        return columns > 0 ? result + "…" : ""
+    }
+
+    /// Without what would move a terminal's cursor or recolour it: file names come from anybody's USB stick.
+    public var printable: String {
+        let isHarmless: (Unicode.Scalar) -> Bool = { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+        if unicodeScalars.allSatisfy(isHarmless) { return self }
+        var result = String.UnicodeScalarView()
+        for scalar in unicodeScalars { result.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
+        return String(result)
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+/// Playing offscreen, as `make run` does on a machine without a display.
+@Suite struct PlayTests {
+    /// What keeps a test from the machine's own screen, speakers and keyboard.
+    final class Stage {
+        let folder: TestFolder
+        let options: [String]
+        var snapshots: String { folder.path + "/pictures" }
+
+        init(_ arguments: String...) throws {
+            folder = try TestFolder()
+            let configuration = try folder.file("test.conf", "[input]\ngrab = false\ntouch = false\n")
+            options = ["--config", configuration, "--display", "offscreen", "--mode", "320x240", "--audio", "off"] + arguments
+        }
+
+        /// The number that is burned into the picture of item `index`, from 1; nil while there is none.
+        func number(inPictureOf index: Int) throws -> Int? {
+            let path = "\(snapshots)/item-\(index).png"
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            let gray = try Clips.bytes(Clips.make("\(UUID().uuidString).raw", ["-i", path, "-f", "rawvideo", "-pix_fmt", "gray"]))
+            #expect(gray.count == 320 * 240)
+            return (0..<16).reduce(0) { $0 << 1 | (gray[232 * 320 + $1 * 16 + 8] > 128 ? 1 : 0) }
+        }
+    }
+
+    static func clips() throws -> [String] {
+        [try Clips.numbered("good.mp4", frames: 60), try Clips.numbered("short.mp4", frames: 9, sound: false)]
+    }
+
+    @Test("Plays, takes a picture of every item once, and ends in order on a signal", arguments: [SIGINT, SIGTERM, SIGHUP])
+    func playsUntilASignal(_ signal: Int32) throws {
+        let stage = try Stage()
+        let kiosk = try KioskProcess(stage.options + ["--snapshots", stage.snapshots] + Self.clips())
+        #expect(kiosk.waits(for: "short.mp4 looks like"))
+        usleep(3_000_000)  // the playlist comes round
+        #expect(kiosk.end(signal) == 0)
+
+        #expect(kiosk.output == "")
+        for (index, name) in ["good.mp4", "short.mp4"].enumerated() {
+            let line = "info kiosk: \(name) looks like \(stage.snapshots)/item-\(index + 1).png"
+            #expect(kiosk.log.count { $0 == line } == 1)
+        }
+        // Half a second into the first, half-way through the second; later where the machine is slow.
+        #expect(try (14...60).contains(stage.number(inPictureOf: 1) ?? 0))
+        #expect(try (4...9).contains(stage.number(inPictureOf: 2) ?? 0))
+        let shape = #/info kiosk: ended: ([0-9]+) frames shown, [0-9]+ late, [0-9]+ dropped; ([0-9]+) seams, .*/#
+        let summary = try #require(kiosk.log.last?.wholeMatch(of: shape))
+        #expect(Int(summary.1)! > 60 && Int(summary.2)! >= 2)
+    }
+
+    @Test func nohupIsHeeded() throws {
+        let stage = try Stage("--snapshots")
+        let kiosk = try KioskProcess(stage.options + [stage.snapshots] + Self.clips(), wrapper: ["nohup"])
+        #expect(kiosk.waits(for: "good.mp4 looks like"))
+        kill(kiosk.pid, SIGHUP)
+        #expect(kiosk.status(within: 1) == nil)
+        #expect(kiosk.isRunning)
+        #expect(kiosk.end() == 0)
+    }
+
+    @Test("What cannot be played is named, and the rest plays") func badItems() throws {
+        let stage = try Stage()
+        let good = try Clips.numbered("good.mp4", frames: 60)
+        let list = try stage.folder.file("list.m3u", "\(good)\nmissing.mp4\n")
+        let kiosk = try KioskProcess(
+            stage.options + ["--snapshots", stage.snapshots, "nonsense://there", Clips.file("empty.mp4", []), list, stage.folder.path])
+        #expect(kiosk.waits(for: "good.mp4 looks like"))
+        #expect(kiosk.end() == 0)
+        for line in [
+            "warning kiosk: nonsense://there: cannot be opened: Protocol not found",
+            "warning kiosk: \(Clips.folder)/empty.mp4: is empty (0 bytes): copy it again",
+            "warning kiosk: folder \(stage.folder.path): no video, sound or image file in it",
+        ] { #expect(kiosk.log.count { $0 == line } == 1, "\(line) in \(kiosk.errors)") }
+    }
+
+    @Test("With nothing playable it says so and goes on") func nothingPlayable() throws {
+        let stage = try Stage("/nowhere/a.mp4", "http://127.0.0.1:9/b.mp4")
+        let kiosk = try KioskProcess(stage.options)
+        #expect(kiosk.waits(for: "error kiosk: nothing on the playlist can be played; trying again until something can"))
+        #expect(kiosk.status(within: 3) == nil)
+        #expect(kiosk.isRunning)
+        #expect(kiosk.end() == 0)
+        let missing = "warning kiosk: /nowhere/a.mp4: no such file: check the path, or copy the file there"
+        #expect(kiosk.log.count { $0 == missing } == 1)
+        #expect(kiosk.log.count { $0.contains("nothing on the playlist") } == 1)
+        #expect(try #require(kiosk.log.last).hasPrefix("info kiosk: ended: "))
+    }
+
+    @Test("An empty folder is played as soon as there is something in it") func anEmptyFolder() throws {
+        let stage = try Stage()
+        let folder = try TestFolder()
+        let kiosk = try KioskProcess(stage.options + ["--snapshots", stage.snapshots, folder.path])
+        #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: the background is shown until there is"))
+        try FileManager.default.copyItem(atPath: Clips.numbered("good.mp4", frames: 60), toPath: folder.path + "/new.mp4")
+        #expect(kiosk.waits(for: "new.mp4 looks like"))
+        #expect(kiosk.end() == 0)
+        #expect(kiosk.log.count { $0 == "warning kiosk: folder \(folder.path): no video, sound or image file in it" } == 1)
+    }
+
+    // MARK: Standard error
+
+    @Test("A standard error that nobody reads holds nothing up") func blockedStandardError() throws {
+        let pipe = Pipe()
+        let end = pipe.fileHandleForWriting.fileDescriptor
+        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        while write(end, "x", 1) == 1 {}
+        _ = fcntl(end, F_SETFL, 0)
+        try playsUnheard(standardError: pipe.fileHandleForWriting, wrapper: [])
+    }
+
+    @Test("A standard error that was closed at the other end ends nothing") func brokenStandardError() throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        try playsUnheard(standardError: pipe.fileHandleForWriting, wrapper: [])
+    }
+
+    @Test("Standard descriptors that are closed are not taken for devices") func closedDescriptors() throws {
+        try playsUnheard(standardError: nil, wrapper: ["sh", "-c", "exec \"$0\" \"$@\" <&- >&- 2>&-"])
+    }
+
+    private func playsUnheard(standardError: FileHandle?, wrapper: [String]) throws {
+        let stage = try Stage("--log-level", "trace")
+        let kiosk = try KioskProcess(
+            stage.options + ["--snapshots", stage.snapshots] + Self.clips(), standardError: standardError, wrapper: wrapper)
+        let last = stage.snapshots + "/item-2.png"
+        #expect(eventually(20) { FileManager.default.fileExists(atPath: last) })
+        #expect(kiosk.isRunning)
+        #expect(kiosk.end() == 0)
+        #expect(try (14...60).contains(stage.number(inPictureOf: 1) ?? 0))
+    }
+
+    @Test("At a terminal the status line is one line, and gone in the end", arguments: [60, 200]) func statusLine(_ columns: Int) throws {
+        let stage = try Stage("--log-level", "debug")
+        let transcript = stage.folder.path + "/terminal"
+        let pidFile = stage.folder.path + "/pid"
+        let words = [KioskProcess.binary] + stage.options + ["--snapshots", stage.snapshots] + (try Self.clips())
+        let command = "stty cols \(columns) rows 24; echo $$ > \(pidFile); exec \(words.joined(separator: " "))"
+        let script = Process()
+        script.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        script.arguments = ["script", "-qfec", command, transcript]
+        script.environment = ProcessInfo.processInfo.environment.merging(["JOURNAL_STREAM": "", "SHELL": "/bin/sh"]) { $1 }
+        script.standardInput = FileHandle.nullDevice
+        script.standardOutput = FileHandle.nullDevice
+        try script.run()
+        func text() -> String { String(decoding: FileManager.default.contents(atPath: transcript) ?? Data(), as: UTF8.self) }
+        #expect(eventually(20) { text().contains("short.mp4 looks like") })
+        usleep(1_000_000)
+        let pid = try #require(Int32(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+        kill(pid, SIGTERM)
+        #expect(eventually(5) { !script.isRunning })
+        #expect(script.terminationStatus == 0)
+
+        // Whatever stands in a line is taken away before the next thing is written there.
+        var shown: [String] = []
+        var logged: [String] = []
+        let terminal = text().prefix(upTo: text().firstRange(of: "\nScript done")?.lowerBound ?? text().endIndex)
+        for line in terminal.split(separator: "\r\n").dropFirst() {
+            let pieces = line.split(separator: "\r\u{1B}[K", omittingEmptySubsequences: false)
+            shown += pieces.dropLast().map(String.init)
+            logged += pieces.suffix(1).map(String.init)
+        }
+        let statuses = shown.filter { !$0.isEmpty }
+        #expect(statuses.count > 10)
+        for status in statuses { #expect(status.columns < columns && status.prefixMatch(of: /[0-9nS]/) != nil, "\(status)") }
+        #expect(statuses.contains { $0.hasPrefix("1/2 good.mp4  0:0") })
+        #expect(statuses.contains { $0.hasSuffix(columns < 80 ? "…" : " seams") })
+        for line in logged where !line.isEmpty { #expect(line.prefixMatch(of: #/[0-9:]{8} [a-z]+ [a-z]+:\s/#) != nil, "\(line)") }
+        #expect(try #require(logged.last { !$0.isEmpty }).contains("info kiosk: ended: "))
+    }
+}
