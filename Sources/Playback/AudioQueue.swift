@@ -1,6 +1,5 @@
 import DequeModule
 import Platform
-import Synchronization
 
 /// The samples between the feeder and the audio output, and the clock that follows from them.
 ///
@@ -38,7 +37,8 @@ final class AudioQueue: AudioRenderer {
 
     let format: AudioFormat
     private let capacity: Int64  // frames
-    private let state: Mutex<State>
+    // Not a Mutex: its lock is not seen by ThreadSanitizer, and this is what most threads share.
+    private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
 
     /// Gain changes take this long from silence to full, short enough to feel immediate and long enough not to click.
@@ -49,7 +49,7 @@ final class AudioQueue: AudioRenderer {
         self.format = format
         self.onRoom = onRoom
         capacity = Int64(format.sampleRate)  // a second
-        state = Mutex(
+        state = Monitor(
             State(
                 ring: [Float](repeating: 0, count: format.sampleRate * format.channelCount),
                 clock: DeviceClock(sampleRate: format.sampleRate)))

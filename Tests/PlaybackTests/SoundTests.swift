@@ -19,12 +19,15 @@ import Testing
 
     @Test func theLoopSeamHasNoHole() throws {
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
-        #expect(stage.wait { stage.statistics.seams >= 3 })
+        #expect(stage.wait { stage.statistics.seams >= 5 })
         let heard = audio.samples
         #expect(heard.count { $0 != 0 } > 3 * 48_000)
-        // A machine that stood still for a while may have run dry; that is silence, and no sample is lost.
         #expect(flaw(heard) == nil)
-        #expect(!hasHole(heard) || stage.events.contains(.statusChanged(.waiting)))
+        // A starved machine may run dry here or there, but not at every seam.
+        let last = Reel.sample(47_999)
+        let seams = heard.indices.dropLast(1).filter { heard[$0] == last && (heard[$0 + 1] == 0 || heard[$0 + 1] == Reel.sample(0)) }
+        #expect(seams.count >= 4)
+        #expect(2 * seams.count { heard[$0 + 1] != 0 } > seams.count)
     }
 
     @Test func aPauseLosesAndRepeatsNothing() throws {
@@ -87,7 +90,7 @@ import Testing
         let begin = try #require(
             heard.indices.dropFirst(20_000).first { index in
                 index + 5000 < heard.count && heard[index] == Reel.sample(0) && heard[index + 1] == Reel.sample(1)
-                    && heard[index + 5000] == Reel.sample(5000) && heard[index - 1] != Reel.sample(29_999)
+                    && heard[index + 5000] == Reel.sample(5000) && heard[..<index].last { $0 != 0 } != Reel.sample(29_999)
             })
         let last = heard[..<begin].suffix(2400)
         let silent = last.reversed().prefix { $0 == 0 }.count
