@@ -99,7 +99,7 @@ private struct InputLoop: ~Copyable {
     private let control: InputReader.Control
     private let handler: InputReader.Handler
 
-    private let monitor = HotplugMonitor()
+    private var monitor = HotplugMonitor.open(subsystems: ["input"])
     private var sources: [Source] = []
     /// Nodes that are open, or of no use.
     private var settled: Set<InputFolder.Node> = []
@@ -127,10 +127,10 @@ private struct InputLoop: ~Copyable {
             let isActive = control.isActive.load(ordering: .acquiring)
             if isActive != self.isActive { activate(isActive) }
             if HostTime.now >= nextLook { look() }
-            var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor.descriptor, events: Int16(POLLIN), revents: 0)]
+            var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
             descriptors += sources.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
             control.wakeUp.wait(for: &descriptors, until: nextLook)
-            if descriptors[1].revents != 0, monitor.drain() { nextLook = .now }
+            if descriptors[1].revents != 0, monitor?.drain() == true { nextLook = .now }
             let ready = zip(sources, descriptors.dropFirst(2)).filter { $0.1.revents != 0 }.map(\.0)
             for source in ready { read(source) }
         }
