@@ -12,8 +12,8 @@ struct Compositor: Sendable {
 
     private enum Work: ~Copyable {
         case stop
-        case compose(LaidFrame, generation: UInt64)
-        case repaint(LaidFrame, serial: UInt64)
+        case compose(LaidFrame, generation: UInt64, returned: UInt64)
+        case repaint(LaidFrame, serial: UInt64, returned: UInt64)
     }
 
     /// The thread's body.
@@ -21,8 +21,8 @@ struct Compositor: Sendable {
         while true {
             switch next() {
             case .stop: return
-            case .compose(let frame, let generation): compose(frame, generation)
-            case .repaint(let frame, let serial): repaint(frame, serial)
+            case .compose(let frame, let generation, let returned): compose(frame, generation, returned)
+            case .repaint(let frame, let serial, let returned): repaint(frame, serial, returned)
             }
         }
     }
@@ -34,15 +34,16 @@ struct Compositor: Sendable {
             if pipeline.needsRepaint, !pipeline.isRepainting, let shown = pipeline.onScreen.take() {
                 pipeline.isRepainting = true
                 pipeline.needsRepaint = false
-                return .repaint(shown, serial: pipeline.shownSerial)
+                return .repaint(shown, serial: pipeline.shownSerial, returned: pipeline.buffersReturned)
             }
             guard pipeline.ready.count < Pipeline.readyLimit, let frame = pipeline.popFrame() else { return nil }
-            return .compose(frame, generation: pipeline.generation)
+            pipeline.isComposing = true
+            return .compose(frame, generation: pipeline.generation, returned: pipeline.buffersReturned)
         }
         return work!  // without a deadline, wait returns only with work
     }
 
-    private func compose(_ first: consuming LaidFrame, _ generation: UInt64) {
+    private func compose(_ first: consuming LaidFrame, _ generation: UInt64, _ returned: UInt64) {
         var frame = first
         if let now = clock(HostTime.now) {
             while frame.place.end < now, let next = successor(generation) {
@@ -55,12 +56,14 @@ struct Compositor: Sendable {
         let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
         var laid: LaidFrame? = frame
         let (surplus, wake): (ComposedFrame?, Bool) = pipeline.signal { pipeline in
+            pipeline.isComposing = false
             var composed: ComposedFrame?
             switch composition {
             case .composed(let frame): composed = frame
             case .dark: break
             case .noSpareBuffer:
-                pipeline.hasNoSpareBuffer = true
+                // Unless one came back meanwhile: nobody would say so again.
+                pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
                 if pipeline.generation == generation { pipeline.prepend(laid.take()!) }
                 return (nil, false)
             }
@@ -81,21 +84,18 @@ struct Compositor: Sendable {
         }
     }
 
-    private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64) {
+    private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64, _ returned: UInt64) {
         let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
         var laid: LaidFrame? = frame
         let surplus: ComposedFrame? = pipeline.signal { pipeline in
             pipeline.isRepainting = false
             var composed: ComposedFrame?
             if case .composed(let frame) = composition { composed = frame }
+            // A newer frame may have been shown meanwhile; then this one is history, and what the newer one needs is its own business.
+            if pipeline.shownSerial != serial { return composed }
             if case .noSpareBuffer = composition {
-                pipeline.hasNoSpareBuffer = true
+                pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
                 pipeline.needsRepaint = true
-            }
-            // A newer frame may have been shown meanwhile; then this one is history.
-            if pipeline.shownSerial != serial {
-                pipeline.needsRepaint = false
-                return composed
             }
             pipeline.onScreen = laid.take()
             pipeline.repainted = composed

@@ -39,9 +39,18 @@ struct Feeder: ~Copyable {
         let isSoundOnly: Bool
         var tempo: TempoFilter?
         var isFirst = true
+        /// Whether something was wrong with this turn, so that the complaint stands.
+        var isFlawed = false
+        /// Whether any of its sound has been laid.
+        var hasSounded = false
+        private let interruption: Interruption
 
-        init(reader: consuming MediaReader, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double, limit: MediaTime?) {
+        init(
+            reader: consuming MediaReader, interruption: Interruption, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double,
+            limit: MediaTime?
+        ) {
             self.reader = reader
+            self.interruption = interruption
             self.turn = turn
             anchorItemTime = itemTime
             self.anchor = anchor
@@ -50,6 +59,9 @@ struct Feeder: ~Copyable {
             pictureEnd = anchor
             isSoundOnly = self.reader.description.video == nil
         }
+
+        /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
+        var isCancelled: Bool { interruption.cancelled }
 
         /// The timeline instant of an item time.
         func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
@@ -82,7 +94,8 @@ struct Feeder: ~Copyable {
     /// The next item is opened when this much of the present one is still to be laid.
     private static let openAhead = MediaTime.seconds(2)
     private static let firstRetryDelay = MediaTime.seconds(1)
-    private static let longestRetryDelay = MediaTime.seconds(30)
+    /// The wall is not to be dark for longer than this after the cause is gone.
+    private static let longestRetryDelay = MediaTime.seconds(2)
     /// A wall that shows nothing for this long after the start gets the background instead of the console.
     private static let patience = MediaTime.milliseconds(500)
     private static let chunkFrames = 2048
@@ -162,7 +175,7 @@ struct Feeder: ~Copyable {
                 let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
                 if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
             }
-            if waitsForOpened, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
+            if waitsForOpened, pipeline.hasRoomForFrame, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
             return nil
         }
         if let work { return work }
@@ -199,7 +212,6 @@ struct Feeder: ~Copyable {
             if error.reason == .cancelled { return }
             fail(given.position, isSeam: given.isSeam, error.description)
         case .opened(let opened):
-            complaints[given.position.index] = nil
             begin(given.position, opened, serial: given.serial, requested: given.time, isSeam: given.isSeam)
         }
     }
@@ -211,7 +223,7 @@ struct Feeder: ~Copyable {
             // Everything has failed since something last played: show the background, wait, begin again with the next.
             layBackground(.milliseconds(100))
             retryAt = HostTime.now + retryDelay
-            emit(.nothingPlayable(retryAfter: retryDelay))
+            if retryDelay == Self.firstRetryDelay { emit(.nothingPlayable(retryAfter: retryDelay)) }
             retryDelay = min(retryDelay + retryDelay, Self.longestRetryDelay)
             failures = 0
             upcoming = (cursor.nextItem(after: position) ?? .init(index: 0), 0, false, .zero)
@@ -230,12 +242,17 @@ struct Feeder: ~Copyable {
         emit(.itemFailed(index: index, message: message))
     }
 
+    private mutating func complain(about lane: Lane, _ problem: String) {
+        lane.isFlawed = true
+        complain(lane.turn.position.index, "\(lane.turn.item.source): \(problem)")
+    }
+
     private mutating func begin(
         _ position: PlaylistCursor.Position, _ opened: consuming ItemOpener.Opened, serial: UInt64, requested: MediaTime, isSeam: Bool
     ) {
         let item = items[position.index]
         let description = opened.reader.description
-        if let problem = opened.reader.soundProblem { complain(position.index, "\(item.source): played without sound: \(problem)") }
+        let soundProblem = opened.reader.soundProblem
         let time = description.isStill ? requested : opened.time
         // When this turn ends, by the configuration and the container; the end of the frames decides in the end.
         var limit = item.end
@@ -249,14 +266,16 @@ struct Feeder: ~Copyable {
         let natural = description.video?.duration ?? description.duration
         let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
         let turn = Turn(
-            serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill, isSeam: isSeam)
+            serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
+            isSeekable: description.isStill || description.isSeekable, isSeam: isSeam)
         let interruption = opened.interruption
         let rate = pipeline.withLock { pipeline -> Double in
-            pipeline.reading = interruption
+            pipeline.reading = (interruption, position.index)
             return pipeline.rate
         }
-        let lane = Lane(reader: opened.intoReader(), turn: turn, at: time, anchor: end, rate: rate, limit: limit)
+        let lane = Lane(reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         self.lane = lane
+        if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
         if lane.isSoundOnly { layCover(lane) }
     }
@@ -278,6 +297,10 @@ struct Feeder: ~Copyable {
     private mutating func layPicture() {
         guard let lane else { return }
         guard let frame = lane.reader.nextFrame() else {
+            if lane.isCancelled {
+                self.lane = nil
+                return
+            }
             if lane.isFirst, failures < items.count {
                 // Opened, and yet nothing between its beginning and its end: it must not spin.
                 let (position, source) = (lane.turn.position, lane.turn.item.source)
@@ -286,9 +309,7 @@ struct Feeder: ~Copyable {
                 return
             }
             lane.picturesDone = true
-            if let problem = lane.reader.prematureEnd {
-                complain(lane.turn.position.index, "\(lane.turn.item.source): ends early: \(problem)")
-            }
+            if let problem = lane.reader.prematureEnd { complain(about: lane, "ends early: \(problem)") }
             prepareNext()
             return
         }
@@ -317,9 +338,12 @@ struct Feeder: ~Copyable {
         let place = FramePlace(
             start: start, end: end, itemTime: itemTime, rate: lane.rate, cadence: cadence, turn: lane.turn, isFirst: lane.isFirst)
         lane.isFirst = false
-        (failures, retryDelay) = (0, Self.firstRetryDelay)
+        if !lane.isSoundOnly { hasPlayed() }
         append(LaidFrame(picture, at: place))
     }
+
+    /// Something plays, so that it is not all of the playlist that fails.
+    private mutating func hasPlayed() { (failures, retryDelay) = (0, Self.firstRetryDelay) }
 
     private mutating func append(_ frame: consuming LaidFrame) {
         hasShownAnything = true
@@ -353,21 +377,32 @@ struct Feeder: ~Copyable {
         guard let lane else { return }
         let channels = audio.format.channelCount
         var filled = 0
-        if !lane.turn.item.isMuted, !lane.turn.isStill, lane.reader.hasSound, !lane.soundEnded {
+        // Where the sound is the item's length it is read even if it is muted; without libavfilter there is none at another speed than one.
+        let isWanted = lane.isSoundOnly || !lane.turn.item.isMuted && (lane.rate == 1 || lane.tempo != nil)
+        if isWanted, !lane.turn.isStill, lane.reader.hasSound, !lane.soundEnded {
             filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
                 let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * channels)])
                 return unsafe lane.readSound(into: destination, channelCount: channels)
             }
             if filled < frames { lane.soundEnded = true }
         }
-        let gain = Float(lane.turn.item.volume)
+        let gain = lane.turn.item.isMuted ? 0 : Float(lane.turn.item.volume)
         if gain != 1 { for index in 0..<filled * channels { scratch[index] *= gain } }
         let end = audio.writtenSamples + Int64(frames)
         if lane.isSoundOnly {
             if let limit = lane.limit { filled = min(filled, max(0, frames - Int(end - audio.sample(at: lane.timeline(limit))))) }
             audio.write(scratch.span.extracting(first: filled * channels))
+            if filled > 0 {
+                lane.hasSounded = true
+                hasPlayed()
+            }
             lane.pictureEnd = audio.time(ofSample: Double(audio.writtenSamples))
-            if filled < frames {
+            if filled < frames, !lane.hasSounded, lane.anchorItemTime <= lane.turn.item.start {
+                // Opened, and yet not a sample in it: it must not spin.
+                self.lane = nil
+                if lane.isCancelled { return }
+                fail(lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
+            } else if filled < frames {
                 lane.picturesDone = true
                 prepareNext()
             } else if let itemEnd = lane.turn.itemEnd, lane.timeline(itemEnd) - lane.pictureEnd < Self.openAhead {
@@ -379,6 +414,8 @@ struct Feeder: ~Copyable {
         let isLast = lane.picturesDone && end >= audio.sample(at: lane.pictureEnd)
         if isLast, filled == frames, hasSurplusSound(lane) { fadeOut(frames) }
         audio.write(scratch.span.extracting(first: frames * channels))
+        // A still's picture is laid at once, long before what follows is to be opened.
+        if lane.picturesDone, lane.pictureEnd - audio.time(ofSample: Double(audio.writtenSamples)) < Self.openAhead { prepareNext() }
     }
 
     /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
@@ -407,13 +444,15 @@ struct Feeder: ~Copyable {
 
     private mutating func finishTurn() {
         prepareNext()
+        if let lane, !lane.isFlawed { complaints[lane.turn.position.index] = nil }
         end = lane?.pictureEnd ?? end
         lane = nil
         if upcoming == nil { endTimeline() }
     }
 
     private mutating func endTimeline() {
-        pipeline.signal { $0.hasEnded = true }
+        let generation = generation
+        pipeline.signal { if $0.generation == generation { $0.hasEnded = true } }
         wakePresenter()
     }
 

@@ -25,8 +25,8 @@ struct Pipeline: ~Copyable {
     /// What a relative seek counts from until the jump's first frame is ready.
     var jumpTarget: Jump?
 
-    /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted.
-    var reading: Interruption?
+    /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted than the one it reads.
+    var reading: (interruption: Interruption, index: Int)?
 
     var wantsPlay: Bool
     var rate = 1.0
@@ -34,9 +34,13 @@ struct Pipeline: ~Copyable {
     var isStarted = false
     /// Whether the feeder has laid all there will ever be in this generation (a playlist that does not loop).
     var hasEnded = false
+    /// Whether all of that has been on the screen to its end.
+    var hasPlayedOut = false
 
     var frames = UniqueDeque<LaidFrame>()
     var frameBytes = 0
+    /// Whether the compositor has a frame in hand, in neither queue.
+    var isComposing = false
     var ready = UniqueDeque<ReadyFrame>()
     /// The frame that was presented last; nil before the first, and while it is out with the compositor to be painted again.
     var onScreen: LaidFrame?
@@ -48,8 +52,10 @@ struct Pipeline: ~Copyable {
     var needsRepaint = false
     var repainted: ComposedFrame?
     var isRepainting = false
-    /// No buffer was spare at the last try; cleared by the next flip.
+    /// No buffer was spare at the last try, and none has come back since.
     var hasNoSpareBuffer = false
+    /// How often buffers may have come back: what was found out before the last time no longer counts.
+    var buffersReturned: UInt64 = 0
     /// The presenter waits without a deadline and must be woken when there is something to decide.
     var presenterIsIdle = false
 
@@ -57,6 +63,9 @@ struct Pipeline: ~Copyable {
     var statistics = PlayerStatistics()
     var volume: Double
     var isMuted: Bool
+
+    /// Amplitude as a factor. The cube follows the ear: half-way sounds about half as loud.
+    var gain: Double { isMuted ? 0 : volume * volume * volume }
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
@@ -94,13 +103,19 @@ struct Pipeline: ~Copyable {
         frames.prepend(frame)
     }
 
+    /// A flip has freed a buffer, or one was discarded: the compositor may try again.
+    mutating func returnBuffers() {
+        buffersReturned += 1
+        hasNoSpareBuffer = false
+    }
+
     /// Begins a new generation: drops what is queued and returns the buffers to give back.
     mutating func advanceGeneration() -> [ComposedFrame] {
         generation += 1
         frames = UniqueDeque()
         frameBytes = 0
         isStarted = false
-        hasEnded = false
+        (hasEnded, hasPlayedOut) = (false, false)
         var returned: [ComposedFrame] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }

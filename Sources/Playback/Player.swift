@@ -50,7 +50,10 @@ public final class Player: Sendable {
         self.video = video
         audioOutput = output
         cursor = PlaylistCursor(items, loop: options.loop)
-        let pipeline = Monitor(Pipeline(wantsPlay: true, volume: options.volume, isMuted: options.isMuted))
+        var state = Pipeline(wantsPlay: true, volume: options.volume, isMuted: options.isMuted)
+        // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
+        state.jumpTarget = items.isEmpty ? nil : .init(position: .init(index: 0), time: nil, precision: .exact)
+        let pipeline = Monitor(state)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
         opener = ItemOpener(
@@ -59,7 +62,7 @@ public final class Player: Sendable {
         ) { pipeline.signal { _ in } }
         events = PlayerEvents()
         threads = Mutex([])
-        audio.setGain(gain(options.volume, options.isMuted))
+        setSound { _ in }
     }
 
     /// Starts the threads and, with them, playing. Call once.
@@ -94,7 +97,7 @@ public final class Player: Sendable {
     public func stop() {
         pipeline.signal { pipeline in
             pipeline.isStopping = true
-            pipeline.reading?.cancel()
+            pipeline.reading?.interruption.cancel()
         }
         opener.stop()
         video.wake()
@@ -111,51 +114,50 @@ public final class Player: Sendable {
         case .play: play()
         case .pause: pause()
         case .togglePlayback: togglePlayback()
-        case .seekSteps(let count): seek(by: options.seekStep * Int64(count))
+        case .seekSteps(let count): seek(by: .seconds(Self.bounded(options.seekStep.seconds * Double(count))))
         case .seekBy(let span): seek(by: span)
         case .seekTo(let time): seek(to: time)
         case .nextItem: advanceToNextItem()
         case .previousItem: returnToPreviousItem()
         case .restartItem: restartItem()
-        case .changeVolume(let change): volume = (volume * 100 + Double(change)).rounded() / 100
-        case .toggleMute: isMuted.toggle()
+        case .changeVolume(let change): setSound { pipeline in pipeline.volume = (pipeline.volume * 100 + Double(change)).rounded() / 100 }
+        case .toggleMute: setSound { $0.isMuted.toggle() }
         case .setRate(let value): rate = value
         case .quit: if options.allowsQuit { events.send(.quitRequested) }
         }
     }
 
     /// Plays on from where it stands; from the first item when the playlist has ended.
-    public func play() {
-        let mustReplay = pipeline.signal { pipeline -> Bool in
-            if pipeline.wantsPlay { return false }
-            let hasPlayedOut = pipeline.hasEnded && pipeline.frames.isEmpty && pipeline.ready.isEmpty
-            pipeline.wantsPlay = true
-            if !hasPlayedOut, pipeline.isStarted { audio.isRunning = true }
-            return hasPlayedOut
-        }
-        if mustReplay { jump { _ in .init(position: .init(index: 0), time: nil, precision: .exact) } }
-        audioOutput.interrupt()
-        video.wake()
-    }
+    public func play() { setPlaying { _ in true } }
 
     /// Holds the frame that is on the screen; the sound stops within a period, and ``play()`` goes on with the next sample and frame.
-    public func pause() {
-        pipeline.signal { pipeline in
-            pipeline.wantsPlay = false
-            audio.isRunning = false
-        }
-        audioOutput.interrupt()
-        video.wake()
-    }
+    public func pause() { setPlaying { _ in false } }
 
     /// Pauses when playing or waiting, plays when paused.
-    public func togglePlayback() { pipeline.withLock { $0.wantsPlay } ? pause() : play() }
+    public func togglePlayback() { setPlaying { !$0 } }
 
-    /// Moves to an item time, clamped to the item's beginning and end, and shows the frame there even while paused.
+    private func setPlaying(_ choose: (Bool) -> Bool) {
+        let returned = pipeline.signal { pipeline -> [ComposedFrame] in
+            let wanted = choose(pipeline.wantsPlay)
+            if wanted == pipeline.wantsPlay { return [] }
+            pipeline.wantsPlay = wanted
+            if wanted, pipeline.hasPlayedOut { return begin(.init(position: .init(index: 0), time: nil, precision: .exact), &pipeline) }
+            audio.isRunning = wanted && pipeline.isStarted
+            return []
+        }
+        follow(returned)
+    }
+
+    /// Moves to an item time, clamped to the item's first and last frame, and shows the frame there even while paused.
     public func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { _ in time } }
 
     /// Moves by a span within the item; several in a row add up, whether or not the first has been shown yet.
-    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision) { $0 + span } }
+    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) {
+        seek(precision) { .seconds(Self.bounded($0.seconds) + Self.bounded(span.seconds)) }
+    }
+
+    /// Seconds that are longer than any item and can still be added up.
+    private static func bounded(_ seconds: Double) -> Double { min(max(seconds, -1e9), 1e9) }
 
     private func seek(_ precision: MediaReader.SeekPrecision, _ target: (MediaTime) -> MediaTime) {
         jump { pipeline in
@@ -163,9 +165,11 @@ public final class Player: Sendable {
             var place = position
             place.remaining = nil
             let item = items[position.index]
-            let last = [item.end, turn?.itemEnd].compactMap { $0 }.min()
-            guard last != nil || turn == nil else { return nil }  // a live stream has no other places
-            let time = max(item.start, min(target(now), last ?? .init(nanoseconds: .max)))
+            let end = [item.end, turn?.itemEnd].compactMap { $0 }.min()
+            if let turn, end == nil || !turn.isSeekable { return nil }  // a live stream has no other places
+            // The end itself is the next frame's; what is asked for behind it is the last frame.
+            let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
+            let time = max(item.start, min(target(now), last))
             return .init(position: place, time: time, precision: precision)
         }
     }
@@ -208,15 +212,27 @@ public final class Player: Sendable {
     private func jump(_ make: (borrowing Pipeline) -> Pipeline.Jump?) {
         let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
             guard !items.isEmpty, let jump = make(pipeline) else { return nil }
-            if jump.position.index != pipeline.shown?.turn?.position.index { pipeline.reading?.cancel() }
-            pipeline.jump = jump
-            pipeline.jumpTarget = jump
-            audio.isRunning = false
-            pipeline.hasNoSpareBuffer = false
-            return pipeline.advanceGeneration()
+            return begin(jump, &pipeline)
         }
-        guard let returned else { return }
-        for frame in returned { video.discard(frame) }
+        if let returned { follow(returned) }
+    }
+
+    /// Begins a generation with the lock held; the buffers that come back are for ``follow(_:)``.
+    private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [ComposedFrame] {
+        // A move within the item that is being read goes on with its reader.
+        if let reading = pipeline.reading, jump.time == nil || jump.position.index != reading.index { reading.interruption.cancel() }
+        pipeline.jump = jump
+        pipeline.jumpTarget = jump
+        audio.isRunning = false
+        return pipeline.advanceGeneration()
+    }
+
+    /// What has to follow a change of what is played, without the lock.
+    private func follow(_ returned: [ComposedFrame]) {
+        if !returned.isEmpty {
+            for frame in returned { video.discard(frame) }
+            pipeline.signal { $0.returnBuffers() }
+        }
         audioOutput.interrupt()
         video.wake()
     }
@@ -226,30 +242,23 @@ public final class Player: Sendable {
     /// Loudness, clamped to 0…1 of full scale; changes are ramped.
     public var volume: Double {
         get { pipeline.withLock { $0.volume } }
-        set {
-            let gain = pipeline.withLock { pipeline in
-                pipeline.volume = min(max(newValue, 0), 1)
-                return self.gain(pipeline.volume, pipeline.isMuted)
-            }
-            audio.setGain(gain)
-        }
+        set { setSound { $0.volume = newValue } }
     }
 
     /// Whether the sound is off; changes are ramped.
     public var isMuted: Bool {
         get { pipeline.withLock { $0.isMuted } }
-        set {
-            let gain = pipeline.withLock { pipeline in
-                pipeline.isMuted = newValue
-                return self.gain(pipeline.volume, newValue)
-            }
-            audio.setGain(gain)
-        }
+        set { setSound { $0.isMuted = newValue } }
     }
 
-    private func gain(_ volume: Double, _ isMuted: Bool) -> Double {
-        // The cube follows the ear: half-way sounds about half as loud.
-        isMuted ? 0 : volume * volume * volume
+    /// Changes loudness as one step, so that what several threads ask for adds up.
+    private func setSound(_ change: (inout Pipeline) -> Void) {
+        pipeline.withLock { pipeline in
+            let before = pipeline.volume
+            change(&pipeline)
+            pipeline.volume = pipeline.volume.isFinite ? min(max(pipeline.volume, 0), 1) : before
+            audio.setGain(pipeline.gain)
+        }
     }
 
     /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on, within half a second.

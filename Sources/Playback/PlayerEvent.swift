@@ -9,7 +9,8 @@ public enum PlayerEvent: Hashable, Sendable {
     case itemEnded(index: Int)
     /// An item could not be opened, or broke off half-way; the playlist went on without it. Reported once for each item until the reason changes.
     case itemFailed(index: Int, message: String)
-    /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time.
+    /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time, and
+    /// from then on every few seconds. Reported once until something plays.
     case nothingPlayable(retryAfter: MediaTime)
     /// The last item of a playlist that does not loop has ended.
     case playlistEnded

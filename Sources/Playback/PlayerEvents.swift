@@ -16,6 +16,12 @@ final class PlayerEvents: Sendable {
         var observer: @Sendable (MediaTime) -> Void
     }
 
+    private enum Work {
+        case event(PlayerEvent)
+        case tick
+        case stop
+    }
+
     private let state = Monitor(State())
 
     func send(_ event: PlayerEvent) { state.signal { $0.queue.append(event) } }
@@ -30,18 +36,19 @@ final class PlayerEvents: Sendable {
     func run(currentTime: () -> MediaTime) {
         while true {
             let deadline = state.withLock { $0.timers.map(\.next).min() }
-            let event: PlayerEvent?? = state.wait(until: deadline) { state -> PlayerEvent?? in
-                if let event = state.queue.popFirst() { return event }
-                if state.isStopping { return .some(nil) }
-                // A timer added while waiting has an earlier deadline.
-                return state.timers.contains { $0.next <= HostTime.now } ? .none : nil
+            let work: Work? = state.wait(until: deadline) { state -> Work? in
+                if let event = state.queue.popFirst() { return .event(event) }
+                if state.isStopping { return .stop }
+                // A timer that was added meanwhile is due at once, and has an earlier deadline than the one waited for.
+                return state.timers.contains { $0.next <= HostTime.now } ? .tick : nil
             }
-            switch event {
-            case .some(.none): return
-            case .some(.some(let event)): for observer in state.withLock({ $0.observers }) { observer(event) }
-            case .none: break
+            switch work ?? .tick {
+            case .stop: return
+            case .tick: fireTimers(all: false, currentTime)
+            case .event(let event):
+                for observer in state.withLock({ $0.observers }) { observer(event) }
+                fireTimers(all: true, currentTime)
             }
-            fireTimers(all: event != nil, currentTime)
         }
     }
 

@@ -17,6 +17,8 @@ struct Presenter: ~Copyable {
 
     private var scheduler: FrameScheduler
     private var pending: Pending?
+    /// What the output was too busy for; its frame is tried again as the repainted one.
+    private var refused: Pending?
     private var lastID: UInt64 = 0
     /// The generation whose first frame has been shown, and when.
     private var shownGeneration: UInt64?
@@ -36,6 +38,7 @@ struct Presenter: ~Copyable {
     private enum Step {
         case stop
         case present(ComposedFrame)
+        case shownInTheDark
         case wait(until: HostTime?)
     }
 
@@ -44,6 +47,8 @@ struct Presenter: ~Copyable {
     private static let primingLimit = MediaTime.milliseconds(300)
     private static let primedTime = 0.1
     private static let shortWait = MediaTime.milliseconds(4)
+    /// How often it looks whether playing has come to a stop for want of anything to play.
+    private static let stallCheck = MediaTime.milliseconds(100)
 
     init(
         pipeline: Monitor<Pipeline>, output: any VideoOutput, audioOutput: any AudioOutput, audio: AudioQueue,
@@ -70,12 +75,14 @@ struct Presenter: ~Copyable {
             var returned: [ComposedFrame] = []
             var events: [PlayerEvent] = []
             let step = pipeline.withLock { decide(&$0, &returned, &events) }
-            for frame in returned { output.discard(frame) }
-            if !returned.isEmpty { pipeline.signal { $0.hasNoSpareBuffer = false } }
+            discard(returned)
             events.forEach(emit)
             switch step {
             case .stop: return
             case .present(let frame): present(frame)
+            case .shownInTheDark:
+                pipeline.signal { _ in }  // there is room for another, and perhaps something to paint again
+                handle(output.wait(until: .now))
             case .wait(let deadline): handle(output.wait(until: deadline))
             }
         }
@@ -91,15 +98,16 @@ struct Presenter: ~Copyable {
             if now - pending.since < Self.flipLimit { return .wait(until: pending.since + Self.flipLimit) }
             logger.warning("a page flip was never reported; going on")
             pipeline.statistics.flipsLost += 1
-            pipeline.hasNoSpareBuffer = false
+            pipeline.returnBuffers()
             self.pending = nil
+            begin(pending, shown: false, &pipeline)
         }
         if let repainted = pipeline.repainted.take() { return .present(repainted) }
 
         // The first frame of a generation is shown as soon as there is one, whatever the clock says.
         if shownGeneration != pipeline.generation, !pipeline.ready.isEmpty {
             (shownGeneration, shownAt) = (pipeline.generation, now)
-            pipeline.jumpTarget = nil
+            scheduler.unlock()
             return show(0, late: 0, &pipeline, &returned)
         }
         startClock(&pipeline, now)
@@ -112,7 +120,8 @@ struct Presenter: ~Copyable {
         let mustPoll = pipeline.wantsPlay && !pipeline.isStarted && shownGeneration == pipeline.generation
         if mustPoll { return .wait(until: now + Self.shortWait) }
         pipeline.presenterIsIdle = true
-        return .wait(until: nil)
+        // Nobody says so when the sound runs dry.
+        return .wait(until: pipeline.status == .playing ? now + Self.stallCheck : nil)
     }
 
     private func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
@@ -144,10 +153,11 @@ struct Presenter: ~Copyable {
     }
 
     private func endOfPlaylist(_ pipeline: inout Pipeline, _ now: HostTime, _ events: inout [PlayerEvent]) -> Step? {
-        guard pipeline.hasEnded, pipeline.frames.isEmpty, let end = pipeline.shown?.end else { return nil }
+        guard pipeline.hasEnded, pipeline.frames.isEmpty, !pipeline.isComposing, let end = pipeline.shown?.end else { return nil }
         let time = audio.timelineTime(at: now) ?? .zero
         // The last sample may lie a fraction of a frame before the last picture's end; what ran dry has ended.
         if time < end, !audio.ranDry { return .wait(until: now + max(Self.shortWait, end - time)) }
+        pipeline.hasPlayedOut = true
         pipeline.wantsPlay = false
         audio.isRunning = false
         if let currentTurn { events.append(.itemEnded(index: currentTurn.position.index)) }
@@ -168,16 +178,16 @@ struct Presenter: ~Copyable {
         if frame.laid.place.isFirst { starts = frame.laid.place.turn }
         let composed = frame.composed
         pipeline.shown = frame.laid.place
+        if frame.laid.place.turn != nil { pipeline.jumpTarget = nil }
         pipeline.shownSerial += 1
         pipeline.onScreen = frame.intoLaid()
         pipeline.needsRepaint = false
-        lastID += 1
-        pending = Pending(id: lastID, since: .now, late: late, starts: starts)
+        pending = Pending(id: 0, since: .now, late: late, starts: starts)
         if let composed { return .present(composed) }
         // No display: the frame counts as shown, so that the timeline goes on in the dark. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.needsRepaint = true }
         if let pending = self.pending.take() { begin(pending, shown: false, &pipeline) }
-        return .wait(until: .now)
+        return .shownInTheDark
     }
 
     private func setStatus(_ pipeline: inout Pipeline, _ now: HostTime, _ events: inout [PlayerEvent]) {
@@ -198,42 +208,54 @@ struct Presenter: ~Copyable {
     // MARK: Acting, without the lock
 
     private mutating func present(_ frame: ComposedFrame) {
-        if pending == nil {  // a repaint
-            lastID += 1
-            pending = Pending(id: lastID, since: .now, late: 0, starts: nil)
-        }
-        switch output.present(frame, id: pending!.id) {
-        case .queued: pending?.since = .now
+        lastID += 1
+        // Without one it is a repaint.
+        var given = pending.take() ?? refused.take() ?? Pending(id: lastID, since: .now, late: 0, starts: nil)
+        given.id = lastID
+        switch output.present(frame, id: lastID) {
+        case .queued:
+            given.since = .now
+            pending = given
         case .busy:
-            let id = pending?.starts
-            pending = nil
+            refused = given
             pipeline.withLock { $0.repainted = frame }
-            if let id { begin(Pending(id: lastID, since: .now, late: 0, starts: id), shown: true) }
-            _ = output.wait(until: HostTime.now + Self.shortWait)
+            handle(output.wait(until: HostTime.now + Self.shortWait))
         case .stale:
-            if let given = pending.take() { begin(given, shown: false) }
+            begin(given, shown: false)
             pipeline.signal { $0.needsRepaint = true }
         }
+    }
+
+    private func discard(_ frames: [ComposedFrame]) {
+        if frames.isEmpty { return }
+        for frame in frames { output.discard(frame) }
+        pipeline.signal { $0.returnBuffers() }
     }
 
     private mutating func handle(_ event: VideoOutputEvent) {
         switch event {
         case .flipped(let flip):
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
+            pipeline.signal { $0.returnBuffers() }
             guard let given = pending, flip.id == given.id else { return }
             pending = nil
-            pipeline.signal { $0.hasNoSpareBuffer = false }
             begin(given, shown: true)
         case .changed:
             scheduler = Self.scheduler(for: output)
-            if let given = pending.take() { begin(given, shown: false) }
+            if let given = pending.take() ?? refused.take() { begin(given, shown: false) }
             let isLit = output.mode != nil
-            pipeline.signal { pipeline in
-                pipeline.hasNoSpareBuffer = false
-                pipeline.repainted = nil
-                for index in 0..<pipeline.ready.count { pipeline.ready[index].composed = nil }
+            let void = pipeline.signal { pipeline -> [ComposedFrame] in
+                var void: [ComposedFrame] = []
+                if let frame = pipeline.repainted.take() { void.append(frame) }
+                for index in 0..<pipeline.ready.count {
+                    if let frame = pipeline.ready[index].composed.take() { void.append(frame) }
+                }
+                pipeline.returnBuffers()
                 pipeline.needsRepaint = isLit
+                return void
             }
+            // Some may have been composed for the new display already, before its event arrived.
+            discard(void)
         case .woken, .deadline: break
         }
     }

@@ -22,6 +22,8 @@ struct Turn: Hashable, Sendable {
     /// The item time after its last frame, where it is known beforehand.
     var itemEnd: MediaTime?
     var isStill: Bool
+    /// Whether one can move about in it.
+    var isSeekable: Bool
     /// Whether it follows the turn before without a jump, so that its first frame is a seam.
     var isSeam: Bool
 }
