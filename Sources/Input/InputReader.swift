@@ -170,7 +170,7 @@ private struct InputLoop: ~Copyable {
     private mutating func activate(_ isActive: Bool) {
         self.isActive = isActive
         for source in sources {
-            source.recognizer.cancel()
+            source.recognizer.cancel(touching: source.device!.contacts())
             if isActive {
                 grab(source)
             } else {
@@ -204,7 +204,7 @@ private struct InputLoop: ~Copyable {
             let contacts = source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel
             return source.recognizer.update(contacts, at: time).map { ($0.command, time) }
         case .lost:
-            source.recognizer.cancel()
+            source.recognizer.cancel(touching: source.device!.contacts())
             return nil
         }
     }
