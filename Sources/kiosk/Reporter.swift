@@ -35,7 +35,7 @@ final class Reporter: Sendable {
     private func report(_ event: PlayerEvent) {
         switch event {
         case .itemStarted(let index, let isSeam, let late):
-            if late > 0, isSeam { log.debug("\(name(index)) began \(late) vblanks late") }
+            if late > 0, isSeam { log.debug("\(name(index)) began \(late) vblank\(late == 1 ? "" : "s") late") }
             log.debug("playing \(name(index))")
             state.withLock { $0.present = (index, .now) }
         case .itemEnded: break
