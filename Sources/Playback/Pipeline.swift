@@ -24,6 +24,11 @@ struct Pipeline: ~Copyable {
     var jump: Jump?
     /// What a relative seek counts from until the jump's first frame is ready.
     var jumpTarget: Jump?
+    /// A seek that came before the first frame of the one under way was shown. It has to wait for that frame, or a key that is held down would
+    /// show none at all; while seeks follow each other like that they go to key frames, and ``settlement`` ends them exactly.
+    var nextMove: Jump?
+    /// The exact seek that follows a seek to a key frame when no other has come.
+    var settlement: Jump?
 
     /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted than the one it reads.
     var reading: (interruption: Interruption, index: Int)?
@@ -109,8 +114,23 @@ struct Pipeline: ~Copyable {
         hasNoSpareBuffer = false
     }
 
-    /// Begins a new generation: drops what is queued and returns the buffers to give back.
-    mutating func advanceGeneration() -> [ComposedFrame] {
+    /// The seek to make once the first frame of the one before is on the screen; taken by the presenter.
+    mutating func takeMove() -> Jump? {
+        if let move = nextMove {
+            nextMove = nil
+            settlement = move.precision == .exact ? move : nil
+            var quick = move
+            quick.precision = .keyFrame
+            return quick
+        }
+        defer { settlement = nil }
+        return settlement
+    }
+
+    /// Begins a new generation at `jump`: drops what is queued and returns the buffers to give back.
+    mutating func begin(_ jump: Jump) -> [ComposedFrame] {
+        self.jump = jump
+        jumpTarget = jump
         generation += 1
         frames = UniqueDeque()
         frameBytes = 0

@@ -170,7 +170,12 @@ public final class Player: Sendable {
             // The end itself is the next frame's; what is asked for behind it is the last frame.
             let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
             let time = max(item.start, min(target(now), last))
-            return .init(position: place, time: time, precision: precision)
+            let move = Pipeline.Jump(position: place, time: time, precision: precision)
+            if let under = pipeline.jumpTarget, under.time != nil, under.position.index == place.index {
+                pipeline.nextMove = move
+                return nil
+            }
+            return move
         }
     }
 
@@ -201,7 +206,7 @@ public final class Player: Sendable {
     /// Item, time and turn that a move counts from: the jump under way, else what is on the screen.
     private func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
         let turn = pipeline.shown?.turn
-        if let target = pipeline.jumpTarget {
+        if let target = pipeline.nextMove ?? pipeline.jumpTarget {
             let sameItem = turn?.position.index == target.position.index
             return (target.position, target.time ?? items[target.position.index].start, sameItem ? turn : nil)
         }
@@ -209,9 +214,9 @@ public final class Player: Sendable {
         return (turn.position, itemTime(pipeline), turn)
     }
 
-    private func jump(_ make: (borrowing Pipeline) -> Pipeline.Jump?) {
+    private func jump(_ make: (inout Pipeline) -> Pipeline.Jump?) {
         let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
-            guard !items.isEmpty, let jump = make(pipeline) else { return nil }
+            guard !items.isEmpty, let jump = make(&pipeline) else { return nil }
             return begin(jump, &pipeline)
         }
         if let returned { follow(returned) }
@@ -221,10 +226,9 @@ public final class Player: Sendable {
     private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [ComposedFrame] {
         // A move within the item that is being read goes on with its reader.
         if let reading = pipeline.reading, jump.time == nil || jump.position.index != reading.index { reading.interruption.cancel() }
-        pipeline.jump = jump
-        pipeline.jumpTarget = jump
+        (pipeline.nextMove, pipeline.settlement) = (nil, nil)
         audio.isRunning = false
-        return pipeline.advanceGeneration()
+        return pipeline.begin(jump)
     }
 
     /// What has to follow a change of what is played, without the lock.

@@ -40,6 +40,8 @@ struct Presenter: ~Copyable {
         case present(ComposedFrame)
         case shownInTheDark
         case wait(until: HostTime?)
+        /// A seek that had waited for the one before has begun.
+        case moved
     }
 
     private static let flipLimit = MediaTime.seconds(1)
@@ -80,6 +82,9 @@ struct Presenter: ~Copyable {
             switch step {
             case .stop: return
             case .present(let frame): present(frame)
+            case .moved:
+                audioOutput.interrupt()
+                pipeline.signal { _ in }  // the feeder has a jump to carry out
             case .shownInTheDark:
                 pipeline.signal { _ in }  // there is room for another, and perhaps something to paint again
                 handle(output.wait(until: .now))
@@ -103,6 +108,12 @@ struct Presenter: ~Copyable {
             begin(pending, shown: false, &pipeline)
         }
         if let repainted = pipeline.repainted.take() { return .present(repainted) }
+        if shownGeneration == pipeline.generation, let move = pipeline.takeMove() {
+            guard move.position.index == pipeline.shown?.turn?.position.index else { return .wait(until: now) }
+            audio.isRunning = false
+            returned += pipeline.begin(move)
+            return .moved
+        }
 
         // The first frame of a generation is shown as soon as there is one, whatever the clock says.
         if shownGeneration != pipeline.generation, !pipeline.ready.isEmpty {
