@@ -134,7 +134,10 @@ import Testing
         #expect(try (14...60).contains(stage.number(inPictureOf: 1) ?? 0))
     }
 
-    @Test("At a terminal the status line is one line, and gone in the end", arguments: [60, 200]) func statusLine(_ columns: Int) throws {
+    @Test(
+        "At a terminal the status line is one line, and gone in the end",
+        .enabled(if: FileManager.default.fileExists(atPath: "/usr/bin/script"), "script(1) is not installed"), arguments: [60, 200])
+    func statusLine(_ columns: Int) throws {
         let stage = try Stage("--log-level", "debug")
         let transcript = stage.folder.path + "/terminal"
         let pidFile = stage.folder.path + "/pid"
