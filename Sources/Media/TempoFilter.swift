@@ -8,6 +8,8 @@ public struct TempoFilter: ~Copyable, @unchecked Sendable {
     private let format: SampleFormat
     private var input: [Float]
     private var hasSentEnd = false
+    /// Frames taken from the reader so far.
+    public private(set) var framesRead = 0
 
     /// A filter for `rate` item seconds a second (0.5…100); nil when libavfilter is missing, and the sound is left out then.
     public init?(rate: Double, format: SampleFormat) {
@@ -32,10 +34,23 @@ public struct TempoFilter: ~Copyable, @unchecked Sendable {
                 break
             } else {
                 let frames = input.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: channels) }
+                framesRead += frames
                 if frames == 0 { hasSentEnd = true }
                 if kiosk_tempo_send(tempo, input, Int32(frames)) < 0 { hasSentEnd = true }
             }
         }
         return filled
+    }
+
+    /// What it still holds back of the samples it has read, stretched; the last that comes out of it.
+    public mutating func drain() -> [Float] {
+        if !hasSentEnd { _ = kiosk_tempo_send(tempo, nil, 0) }
+        hasSentEnd = true
+        var rest: [Float] = []
+        while true {
+            let count = input.withUnsafeMutableBufferPointer { kiosk_tempo_receive(tempo, $0.baseAddress!, 1024) }
+            if count <= 0 { return rest }
+            rest += input[..<(Int(count) * format.channelCount)]
+        }
     }
 }

@@ -50,6 +50,7 @@ struct Feeder: ~Copyable {
             limit: MediaTime?
         ) {
             self.reader = reader
+            soundBegin = itemTime
             self.interruption = interruption
             self.turn = turn
             anchorItemTime = itemTime
@@ -66,10 +67,60 @@ struct Feeder: ~Copyable {
         /// The timeline instant of an item time.
         func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
 
+        /// Item time at which the reader's sound began, and the frames read from it since, less those of the present filter.
+        private var soundBegin: MediaTime
+        private var framesRead = 0
+        /// Sound to come before the reader's: what the filter of the rate before held back.
+        private var leftover: [Float] = []
+
         /// Fills `destination` with sound at the lane's rate; returns the frames filled, fewer only when it has ended.
         func readSound(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
-            if tempo != nil { return unsafe tempo!.read(into: destination, from: &reader) }
-            return unsafe reader.readSamples(into: destination, channelCount: channelCount)
+            let head = min(leftover.count, destination.count)
+            for index in 0..<head { unsafe destination[index] = leftover[index] }
+            leftover.removeFirst(head)
+            let rest = unsafe UnsafeMutableBufferPointer(rebasing: destination[head...])
+            let frames: Int
+            if tempo != nil {
+                frames = unsafe tempo!.read(into: rest, from: &reader)
+            } else {
+                frames = unsafe reader.readSamples(into: rest, channelCount: channelCount)
+                framesRead += frames
+            }
+            return head / channelCount + frames
+        }
+
+        /// Begins anew at an item time the reader has been moved to.
+        func restart(at itemTime: MediaTime, anchor: MediaTime, rate: Double, format: SampleFormat) {
+            (anchorItemTime, self.anchor, pictureEnd, self.rate) = (itemTime, anchor, anchor, rate)
+            (picturesDone, soundEnded, isFirst) = (false, false, true)
+            (soundBegin, framesRead, leftover) = (itemTime, 0, [])
+            tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
+        }
+
+        /// Changes the rate for the pictures from the end of those laid on, and for the sound from `written` on, the timeline instant up to which
+        /// it has been laid.
+        func setRate(_ rate: Double, written: MediaTime, format: SampleFormat) {
+            let (oldAnchor, oldItemTime, oldRate) = (anchor, anchorItemTime, self.rate)
+            anchorItemTime += (pictureEnd - anchor).scaled(by: oldRate)
+            anchor = pictureEnd
+            self.rate = rate
+            framesRead += tempo?.framesRead ?? 0
+            if tempo != nil { leftover += tempo!.drain() }
+            tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
+            // The filter held back sound that was meant for the old rate: what that puts it ahead of the picture is silence, what it puts it
+            // behind is left out.
+            let channels = format.channelCount
+            func time(_ frames: Int) -> MediaTime { .seconds(Double(frames) / Double(format.sampleRate)) }
+            let next = written + time(leftover.count / channels)
+            let expected =
+                next < anchor ? oldItemTime + (next - oldAnchor).scaled(by: oldRate) : anchorItemTime + (next - anchor).scaled(by: rate)
+            let ahead = (soundBegin + time(framesRead) - expected).seconds
+            if ahead > 0 {
+                leftover += [Float](repeating: 0, count: Int(ahead / rate * Double(format.sampleRate)) * channels)
+            } else {
+                var surplus = [Float](repeating: 0, count: Int(-ahead * Double(format.sampleRate)) * channels)
+                framesRead += unsafe surplus.withUnsafeMutableBufferPointer { unsafe reader.readSamples(into: $0, channelCount: channels) }
+            }
         }
     }
 
@@ -162,6 +213,7 @@ struct Feeder: ~Copyable {
         let wantsSound = soundWanted()
         let hasLane = lane != nil
         let picturesDone = lane?.picturesDone ?? true
+        let givesPictures = !picturesDone && lane?.isSoundOnly == false
         let soundDone = hasLane && picturesDone && wantsSound == 0
         let laneRate = lane?.rate ?? 1
         let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
@@ -170,7 +222,7 @@ struct Feeder: ~Copyable {
             if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
-            if hasLane, !picturesDone, pipeline.hasRoomForFrame { return .picture }
+            if givesPictures, pipeline.hasRoomForFrame { return .picture }
             if wantsSound > 0 {
                 let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
                 if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
@@ -273,7 +325,8 @@ struct Feeder: ~Copyable {
             pipeline.reading = (interruption, position.index)
             return pipeline.rate
         }
-        let lane = Lane(reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
+        let lane = Lane(
+            reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         self.lane = lane
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
@@ -401,7 +454,8 @@ struct Feeder: ~Copyable {
                 // Opened, and yet not a sample in it: it must not spin.
                 self.lane = nil
                 if lane.isCancelled { return }
-                fail(lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
+                fail(
+                    lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
             } else if filled < frames {
                 lane.picturesDone = true
                 prepareNext()
@@ -483,10 +537,7 @@ struct Feeder: ~Copyable {
             lastSerial += 1
             lane.turn.serial = lastSerial
             lane.turn.isSeam = false
-            lane.rate = pipeline.withLock { $0.rate }
-            (lane.anchorItemTime, lane.anchor, lane.pictureEnd) = (landed, .zero, .zero)
-            (lane.picturesDone, lane.soundEnded, lane.isFirst) = (false, false, true)
-            lane.tempo = lane.rate == 1 ? nil : TempoFilter(rate: lane.rate, format: sampleFormat)
+            lane.restart(at: landed, anchor: .zero, rate: pipeline.withLock { $0.rate }, format: sampleFormat)
             if lane.isSoundOnly { layCover(lane) }
             return
         }
@@ -496,11 +547,6 @@ struct Feeder: ~Copyable {
 
     /// The rate changes with the next frame laid; what is queued plays out at the old one.
     private mutating func setRate(_ rate: Double) {
-        guard let lane else { return }
-        // Sound and picture change at the same instant: the end of the pictures laid so far.
-        lane.anchorItemTime += (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
-        lane.anchor = lane.pictureEnd
-        lane.rate = rate
-        lane.tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: sampleFormat)
+        lane?.setRate(rate, written: audio.time(ofSample: Double(audio.writtenSamples)), format: sampleFormat)
     }
 }

@@ -1,5 +1,3 @@
-import Audio
-import Foundation
 import Media
 import Platform
 import Playback
@@ -8,57 +6,144 @@ import Testing
 
 /// The whole engine on a display that keeps what it was shown. What frame was shown, in which order, is judged; how punctual it was only as far as
 /// a busy machine allows.
-@Suite(.serialized) struct PlayerTests {
-    /// A player that runs until the test is over.
-    final class Stage {
-        let display = RecordingDisplay()
-        let player: Player
-        private let log = Monitor<[PlayerEvent]>([])
-
-        init(_ items: [PlaylistItem], _ configure: (inout Player.Options) -> Void = { _ in }) {
-            var options = Player.Options()
-            configure(&options)
-            player = Player(items: items, options: options, video: display, audio: SilentOutput())
-            player.addObserver { [log] event in log.withLock { $0.append(event) } }
-            player.start()
-        }
-
-        deinit { player.stop() }
-
-        var events: [PlayerEvent] { log.withLock { $0 } }
-        var numbers: [Int] { display.flips.map(\.number) }
-
-        /// Waits until `condition` holds; false after `seconds`.
-        func wait(_ seconds: Double = 10, until condition: () -> Bool) -> Bool {
-            let deadline = HostTime.now + .seconds(seconds)
-            while HostTime.now < deadline {
-                if condition() { return true }
-                usleep(5000)
-            }
-            return condition()
-        }
-    }
-
-    private func clip() throws -> String { try Clips.numbered("thirty.mp4", frames: 30) }
-
+@Suite struct PlayerTests {
     @Test func loopsEveryFrameInOrder() throws {
-        let stage = Stage([PlaylistItem(source: try clip())])
-        #expect(stage.wait { stage.numbers.count > 100 })
-        let numbers = stage.numbers
-        let statistics = stage.player.snapshot.statistics
-        let expected = (0..<numbers.count).map { $0 % 30 + 1 }
-        if statistics.framesDropped == 0 { #expect(numbers == expected) }
-        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 % 30 + 1 || statistics.framesDropped > 0 })
-        #expect(statistics.seams >= 3)
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())])
+        stage.expectPlays(Array(1...30), count: 100)
+        #expect(stage.statistics.seams >= 3)
         #expect(stage.events.contains(.itemStarted(index: 0, isSeam: false, late: 0)))
     }
 
     @Test func framesStandForTheirTime() throws {
-        let stage = Stage([PlaylistItem(source: try clip())])
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         #expect(stage.wait { stage.numbers.count > 90 })
         // After the first frames, which wait for the sound to begin, 30 on 60 Hz is two vblanks.
         let holds = stage.display.holds.dropFirst(5)
         let right = holds.count { $0.vblanks == 2 }
         #expect(Double(right) > 0.8 * Double(holds.count), "\(holds)")
+    }
+
+    @Test func itemsOfDifferentRateAndSizeFollowEachOther() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty())])
+        stage.expectPlays(Array(1...30) + Array(101...120), count: 110)
+    }
+
+    @Test func itemsAreRepeatedAsOftenAsTheySay() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.three(), repeatCount: 3), PlaylistItem(source: try Reel.fifty(), repeatCount: 1),
+        ])
+        stage.expectPlays([301, 302, 303, 301, 302, 303, 301, 302, 303] + Array(101...120), count: 60)
+    }
+
+    @Test func oneFrameItemsAndItemsShorterThanTheQueue() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.single()), PlaylistItem(source: try Reel.three())])
+        stage.expectPlays([201, 301, 302, 303], count: 40)
+    }
+
+    @Test func oneFrameAgainAndAgain() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.single())])
+        #expect(stage.wait { stage.statistics.seams > 20 })
+        #expect(stage.numbers.allSatisfy { $0 == 201 })
+    }
+
+    @Test func loopOfOneItemNeverMovesOn() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())]) { $0.loop = .item }
+        stage.expectPlays([301, 302, 303], count: 12)
+        stage.player.perform(.nextItem)
+        #expect(stage.wait(for: 120))
+        #expect(stage.wait { stage.numbers.count { $0 == 101 } > 2 })
+        #expect(stage.numbers.last != 301)
+    }
+
+    @Test func startAndEndAreTrimmed() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty(), start: .milliseconds(500), end: .milliseconds(800))])
+        stage.expectPlays(Array(16...24), count: 30)
+    }
+
+    @Test func aSlotCutsALongerClip() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty(), start: .milliseconds(100), duration: .milliseconds(200))])
+        stage.expectPlays(Array(4...9), count: 30)
+    }
+
+    @Test func aSlotRepeatsAShorterClip() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.thirty(), start: .milliseconds(800), duration: .milliseconds(500)),
+            PlaylistItem(source: try Reel.three()),
+        ])
+        stage.expectPlays(Array(25...30) + Array(25...30) + Array(25...27) + [301, 302, 303], count: 50)
+    }
+
+    @Test func aStartBehindTheEndShowsTheLastFrame() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty(), start: .seconds(60)), PlaylistItem(source: try Reel.three())])
+        stage.expectPlays([30, 301, 302, 303], count: 12)
+    }
+
+    @Test func stillsStandForTheirTime() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.still(), duration: .milliseconds(400)), PlaylistItem(source: try Reel.three()),
+            PlaylistItem(source: try Reel.still()), PlaylistItem(source: try Reel.single()),
+        ]) { $0.imageDuration = .milliseconds(200) }
+        stage.expectPlays([401, 301, 302, 303, 401, 201], count: 16)
+        let stills = stage.display.holds.filter { $0.number == 401 }.map(\.vblanks)
+        // 24 and 12 vblanks; the first also waits for the sound to begin.
+        #expect(stills.count >= 4 && stills[2] > stills[1] + 4 && stills[2] > 15 && stills[1] > 7, "\(stills)")
+    }
+
+    @Test func soundAloneIsShownAsBackgroundOrCover() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.tone()), PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.covered()),
+        ])
+        #expect(stage.wait(30) { stage.numbers.count { $0 == 301 } >= 2 })
+        let numbers = Array(stage.numbers.drop { $0 == 0 })
+        #expect(Array(numbers.prefix(6)) == [301, 302, 303, 401, 0, 301])
+        // As long as their sound is: 36 vblanks and 60.
+        let holds = stage.display.holds
+        #expect(holds.first { $0.number == 401 }.map { (40...80).contains($0.vblanks) } == true, "\(holds)")
+        #expect(holds.last { $0.number == 0 }.map { (24...50).contains($0.vblanks) } == true, "\(holds)")
+    }
+
+    @Test func mutedSoundAloneLastsAsLong() throws {
+        let audio = RecordingOutput()
+        let stage = Stage([PlaylistItem(source: try Reel.tone(), isMuted: true), PlaylistItem(source: try Reel.three())], audio: audio)
+        #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
+        let holds = stage.display.holds.filter { $0.number == 0 }
+        #expect(holds.last.map { $0.vblanks > 24 } == true, "\(stage.display.holds)")
+    }
+
+    @Test func withoutLoopTheLastFrameStaysUntilPlayedAgain() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())]) { $0.loop = .off }
+        #expect(stage.wait { stage.events.contains(.playlistEnded) })
+        #expect(stage.waitUntilStill())
+        #expect(stage.numbers == [301, 302, 303] + Array(101...120) || stage.statistics.framesDropped > 0)
+        #expect(stage.numbers.last == 120)
+        #expect(stage.player.timeControlStatus == .paused)
+        stage.player.advanceToNextItem()  // there is none
+        let count = stage.numbers.count
+        stage.player.play()
+        #expect(stage.wait(for: 120, since: count))
+        #expect(stage.numbers[count] == 301)
+        let events = stage.events.filter { if case .itemStarted = $0 { false } else { true } }
+        #expect(events.prefix(4) == [.statusChanged(.playing), .itemEnded(index: 0), .itemEnded(index: 1), .playlistEnded])
+    }
+
+    @Test func pausedOnTheLastFrameItGoesOnAndDoesNotReplay() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.still())]) {
+            ($0.loop, $0.imageDuration) = (.off, .seconds(2))
+        }
+        #expect(stage.wait(for: 401))
+        // Everything has been decoded by now, and nothing has ended.
+        _ = stage.wait(1.6) { false }
+        #expect(stage.pause() == 401)
+        stage.player.play()
+        #expect(stage.wait { stage.events.contains(.playlistEnded) })
+        #expect(stage.numbers == [301, 302, 303, 401])
+    }
+
+    @Test func anEmptyPlaylistShowsTheBackground() {
+        let stage = Stage([])
+        #expect(stage.wait(for: 0))
+        for command: Command in [.nextItem, .previousItem, .restartItem, .seekSteps(1), .pause, .play] { stage.player.perform(command) }
+        #expect(stage.waitUntilStill())
+        #expect(stage.numbers.allSatisfy { $0 == 0 })
     }
 }

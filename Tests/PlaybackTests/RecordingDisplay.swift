@@ -1,10 +1,12 @@
+import Glibc
 import Media
 import Platform
 import Playback
 import TestSupport
 
 /// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the picture it
-/// showed. Nothing is converted, so that a test judges the engine and not the machine's speed.
+/// showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its buffers: what the
+/// engine does with one that is not its to give is a ``violations`` entry.
 final class RecordingDisplay: VideoOutput {
     /// One vblank.
     struct Vblank: Hashable, Sendable {
@@ -14,11 +16,13 @@ final class RecordingDisplay: VideoOutput {
     }
 
     private struct State {
-        var numbers = [Int](repeating: 0, count: 3)
-        var free: Set<Int> = [0, 1, 2]
+        var numbers: [Int]
+        var free: Set<Int>
+        var violations: [String] = []
+        var lastID: UInt64 = 0
         var shown: Int?
         var pending: (buffer: Int, id: UInt64, vblank: Int64)?
-        /// Vblank from which each number was on the screen.
+        /// Vblank from which on each number was on the screen.
         var flips: [Vblank] = []
         var isLit = true
         var generation: UInt64 = 0
@@ -26,22 +30,34 @@ final class RecordingDisplay: VideoOutput {
         var isWoken = false
     }
 
-    private let state = Monitor(State())
+    private let state: Monitor<State>
+    private let bufferCount: Int
     private let period: MediaTime
     private let begin = HostTime.now
-    /// Reads the burned-in number of a frame.
-    private let read: @Sendable (borrowing VideoFrame) -> Int
+    /// How long a conversion takes.
+    private let composeTime: MediaTime
+    let reportsVblank: Bool
 
-    init(refreshRate: Double = 60, read: @escaping @Sendable (borrowing VideoFrame) -> Int = burnedInNumber) {
+    init(buffers: Int = 3, refreshRate: Double = 60, composeTime: MediaTime = .zero, reportsVblank: Bool = true) {
+        state = Monitor(State(numbers: [Int](repeating: 0, count: buffers), free: Set(0..<buffers)))
+        bufferCount = buffers
         period = .seconds(1 / refreshRate)
-        self.read = read
+        self.composeTime = composeTime
+        self.reportsVblank = reportsVblank
     }
 
     var mode: DisplayMode? {
         state.withLock { $0.isLit } ? DisplayMode(width: 1280, height: 720, refreshPeriod: period, name: "recording") : nil
     }
     var generation: UInt64 { state.withLock { $0.generation } }
-    var reportsVblank: Bool { true }
+
+    /// What the engine did that an output's users must not do.
+    var violations: [String] { state.withLock { $0.violations } }
+
+    /// Buffers that are neither free nor on the screen nor waiting for their flip: composed, and with the engine.
+    var buffersOut: Int {
+        state.withLock { bufferCount - $0.free.count - ($0.shown == nil ? 0 : 1) - ($0.pending == nil ? 0 : 1) }
+    }
 
     /// The numbers shown, each with the vblank it began at.
     var flips: [Vblank] { state.withLock { $0.flips } }
@@ -59,16 +75,18 @@ final class RecordingDisplay: VideoOutput {
             state.generation += 1
             state.changed = true
             state.pending = nil
-            state.free = [0, 1, 2]
+            state.shown = nil
+            state.free = Set(0..<bufferCount)
         }
     }
 
     func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity) -> Composition {
         let number: Int
         switch frame {
-        case .some(let frame): number = read(frame)
+        case .some(let frame): number = burnedInNumber(frame)
         case .none: number = 0
         }
+        if composeTime > .zero { usleep(UInt32(composeTime.nanoseconds / 1000)) }
         return state.withLock { state in
             guard state.isLit else { return .dark }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
@@ -80,6 +98,9 @@ final class RecordingDisplay: VideoOutput {
     func present(_ frame: ComposedFrame, id: UInt64) -> Presentation {
         state.withLock { state in
             guard frame.generation == state.generation else { return .stale }
+            if state.free.contains(frame.buffer) || state.shown == frame.buffer { state.violations.append("presented \(frame) twice") }
+            if id <= state.lastID { state.violations.append("id \(id) after \(state.lastID)") }
+            state.lastID = id
             if state.pending != nil { return .busy }
             let next = (HostTime.now - begin).nanoseconds / period.nanoseconds + 1
             state.pending = (frame.buffer, id, next)
@@ -89,7 +110,9 @@ final class RecordingDisplay: VideoOutput {
 
     func discard(_ frame: ComposedFrame) {
         state.withLock { state in
-            if frame.generation == state.generation { state.free.insert(frame.buffer) }
+            guard frame.generation == state.generation else { return }
+            let isOut = state.shown != frame.buffer && state.pending?.buffer != frame.buffer
+            if !isOut || !state.free.insert(frame.buffer).inserted { state.violations.append("discarded \(frame), which was not composed") }
         }
     }
 

@@ -14,9 +14,9 @@ public enum Clips {
     }()
     private static let lock = NSLock()
 
-    /// A clip of `frames` numbered frames at `rate` a second, named for what it is; made once.
+    /// A clip of `frames` frames, numbered from `first`, at `rate` a second, named for what it is; made once.
     public static func numbered(
-        _ name: String, frames: Int, rate: String = "30", size: String = "320x240", sound: Bool = true,
+        _ name: String, frames: Int, from first: Int = 1, rate: String = "30", size: String = "320x240", sound: Bool = true,
         codec: [String] = ["-c:v", "libx264"],
         extra: [String] = []
     ) throws -> String {
@@ -24,7 +24,7 @@ public enum Clips {
         var filter = "drawbox=x=0:y=\(height - 16):w=256:h=16:color=black:t=fill"
         for bit in 0..<16 {
             filter +=
-                ",drawbox=x=\(16 * (15 - bit)):y=\(height - 16):w=16:h=16:color=white:t=fill:enable='mod(floor((n+1)/\(1 << bit))\\,2)'"
+                ",drawbox=x=\(16 * (15 - bit)):y=\(height - 16):w=16:h=16:color=white:t=fill:enable='mod(floor((n+\(first))/\(1 << bit))\\,2)'"
         }
         let parts = rate.split(separator: "/").compactMap { Double($0) }
         let seconds = Double(frames) / (parts.count == 2 ? parts[0] / parts[1] : parts[0])

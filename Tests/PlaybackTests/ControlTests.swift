@@ -1,0 +1,255 @@
+import Audio
+import Glibc
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+@Suite struct ControlTests {
+    @Test func aPauseHoldsTheFrameAndGoesOnWithTheNext() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.long())])
+        for _ in 0..<3 {
+            #expect(stage.wait { stage.numbers.count > 5 })
+            let before = stage.numbers.count
+            let held = try #require(stage.pause())
+            let count = stage.numbers.count
+            _ = stage.wait(0.3) { false }
+            #expect(stage.numbers.count == count)
+            let time = stage.player.currentTime
+            #expect(abs(time.seconds - Double(held - 1001) / 30) < 0.05)
+            stage.player.play()
+            #expect(stage.wait { stage.numbers.count > max(count, before) + 5 })
+        }
+        #expect(Stage.missing(from: stage.numbers, cycle: Array(1001...1300)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
+    }
+
+    @Test func pausedBeforeItBegan() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())])
+        stage.player.pause()
+        #expect(stage.wait(for: 1) && stage.waitUntilStill())
+        #expect(stage.numbers == [1], "the first picture is there, and stands")
+        #expect(stage.player.timeControlStatus == .paused)
+        stage.player.play()
+        stage.expectPlays(Array(1...30), count: 40)
+    }
+
+    @Test func pausesWhileItPrimes() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())])
+        #expect(stage.wait(for: 1))
+        for _ in 0..<20 {
+            stage.player.perform(.togglePlayback)
+            _ = stage.wait(0.01) { false }
+        }
+        #expect(stage.wait { stage.numbers.count > 35 })
+        stage.expectPlays(Array(1...30), count: 40)
+    }
+
+    @Test func nextPreviousAndRestart() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty()),
+        ])
+        /// Carries out a command, and the next number shown that belongs to another place.
+        func after(_ command: Command) -> Int? {
+            #expect(stage.waitUntilStill())
+            let count = stage.numbers.count
+            stage.player.perform(command)
+            #expect(stage.wait { stage.numbers.count > count })
+            return stage.numbers.dropFirst(count).first
+        }
+        #expect(stage.wait(for: 1003))
+        #expect(stage.pause() != nil)
+        #expect(after(.nextItem) == 1)
+        #expect(after(.nextItem) == 101)
+        #expect(after(.nextItem) == 1001)
+        #expect(after(.previousItem) == 101)
+        #expect(after(.previousItem) == 1)
+        #expect(after(.seekTo(.milliseconds(500))) == 16)
+        #expect(after(.restartItem) == 1)
+        #expect(stage.player.snapshot.itemIndex == 1)
+        stage.player.play()
+        #expect(stage.wait(for: 120))
+    }
+
+    @Test func skipsInARowAddUp() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty()),
+            PlaylistItem(source: try Reel.still()),
+        ])
+        #expect(stage.wait(for: 1003))
+        for _ in 0..<3 { stage.player.advanceToNextItem() }
+        #expect(stage.wait(for: 401))
+        #expect(stage.player.snapshot.itemIndex == 3)
+    }
+
+    @Test func aSkipWhileTheFirstItemOpens() throws {
+        let silent = try SilentServer()
+        let stage = Stage([PlaylistItem(source: silent.url), PlaylistItem(source: try Reel.thirty())])
+        #expect(stage.wait(for: 0), "the background after half a second")
+        stage.player.advanceToNextItem()
+        #expect(stage.wait(5) { stage.numbers.contains(3) })
+    }
+
+    @Test func stopsWhileASourceGivesNothing() throws {
+        let silent = try SilentServer()
+        let stage = Stage([PlaylistItem(source: silent.url)])
+        _ = stage.wait(0.3) { false }
+        let begin = HostTime.now
+        stage.stop()
+        #expect(HostTime.now - begin < .seconds(3))
+    }
+
+    @Test(arguments: [(2.0, 60.0), (0.5, 15)])
+    func theRateChangesThePace(rate: Double, framesASecond: Double) throws {
+        let stage = Stage([PlaylistItem(source: try Reel.long())])
+        stage.player.rate = rate
+        #expect(stage.wait { stage.numbers.count > 20 })
+        let begin = HostTime.now
+        let from = stage.player.currentTime
+        _ = stage.wait(2) { false }
+        let pace = (stage.player.currentTime - from).seconds / (HostTime.now - begin).seconds
+        #expect(abs(pace - rate) < 0.2 * rate, "\(pace)")
+        #expect(Stage.missing(from: stage.numbers, cycle: Array(1001...1300)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
+    }
+
+    @Test func theRateChangesInMidItem() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())])
+        #expect(stage.wait { stage.numbers.count > 10 })
+        for rate in [2, 0.5, 1.5, 1, 0.75, 2.0, 1] {
+            stage.player.rate = rate
+            _ = stage.wait(0.35) { false }
+        }
+        #expect(stage.wait { stage.statistics.seams > 4 })
+        #expect(Stage.missing(from: stage.numbers, cycle: Array(1...30)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
+        stage.player.rate = .nan
+        #expect(stage.player.rate == 1)
+        stage.player.rate = 9
+        #expect(stage.player.rate == 2)
+    }
+
+    @Test func volumeAndMute() throws {
+        let audio = RecordingOutput()
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        /// The loudest sample of what is rendered from now on for a while.
+        func peak() -> Float {
+            _ = stage.wait(0.2) { false }
+            let count = audio.samples.count
+            #expect(stage.wait { audio.samples.count > count + 60_000 })
+            return audio.samples.dropFirst(count).map(abs).max() ?? 0
+        }
+        #expect(stage.wait(for: 10))
+        let full = peak()
+        #expect(full > 0.9)
+        stage.player.volume = 0.5
+        #expect(abs(peak() - full / 8) < 0.01, "the cube of a half")
+        stage.player.isMuted = true
+        #expect(peak() == 0)
+        stage.player.perform(.changeVolume(by: 900))
+        #expect(stage.player.volume == 1)
+        #expect(peak() == 0)
+        stage.player.perform(.toggleMute)
+        #expect(abs(peak() - full) < 0.01)
+        stage.player.perform(.changeVolume(by: -900))
+        #expect(stage.player.volume == 0)
+        stage.player.volume = .nan
+        #expect(stage.player.volume.isFinite)
+    }
+
+    @Test func commandsOfSeveralThreadsAddUp() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())]) { $0.volume = 0 }
+        #expect(stage.wait(for: 3))
+        let player = stage.player
+        let threads = (0..<4).map { _ in
+            Thread("viewer") {
+                for _ in 0..<25 {
+                    player.perform(.changeVolume(by: 1))
+                    player.perform(.toggleMute)
+                    player.perform(.togglePlayback)
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        #expect(player.volume == 1)
+        #expect(!player.isMuted)
+        let count = stage.numbers.count
+        #expect(stage.wait { stage.numbers.count > count + 10 }, "toggled an even number of times, it plays")
+    }
+
+    /// Everything at once, from several threads, with the display coming and going; afterwards it must still do as it is told, and have every
+    /// buffer it was given.
+    @Test(arguments: [3, 2]) func survivesAStormOfCommands(buffers: Int) throws {
+        let display = RecordingDisplay(buffers: buffers)
+        let stage = Stage(
+            [
+                PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: "/nowhere/clip.mp4"), PlaylistItem(source: try Reel.long()),
+                PlaylistItem(source: try Reel.still(), duration: .milliseconds(100)), PlaylistItem(source: try Reel.single()),
+                PlaylistItem(source: try Reel.covered()), PlaylistItem(source: try Reel.three(), repeatCount: 2),
+            ], display: display)
+        let player = stage.player
+        let threads = (0..<3).map { seed in
+            Thread("viewer") {
+                var random = SystemRandomNumberGeneratorSeeded(seed: UInt64(seed))
+                for _ in 0..<150 {
+                    switch Int(abs(random.unit()) * 12) {
+                    case 0: player.play()
+                    case 1: player.pause()
+                    case 2: player.togglePlayback()
+                    case 3: player.seek(to: .seconds(10 * abs(random.unit())))
+                    case 4: player.seek(by: .seconds(3 * random.unit()))
+                    case 5: player.seek(to: .seconds(10 * abs(random.unit())), precision: .keyFrame)
+                    case 6: player.advanceToNextItem()
+                    case 7: player.returnToPreviousItem()
+                    case 8: player.restartItem()
+                    case 9: player.rate = 1 + 0.9 * random.unit()
+                    case 10: if seed == 0 { display.setLit(random.unit() > 0) }
+                    default: _ = player.snapshot
+                    }
+                    usleep(UInt32(12_000 * abs(random.unit())))
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        display.setLit(true)
+        player.rate = 1
+        player.play()
+        let count = stage.numbers.count
+        #expect(stage.wait { stage.numbers.count > count + 20 }, "\(player.snapshot)")
+        while player.snapshot.itemIndex != 2 {
+            player.advanceToNextItem()
+            _ = stage.wait(2) { player.snapshot.itemIndex == 2 }
+        }
+        player.pause()
+        player.seek(to: .seconds(5))
+        #expect(stage.wait { stage.numbers.last == Reel.number(at: 5) } && stage.waitUntilStill())
+        #expect(display.buffersOut <= buffers - 1)
+        // Were one lost, the picture after the next could not be composed.
+        for second in 1..<6 {
+            player.seek(to: .seconds(Double(second)))
+            #expect(stage.wait { stage.numbers.last == Reel.number(at: Double(second)) }, "\(second)")
+        }
+    }
+}
+
+/// A network source that accepts the connection and never says a word.
+final class SilentServer {
+    let url: String
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) | listen(descriptor, 8) | getsockname(descriptor, pointer, &length)
+            }
+        }
+        try #require(status == 0)
+        url = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+    }
+
+    deinit { close(descriptor) }
+}

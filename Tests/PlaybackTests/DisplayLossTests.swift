@@ -1,0 +1,128 @@
+import Glibc
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+@Suite struct DisplayLossTests {
+    @Test func timeGoesOnInTheDark() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.long())])
+        #expect(stage.wait { stage.numbers.count > 10 })
+        stage.display.setLit(false)
+        let last = try #require(stage.numbers.last)
+        _ = stage.wait(1) { false }
+        stage.display.setLit(true)
+        let count = stage.numbers.count
+        #expect(stage.wait { stage.numbers.count > count + 10 })
+        let next = stage.numbers[count]
+        #expect(next > last + 15 && next < last + 90, "\(last), a second later \(next)")
+        #expect(Stage.missing(from: Array(stage.numbers[count...]), cycle: Array(1001...1300)) != nil)
+    }
+
+    @Test func aPausedPictureComesBack() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.long())])
+        #expect(stage.wait(for: 1005))
+        let held = try #require(stage.pause())
+        for _ in 0..<5 {
+            stage.display.setLit(false)
+            _ = stage.wait(0.05) { false }
+            stage.display.setLit(true)
+            let count = stage.numbers.count
+            #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill(for: .milliseconds(100)))
+            #expect(stage.numbers.last == held)
+        }
+        stage.player.play()
+        #expect(stage.wait(for: held + 3))
+    }
+
+    @Test func aStillComesBack() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.still())]) { $0.imageDuration = .seconds(60) }
+        #expect(stage.wait(for: 401))
+        for _ in 0..<20 {
+            stage.display.setLit(false)
+            _ = stage.wait(0.01) { false }
+            stage.display.setLit(true)
+            let count = stage.numbers.count
+            #expect(stage.wait { stage.numbers.count > count })
+        }
+        #expect(stage.numbers.allSatisfy { $0 == 401 })
+        #expect(stage.display.buffersOut <= 2)
+    }
+
+    /// The display changes at every possible moment of a conversion; each time the picture must come back.
+    @Test func comesBackWhateverWasUnderWay() throws {
+        let display = RecordingDisplay(composeTime: .milliseconds(7))
+        let stage = Stage([PlaylistItem(source: try Reel.still()), PlaylistItem(source: try Reel.long())], display: display) {
+            $0.imageDuration = .milliseconds(60)
+        }
+        #expect(stage.wait(for: 401))
+        var random = SystemRandomNumberGeneratorSeeded(seed: 5)
+        for round in 0..<40 {
+            if round % 3 == 0 { stage.player.seek(to: .milliseconds(30)) }
+            if round % 4 == 0 { stage.player.perform(.togglePlayback) }
+            display.setLit(false)
+            usleep(UInt32(9000 * abs(random.unit())))
+            display.setLit(true)
+            usleep(UInt32(30_000 * abs(random.unit())))
+            if round % 5 == 0 { stage.player.advanceToNextItem() }
+        }
+        stage.player.pause()
+        display.setLit(false)
+        display.setLit(true)
+        let count = stage.numbers.count
+        #expect(stage.wait { stage.numbers.count > count })
+        #expect(stage.waitUntilStill())
+        stage.player.play()
+        #expect(stage.wait { stage.numbers.count > count + 20 })
+    }
+
+    @Test func darkFromTheBeginning() throws {
+        let display = RecordingDisplay()
+        display.setLit(false)
+        let stage = Stage([PlaylistItem(source: try Reel.long())], display: display)
+        _ = stage.wait(1) { false }
+        #expect(stage.numbers.isEmpty)
+        display.setLit(true)
+        #expect(stage.wait { stage.numbers.count > 10 })
+        #expect(stage.numbers[0] > 1003)
+    }
+
+    @Test func seekingInTheDark() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.long())])
+        #expect(stage.wait(for: 1003))
+        stage.player.pause()
+        stage.display.setLit(false)
+        stage.player.seek(to: .seconds(4))
+        #expect(stage.wait { abs(stage.player.currentTime.seconds - 4) < 0.01 })
+        stage.display.setLit(true)
+        #expect(stage.wait { stage.numbers.last == Reel.number(at: 4) })
+    }
+
+    @Test func aSlowDisplayShowsTheLastFrameBeforeTheEnd() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: RecordingDisplay(composeTime: .milliseconds(120))) {
+            $0.loop = .off
+        }
+        #expect(stage.wait { stage.events.contains(.playlistEnded) })
+        #expect(stage.waitUntilStill(for: .milliseconds(400)))
+        #expect(stage.numbers.last == 30, "\(stage.numbers)")
+        #expect(stage.numbers == stage.numbers.sorted())
+    }
+
+    @Test func twoBuffersAreEnough() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: RecordingDisplay(buffers: 2))
+        stage.expectPlays(Array(1...30), count: 70)
+    }
+
+    @Test(arguments: [24.0, 50, 75])
+    func otherRefreshRates(rate: Double) throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: RecordingDisplay(refreshRate: rate))
+        #expect(stage.wait { stage.numbers.count > 60 })
+        #expect(Stage.missing(from: stage.numbers, cycle: Array(1...30)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
+    }
+
+    @Test func withoutVblanksOfItsOwn() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: RecordingDisplay(reportsVblank: false))
+        stage.expectPlays(Array(1...30), count: 70)
+    }
+}

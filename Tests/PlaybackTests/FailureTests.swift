@@ -1,0 +1,97 @@
+import Foundation
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+@Suite struct FailureTests {
+    @Test func whatCannotPlayIsLeftOutWithOneComplaint() throws {
+        let clip = try Clips.bytes(Reel.thirty())
+        let sources = try [
+            Reel.three(), "/nowhere/clip.mp4", Clips.file("nothing.mp4", []), Clips.file("words.mp4", Array("hello, wall\n".utf8)),
+            Reel.fifty(), Clips.folder, Clips.file("moovless-item.mp4", Array(clip.prefix(clip.count / 3))),
+        ]
+        let stage = Stage(sources.map { PlaylistItem(source: $0) })
+        stage.expectPlays([301, 302, 303] + Array(101...120), count: 75)
+        #expect(stage.complaints.map(\.index).sorted() == [1, 2, 3, 5, 6])
+        #expect(stage.complaints.allSatisfy { $0.message.contains(sources[$0.index]) })
+        #expect(stage.player.timeControlStatus != .paused)
+    }
+
+    @Test func aClipThatBreaksOffPlaysSoFarWithOneComplaint() throws {
+        let whole = try Clips.bytes(Clips.numbered("faststart.mp4", frames: 30, extra: ["-movflags", "+faststart"]))
+        let cut = try Clips.file("cut-item.mp4", Array(whole.prefix(whole.count * 6 / 10)))
+        let stage = Stage([PlaylistItem(source: cut), PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 4 })
+        let first = Array(stage.numbers.prefix { $0 < 301 })
+        #expect(first.count > 3 && first.count < 30)
+        #expect(first.prefix(4) == [1, 2, 3, 4])
+        #expect(first == first.sorted(), "with holes where pictures have lost what they refer to")
+        #expect(stage.complaints.count <= 1, "\(stage.complaints)")
+    }
+
+    @Test func nothingPlayableIsABackgroundUntilSomethingIs() throws {
+        let path = Clips.folder + "/comes-later-\(UInt32.random(in: 0 ... .max)).mp4"
+        let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: "/nowhere/clip.mp4")])
+        #expect(stage.wait { stage.events.contains { if case .nothingPlayable = $0 { true } else { false } } })
+        #expect(stage.wait(for: 0))
+        // Some tries later it still says each thing once.
+        _ = stage.wait(4) { false }
+        #expect(stage.numbers.allSatisfy { $0 == 0 })
+        #expect(stage.complaints.count == 2)
+        #expect(stage.player.snapshot.itemIndex == nil)
+        try FileManager.default.copyItem(atPath: Reel.three(), toPath: path)
+        let begin = HostTime.now
+        #expect(stage.wait(for: 303))
+        #expect(HostTime.now - begin < .seconds(3.5), "at most two seconds, and some for a busy machine")
+        stage.expectPlays([301, 302, 303], count: 20)
+    }
+
+    @Test func aFileThatVanishesAndComesBack() throws {
+        let path = Clips.folder + "/vanishes-\(UInt32.random(in: 0 ... .max)).mp4"
+        try FileManager.default.copyItem(atPath: Reel.thirty(), toPath: path)
+        let stage = Stage([PlaylistItem(source: path)])
+        #expect(stage.wait(for: 5))
+        try FileManager.default.removeItem(atPath: path)
+        #expect(stage.wait { stage.numbers.last == 0 })
+        #expect(stage.complaints.count == 1)
+        try FileManager.default.copyItem(atPath: Reel.three(), toPath: path)
+        #expect(stage.wait(for: 303))
+    }
+
+    @Test func theLastItemFailsWithoutLoop() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: "/nowhere/clip.mp4")]) { $0.loop = .off }
+        #expect(stage.wait { stage.events.contains(.playlistEnded) })
+        #expect(stage.numbers == [301, 302, 303])
+    }
+
+    @Test func aSkipToWhatCannotPlayGoesToTheNext() throws {
+        let stage = Stage([
+            PlaylistItem(source: try Reel.long()), PlaylistItem(source: "/nowhere/clip.mp4"), PlaylistItem(source: try Reel.fifty()),
+        ])
+        #expect(stage.wait(for: 1003))
+        stage.player.advanceToNextItem()
+        #expect(stage.wait(for: 103))
+        #expect(!stage.numbers.contains(0))
+    }
+
+    @Test func soundWithoutASingleSampleDoesNotSpin() throws {
+        let empty = try Clips.make("no-samples.wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000", "-t", "0"])
+        let stage = Stage([PlaylistItem(source: empty), PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 5 })
+        #expect(stage.complaints.map(\.index) == [0])
+        let alone = Stage([PlaylistItem(source: empty)])
+        #expect(alone.wait { alone.events.contains { if case .nothingPlayable = $0 { true } else { false } } })
+    }
+
+    @Test func skippingDoesNotBlameTheItemLeft() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
+        #expect(stage.wait(for: 3))
+        for _ in 0..<40 {
+            stage.player.advanceToNextItem()
+            _ = stage.wait(0.02) { false }
+        }
+        #expect(stage.complaints.isEmpty, "\(stage.complaints)")
+    }
+}

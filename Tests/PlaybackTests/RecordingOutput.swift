@@ -1,0 +1,65 @@
+import Platform
+import Playback
+import Synchronization
+
+/// A mono sound card with a buffer, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps every
+/// sample that was or will be heard.
+final class RecordingOutput: AudioOutput {
+    private struct State {
+        var samples: [Float] = []
+        var isInterrupted = false
+        var isStopping = false
+    }
+
+    let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
+    let name = "recording"
+    private let state = Monitor(State())
+    private let thread = Mutex<Thread?>(nil)
+    private static let period = 480
+    /// Frames rendered ahead of what is heard.
+    private static let buffer = 4800
+
+    /// Everything rendered and not taken back.
+    var samples: [Float] { state.withLock { $0.samples } }
+
+    func start(_ renderer: any AudioRenderer) {
+        let (state, rate) = (state, Int64(format.sampleRate))
+        thread.withLock {
+            $0 = Thread("audio") {
+                let begin = HostTime.now
+                var rendered = 0
+                let period = UnsafeMutableBufferPointer<Float>.allocate(capacity: Self.period)
+                defer { period.deallocate() }
+                while true {
+                    let (isStopping, isInterrupted) = state.withLock { state in
+                        defer { state.isInterrupted = false }
+                        return (state.isStopping, state.isInterrupted)
+                    }
+                    if isStopping { return }
+                    func heard(_ time: HostTime) -> Int { Int((time - begin).nanoseconds * rate / 1_000_000_000) }
+                    let unheard = rendered - heard(.now)
+                    if isInterrupted, unheard > 0 {
+                        renderer.takeBack(frames: unheard)
+                        rendered -= unheard
+                        state.withLock { $0.samples.removeLast(unheard) }
+                    }
+                    while rendered - heard(.now) < Self.buffer {
+                        renderer.render(into: period)
+                        rendered += Self.period
+                        state.withLock { $0.samples += period }
+                    }
+                    let now = HostTime.now
+                    renderer.report(unheard: rendered - heard(now), at: now)
+                    _ = state.wait(until: now + .milliseconds(10)) { $0.isInterrupted || $0.isStopping ? true : nil }
+                }
+            }
+        }
+    }
+
+    func interrupt() { state.signal { $0.isInterrupted = true } }
+
+    func stop() {
+        state.signal { $0.isStopping = true }
+        thread.withLock { $0.take() }?.join()
+    }
+}

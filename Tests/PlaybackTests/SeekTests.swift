@@ -1,0 +1,129 @@
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+@Suite struct SeekTests {
+    /// A player in the middle of the ten-second clip.
+    private func stage(_ item: (inout PlaylistItem) -> Void = { _ in }) throws -> Stage {
+        var playing = PlaylistItem(source: try Reel.long())
+        item(&playing)
+        let stage = Stage([playing])
+        #expect(stage.wait { stage.numbers.count > 3 })
+        return stage
+    }
+
+    @Test(arguments: [0.0, 0.1, 1.999, 2.0, 5.55, 9.9])
+    func theFrameOfTheMomentIsTheNextOneShown(seconds: Double) throws {
+        let stage = try stage()
+        _ = stage.pause()
+        let count = stage.numbers.count
+        stage.player.seek(to: .seconds(seconds))
+        #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill())
+        #expect(Array(stage.numbers.dropFirst(count)) == [Reel.number(at: seconds)], "paused, one frame and no other")
+        #expect(abs(stage.player.currentTime.seconds - seconds) < 0.04)
+        // And from there on, one after the other.
+        stage.player.play()
+        let first = Reel.number(at: seconds)
+        #expect(stage.wait { stage.numbers.count > count + 3 })
+        if stage.statistics.framesDropped == 0, first <= 1296 {
+            #expect(Array(stage.numbers.dropFirst(count).prefix(4)) == Array(first...first + 3))
+        }
+    }
+
+    @Test func whilePlayingThePictureStandsUntilTheNewOneIsThere() throws {
+        let stage = try stage()
+        stage.player.seek(to: .seconds(6))
+        #expect(stage.wait(for: Reel.number(at: 6)))
+        let numbers = stage.numbers
+        let index = numbers.firstIndex(of: Reel.number(at: 6))!
+        #expect(numbers[..<index].allSatisfy { (1001..<1100).contains($0) })
+        #expect(!numbers.contains(0))
+    }
+
+    @Test func relativeSeeksAddUpBeforeTheFirstIsShown() throws {
+        let stage = try stage()
+        _ = stage.pause()
+        stage.player.seek(to: .seconds(1))
+        for _ in 0..<4 { stage.player.seek(by: .seconds(1)) }
+        stage.player.seek(by: -.milliseconds(500))
+        #expect(stage.wait(for: Reel.number(at: 4.5)) && stage.waitUntilStill())
+        #expect(stage.numbers.last == Reel.number(at: 4.5))
+    }
+
+    @Test func seeksAreClampedToTheItem() throws {
+        let stage = try stage()
+        _ = stage.pause()
+        stage.player.seek(by: .seconds(1000))
+        #expect(stage.wait(for: 1300) && stage.waitUntilStill())
+        #expect(stage.numbers.last == 1300)
+        stage.player.seek(by: -.seconds(1000))
+        #expect(stage.wait { stage.numbers.last == 1001 } && stage.waitUntilStill())
+        #expect(stage.numbers.last == 1001)
+        // Absurd spans are clamped like any other.
+        stage.player.seek(by: MediaTime(nanoseconds: .max))
+        stage.player.seek(by: MediaTime(nanoseconds: .max))
+        #expect(stage.wait { stage.numbers.last == 1300 })
+        stage.player.seek(to: MediaTime(nanoseconds: .min))
+        #expect(stage.wait { stage.numbers.last == 1001 })
+        stage.player.perform(.seekSteps(.max))
+        #expect(stage.wait { stage.numbers.last == 1300 })
+    }
+
+    @Test func seeksAreClampedToTheTrimming() throws {
+        let stage = try stage { ($0.start, $0.end) = (.seconds(2), .seconds(3)) }
+        _ = stage.pause()
+        stage.player.seek(by: .seconds(1000))
+        #expect(stage.wait { stage.numbers.last == Reel.number(at: 2.99) } && stage.waitUntilStill())
+        #expect(stage.numbers.last == Reel.number(at: 2.99), "the last frame before the end, and not the first behind it")
+        stage.player.seek(to: .zero)
+        #expect(stage.wait { stage.numbers.last == Reel.number(at: 2) } && stage.waitUntilStill())
+        #expect(stage.numbers.last == Reel.number(at: 2))
+        #expect(stage.numbers.allSatisfy { (1061...1090).contains($0) })
+    }
+
+    @Test func keyFrameSeeksLandOnKeyFrames() throws {
+        let stage = try stage()
+        _ = stage.pause()
+        let count = stage.numbers.count
+        stage.player.seek(to: .seconds(7.7), precision: .keyFrame)
+        #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill())
+        #expect(stage.numbers.last == Reel.number(at: 7))
+        #expect(stage.player.currentTime == .seconds(7))
+    }
+
+    @Test func playingOnFromTheEndBeginsTheNextTurn() throws {
+        let stage = try stage()
+        stage.player.seek(to: .seconds(100))
+        #expect(stage.wait(for: 1300))
+        #expect(stage.wait(for: 1003, since: stage.numbers.firstIndex(of: 1300) ?? 0))
+    }
+
+    @Test func aSeekIntoTheNextItemWhileItOpens() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
+        #expect(stage.wait { stage.numbers.count > 3 })
+        stage.player.advanceToNextItem()
+        stage.player.seek(by: .seconds(3))
+        #expect(stage.wait { stage.numbers.contains { $0 > 1000 } })
+        #expect(stage.numbers.first { $0 > 1000 } == Reel.number(at: 3))
+    }
+
+    @Test func aSeekInASoundKeepsItsCover() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.covered())])
+        #expect(stage.wait(for: 401))
+        let count = stage.numbers.count
+        stage.player.seek(to: .milliseconds(300))
+        #expect(stage.wait { stage.numbers.count > count + 1 })
+        #expect(stage.numbers.allSatisfy { $0 == 401 })
+    }
+
+    @Test func aSeekInAStillShortensIt() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.still()), PlaylistItem(source: try Reel.three())]) {
+            $0.imageDuration = .seconds(60)
+        }
+        #expect(stage.wait(for: 401))
+        stage.player.seek(to: .seconds(59.5))
+        #expect(stage.wait(5) { stage.numbers.contains(303) })
+    }
+}

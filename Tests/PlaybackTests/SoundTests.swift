@@ -1,0 +1,99 @@
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+/// A clip whose every sample has another value, on a card that keeps what it was given: not one sample may be lost, repeated or be silence where
+/// there was none.
+@Suite struct SoundTests {
+    private let audio = RecordingOutput()
+
+    /// Where `heard`, silence left out, departs from the clip played again and again from sample `begin` on; nil where it does not.
+    private func flaw(_ heard: [Float], from begin: Int = 0) -> Int? {
+        heard.filter { $0 != 0 }.enumerated().first { $1 != Reel.sample(begin + $0) }?.offset
+    }
+
+    /// Whether there is silence between the first sample and the last.
+    private func hasHole(_ heard: [Float]) -> Bool { heard.drop { $0 == 0 }.reversed().drop { $0 == 0 }.contains(0) }
+
+    @Test func theLoopSeamHasNoHole() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        #expect(stage.wait { stage.statistics.seams >= 3 })
+        let heard = audio.samples
+        #expect(heard.count { $0 != 0 } > 3 * 48_000)
+        // A machine that stood still for a while may have run dry; that is silence, and no sample is lost.
+        #expect(flaw(heard) == nil)
+        #expect(!hasHole(heard) || stage.events.contains(.statusChanged(.waiting)))
+    }
+
+    @Test func aPauseLosesAndRepeatsNothing() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        #expect(stage.wait(for: 5))
+        for _ in 0..<4 {
+            stage.player.pause()
+            _ = stage.wait(0.2) { false }
+            stage.player.play()
+            _ = stage.wait(0.37) { false }
+        }
+        #expect(stage.wait { audio.samples.count { $0 != 0 } > 96_000 })
+        #expect(hasHole(audio.samples), "the pauses are silent")
+        #expect(flaw(audio.samples) == nil)
+    }
+
+    @Test func aSeekIsExactToTheSample() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        #expect(stage.wait(for: 5))
+        _ = stage.pause()
+        let count = audio.samples.count
+        stage.player.seek(to: .milliseconds(250))
+        #expect(stage.waitUntilStill())
+        stage.player.play()
+        #expect(stage.wait { audio.samples.dropFirst(count).count { $0 != 0 } > 24_000 })
+        let after = Array(audio.samples.dropFirst(count).drop { $0 == 0 })
+        #expect(flaw(after, from: 12_000) == nil)
+    }
+
+    @Test func soundThatIsCutOffIsFaded() throws {
+        let item = PlaylistItem(source: try Reel.numberedSamples(), end: .milliseconds(500))
+        let stage = Stage([item, PlaylistItem(source: try Reel.fifty())], audio: audio)
+        #expect(stage.wait(for: 105))
+        let heard = Array(audio.samples.drop { $0 == 0 })
+        let end = try #require(heard.firstIndex(of: 0))
+        #expect(abs(end - 24_000) <= 1)
+        #expect(flaw(Array(heard.prefix(end - 241))) == nil, "untouched up to five milliseconds before")
+        let steps = zip(heard[(end - 241)...end], heard[(end - 240)...(end + 1)]).map { abs($0 - $1) }
+        #expect(steps.max()! < 0.01, "no click")
+    }
+
+    @Test func anItemsOwnVolume() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(), volume: 0.25)], audio: audio)
+        #expect(stage.wait(for: 10))
+        let heard = audio.samples.filter { $0 != 0 }
+        #expect(heard.prefix(10_000).enumerated().allSatisfy { $1 == Reel.sample($0) * 0.25 })
+    }
+
+    @Test func soundAndPictureStayTogetherAcrossRates() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        stage.player.rate = 2
+        #expect(stage.wait(for: 6))
+        stage.player.rate = 0.5
+        _ = stage.wait(0.3) { false }
+        stage.player.rate = 1
+        #expect(stage.wait { stage.statistics.seams >= 3 })
+        // Back at the clip's own pace its samples are its own again: before the second turn's first must stand the first turn's last. What the
+        // changes have put ahead would end early, and what they have put behind would be cut off.
+        let heard = Array(audio.samples.drop { $0 == 0 })
+        let first = Reel.sample(0), second = Reel.sample(1), third = Reel.sample(2)
+        let begin = try #require(
+            heard.indices.dropFirst(20_000).first { index in
+                index + 5000 < heard.count && heard[index] == first && heard[index + 1] == second && heard[index + 2] == third
+                    && heard[index + 5000] == Reel.sample(5000)
+            })
+        let last = heard[..<begin].suffix(2400)
+        let silent = last.reversed().prefix { $0 == 0 }.count
+        #expect(silent < 480, "\(silent) samples of silence before the seam")
+        let number = try #require(last.last { $0 != 0 }.map { Int($0 * 32_768) })
+        #expect((Int(Reel.sample(47_999) * 32_768) - 480...Int(Reel.sample(47_999) * 32_768)).contains(number), "\(number)")
+    }
+}

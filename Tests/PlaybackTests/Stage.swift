@@ -1,0 +1,157 @@
+import Audio
+import Glibc
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+/// A player on a display that keeps what it was shown, which runs until the test is over.
+final class Stage {
+    let display: RecordingDisplay
+    let player: Player
+    private let log = Monitor<[PlayerEvent]>([])
+    private var isStopped = false
+
+    init(
+        _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any AudioOutput = SilentOutput(),
+        _ configure: (inout Player.Options) -> Void = { _ in }
+    ) {
+        var options = Player.Options()
+        configure(&options)
+        self.display = display
+        player = Player(items: items, options: options, video: display, audio: audio)
+        player.addObserver { [log] event in log.withLock { $0.append(event) } }
+        player.start()
+    }
+
+    deinit {
+        stop()
+        #expect(display.violations == [])
+    }
+
+    /// Stops the player, once.
+    func stop() {
+        if !isStopped { player.stop() }
+        isStopped = true
+    }
+
+    var events: [PlayerEvent] { log.withLock { $0 } }
+    var numbers: [Int] { display.flips.map(\.number) }
+    var statistics: PlayerStatistics { player.snapshot.statistics }
+    /// The complaints about items, as (index, message).
+    var complaints: [(index: Int, message: String)] {
+        events.compactMap { if case .itemFailed(let index, let message) = $0 { (index, message) } else { nil } }
+    }
+
+    /// Waits until `condition` holds; false after `seconds`.
+    func wait(_ seconds: Double = 10, until condition: () -> Bool) -> Bool {
+        let deadline = HostTime.now + .seconds(seconds)
+        while HostTime.now < deadline {
+            if condition() { return true }
+            usleep(5000)
+        }
+        return condition()
+    }
+
+    /// Waits until `number` is on the screen, counting flips from the `since`-th on.
+    func wait(for number: Int, since: Int = 0, _ seconds: Double = 10) -> Bool {
+        wait(seconds) { numbers.dropFirst(since).contains(number) }
+    }
+
+    /// Waits until nothing has been flipped for `time`; false after some seconds.
+    func waitUntilStill(for time: MediaTime = .milliseconds(200)) -> Bool {
+        var count = -1
+        var since = HostTime.now
+        return wait {
+            let flips = display.flips.count
+            if flips != count { (count, since) = (flips, .now) }
+            return HostTime.now - since > time
+        }
+    }
+
+    /// Pauses, and waits until the picture stands; the number it stands on.
+    func pause() -> Int? {
+        player.pause()
+        guard wait(until: { player.timeControlStatus == .paused }), waitUntilStill() else { return nil }
+        return numbers.last
+    }
+
+    /// Plays until `count` frames have been shown and expects them to be `cycle` again and again, from its beginning. On a machine too busy to show a
+    /// frame in time the player leaves it out and says so: no more may be missing than it says.
+    func expectPlays(
+        _ cycle: [Int], count: Int, _ sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(wait(30) { self.numbers.count >= count }, "\(self.numbers)", sourceLocation: sourceLocation)
+        let numbers = numbers.filter { $0 != 0 || cycle.contains(0) }
+        let missing = Self.missing(from: numbers, cycle: cycle)
+        #expect(missing != nil && missing! <= statistics.framesDropped, "\(numbers)", sourceLocation: sourceLocation)
+    }
+
+    /// How many frames of `cycle`, again and again, are left out in `numbers`; nil when they are in another order.
+    static func missing(from numbers: [Int], cycle: [Int]) -> Int? {
+        var (place, missing) = (0, 0)
+        for number in numbers {
+            var skipped = 0
+            while cycle[place % cycle.count] != number {
+                (place, skipped) = (place + 1, skipped + 1)
+                if skipped >= cycle.count { return nil }
+            }
+            (place, missing) = (place + 1, missing + skipped)
+        }
+        return missing
+    }
+}
+
+// Swift Testing takes apart whatever a failed expectation was about, and the runtime traps on a class that holds a noncopyable value.
+extension Stage: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+extension RecordingDisplay: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+extension RecordingOutput: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The clips the player is shown; every frame of all of them has another number.
+enum Reel {
+    /// Frames 1…30 at 30 a second, with a tone.
+    static func thirty() throws -> String { try Clips.numbered("thirty.mp4", frames: 30) }
+    /// Frames 101…120 at 50 a second, another size, without sound.
+    static func fifty() throws -> String {
+        try Clips.numbered("fifty.mkv", frames: 20, from: 101, rate: "50", size: "400x200", sound: false)
+    }
+    /// One frame, 201.
+    static func single() throws -> String { try Clips.numbered("single.mp4", frames: 1, from: 201) }
+    /// Frames 301…303: a tenth of a second.
+    static func three() throws -> String { try Clips.numbered("three.mp4", frames: 3, from: 301) }
+    /// A still, 401.
+    static func still() throws -> String {
+        try Clips.numbered(
+            "still.jpg", frames: 1, from: 401, sound: false, codec: ["-q:v", "2"], extra: ["-update", "1", "-frames:v", "1"])
+    }
+    /// Frames 1001…1300 at 30 a second, a key frame every second.
+    static func long() throws -> String {
+        try Clips.numbered("long.mp4", frames: 300, from: 1001, size: "256x64", extra: ["-g", "30", "-bf", "2"])
+    }
+    /// The number of the frame of ``long()`` that covers a time.
+    static func number(at seconds: Double) -> Int { 1001 + min(299, max(0, Int((seconds * 30 + 1e-6).rounded(.down)))) }
+    /// 0.6 s of a tone, no picture.
+    static func tone() throws -> String { try Clips.make("tone.wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=0.6"]) }
+    /// 1 s of a tone with a cover, 401.
+    static func covered() throws -> String {
+        try Clips.make(
+            "covered.m4a",
+            ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1", "-i", still(), "-map", "0", "-map", "1", "-c:v", "copy"]
+                + ["-disposition:v", "attached_pic"])
+    }
+    /// A second of numbered samples: sample n of the clip is ``sample(_:)``; frames 1…30.
+    static func numberedSamples() throws -> String {
+        try Clips.make(
+            "samples.mov",
+            ["-i", Clips.numbered("silent.mp4", frames: 30, sound: false), "-f", "lavfi", "-i"]
+                + ["aevalsrc=(mod(n\\,30000)+1)/32768:s=48000:d=1", "-c:v", "copy", "-c:a", "pcm_s16le"])
+    }
+    /// Sample n of ``numberedSamples()``, again and again.
+    static func sample(_ n: Int) -> Float { Float(n % 48_000 % 30_000 + 1) / 32_768 }
+}
