@@ -64,6 +64,8 @@ final class Reporter: Sendable {
         let path = "\(folder)/item-\(present.index + 1).png"
         do throws(SnapshotError) {
             try display.snapshot(to: path)
+            // On a busy machine the item may have ended meanwhile; there will be a next time.
+            guard player.snapshot.itemIndex == present.index else { return }
             log.info("\(name(present.index)) looks like \(path)")
         } catch {
             log.warning("\(error)")
