@@ -145,13 +145,13 @@ enum Reel {
             ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1", "-i", still(), "-map", "0", "-map", "1", "-c:v", "copy"]
                 + ["-disposition:v", "attached_pic"])
     }
-    /// A second of numbered samples: sample n of the clip is ``sample(_:)``; frames 1…30.
-    static func numberedSamples() throws -> String {
+    /// Numbered samples: sample n of the clip is ``sample(_:seconds:)``; with 30 frames a second from 1 on.
+    static func numberedSamples(seconds: Int = 1) throws -> String {
         try Clips.make(
-            "samples.mov",
-            ["-i", Clips.numbered("silent.mp4", frames: 30, sound: false), "-f", "lavfi", "-i"]
-                + ["aevalsrc=(mod(n\\,30000)+1)/32768:s=48000:d=1", "-c:v", "copy", "-c:a", "pcm_s16le"])
+            "samples-\(seconds).mov",
+            ["-i", Clips.numbered("silent-\(seconds).mp4", frames: 30 * seconds, sound: false), "-f", "lavfi", "-i"]
+                + ["aevalsrc=(mod(n\\,30000)+1)/32768:s=48000:d=\(seconds)", "-c:v", "copy", "-c:a", "pcm_s16le"])
     }
-    /// Sample n of ``numberedSamples()``, again and again.
-    static func sample(_ n: Int) -> Float { Float(n % 48_000 % 30_000 + 1) / 32_768 }
+    /// Sample n of ``numberedSamples(seconds:)``, again and again.
+    static func sample(_ n: Int, seconds: Int = 1) -> Float { Float(n % (seconds * 48_000) % 30_000 + 1) / 32_768 }
 }
