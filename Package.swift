@@ -29,15 +29,15 @@ let package = Package(
             ],
             swiftSettings: upcoming),
         .target(name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Platform", system], swiftSettings: pure),
-        .target(name: "Input", dependencies: ["CEvdev", "CUdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
+        .target(name: "Input", dependencies: ["CEvdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
         .target(
-            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "CUdev", "Configuration", "Playback", "Media", "Platform", log],
+            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Configuration", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
         .target(
             name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
-        .target(name: "Platform", dependencies: ["CPlatform", log, system, deque], swiftSettings: upcoming),
+        .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CDisplay"),

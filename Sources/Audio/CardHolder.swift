@@ -1,5 +1,5 @@
 import CALSA
-import Glibc
+import Platform
 
 /// Who has a hardware PCM open, from /proc.
 enum CardHolder {
@@ -11,20 +11,6 @@ enum CardHolder {
         let index = Int(card) ?? Int(snd_card_get_index(String(card)))
         let path = "/proc/asound/card\(index)/pcm\(parts.dropFirst().first ?? "0")p/sub0/status"
         let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
-        guard let process = owner?.split(separator: ":").last.flatMap({ Int($0.drop { $0 == " " }) }) else { return nil }
-        let name = ProcFile.read("/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
-        return "\(name ?? "a process") (pid \(process))"
-    }
-}
-
-private enum ProcFile {
-    /// The beginning of a small text file; nil when it cannot be read.
-    static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+        return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map(ProcFile.name(ofProcess:))
     }
 }

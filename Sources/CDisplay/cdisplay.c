@@ -19,8 +19,6 @@ int kiosk_poll(struct pollfd *descriptors, unsigned long count, int64_t timeout_
     return ppoll(descriptors, count, timeout_ns < 0 ? NULL : &timeout, NULL);
 }
 
-int kiosk_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
-
 // VT signals. Real-time ones, so that neither is merged with a signal that someone else means differently.
 
 static _Atomic int release_fd = -1, acquire_fd = -1;

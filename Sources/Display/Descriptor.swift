@@ -1,4 +1,3 @@
-import CDisplay
 import Glibc
 
 /// Owns a file descriptor.
@@ -15,30 +14,6 @@ struct Descriptor: ~Copyable {
     }
 
     deinit { Glibc.close(raw) }
-}
-
-/// A counter in the kernel that `poll` can wait for; how one thread wakes another, and how signal handlers report.
-struct EventCounter: ~Copyable {
-    let descriptor: Descriptor
-
-    /// Traps when the process is out of descriptors: nothing could be shown then.
-    init() {
-        let raw = kiosk_eventfd()
-        precondition(raw >= 0, "eventfd: errno \(errno)")
-        descriptor = Descriptor(adopting: raw)
-    }
-
-    /// Makes the descriptor readable.
-    func signal() {
-        var one: UInt64 = 1
-        _ = write(descriptor.raw, &one, 8)
-    }
-
-    /// Whether it was signalled since the last call.
-    func drain() -> Bool {
-        var count: UInt64 = 0
-        return read(descriptor.raw, &count, 8) == 8
-    }
 }
 
 /// A call to a device that failed.

@@ -14,7 +14,7 @@ import Playback
 /// of buffers, behind a lock that is never held during a conversion. A buffer that is being composed into is kept alive by its composer,
 /// so a display may go at any moment.
 public final class DisplayOutput: VideoOutput, @unchecked Sendable {
-    // Sendable because `shared` and the counters are thread-safe, and of the rest the first group of variables is touched by the
+    // Sendable because `shared` and the two wake-ups are thread-safe, and of the rest the first group of variables is touched by the
     // presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
 
     private struct Shared {
@@ -22,12 +22,14 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         var buffers: [ScanoutBuffer] = []
         var mode: DisplayMode?
         var reportsVblank = true
+        var isInFront = true
+        var onSwitch: (@Sendable (Bool) -> Void)?
     }
 
     private let shared = Monitor(Shared())
     private let settings: Configuration.Display
-    private(set) var wakeCounter = EventCounter()
-    private(set) var probeCounter = EventCounter()
+    private let wakeUp = WakeUp()
+    private let probed = WakeUp()
 
     // The presenter's.
     private var state = DisplayState.absent
@@ -97,8 +99,11 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
                 start kiosk from a text console, or by its service (TTYPath=)
                 """)
         }
-        if terminal?.isActive == false { _ = state.leave() }
-        monitor = HotplugMonitor.open()
+        if terminal?.isActive == false {
+            _ = state.leave()
+            switched(inFront: false)
+        }
+        monitor = HotplugMonitor.open(subsystems: ["drm", "graphics"])
         look(probing: true)
         events = []
     }
@@ -116,10 +121,20 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     public let isOffscreen: Bool
 
     /// Ends a present or the next ``wait(until:)``.
-    public func wake() { wakeCounter.signal() }
+    public func wake() { wakeUp.wake() }
 
     /// Gives an unpresented frame's buffer back.
     public func discard(_ frame: ComposedFrame) { shared.withLock { $0.book.discard(frame) } }
+
+    /// Calls `observer` with whether our virtual terminal is in front: at once, and on the presenter thread at each switch to another one
+    /// and back. To be called once, before anything is presented.
+    public func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void) {
+        let isInFront = shared.withLock { shared in
+            shared.onSwitch = observer
+            return shared.isInFront
+        }
+        observer(isInFront)
+    }
 
     /// Writes what is on the screen now, as scanned out, to a PNG file at `path`. From any thread, but not during ``close()``. The
     /// buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
@@ -196,8 +211,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         // poll(2) passes over negative descriptors.
         func entry(_ fd: Int32?) -> pollfd { pollfd(fd: fd ?? -1, events: Int16(POLLIN), revents: 0) }
         var entries = (
-            entry(wakeCounter.descriptor.raw), entry(screen?.descriptor), entry(monitor?.descriptor), entry(terminal?.releaseDescriptor),
-            entry(terminal?.acquireDescriptor), entry(probeCounter.descriptor.raw)
+            entry(wakeUp.descriptor), entry(screen?.descriptor), entry(monitor?.descriptor), entry(terminal?.releaseDescriptor),
+            entry(terminal?.acquireDescriptor), entry(probed.descriptor)
         )
         let timeout = deadline.map { max(($0 - .now).nanoseconds, 0) } ?? -1
         let status = withUnsafeMutableBytes(of: &entries) {
@@ -205,16 +220,16 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         let now = HostTime.now
         if status > 0 {
-            if entries.0.revents != 0, wakeCounter.drain() { events.append(.woken) }
+            if entries.0.revents != 0, wakeUp.drain() { events.append(.woken) }
             if entries.3.revents != 0, terminal?.releaseWanted() == true { leave() }
-            if entries.4.revents != 0, terminal?.hasComeBack() == true { perform(state.comeBack(), at: now) }
+            if entries.4.revents != 0, terminal?.hasComeBack() == true { comeBack() }
         }
         if let screen, entries.1.revents != 0 || (screen.timer.map { $0 <= now } ?? false) {
             collect(screen, isBroken: status > 0 && Int32(entries.1.revents) & (POLLERR | POLLHUP) != 0, at: now)
         }
         // An overflow of the queue is an error on the descriptor, and as good as an announcement.
         if status > 0, entries.2.revents != 0, monitor?.drain() == true || Int32(entries.2.revents) & POLLERR != 0 { look(probing: true) }
-        if status > 0, entries.5.revents != 0, probeCounter.drain() { finishProbe() }
+        if status > 0, entries.5.revents != 0, probed.drain() { finishProbe() }
     }
 
     private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {
@@ -276,7 +291,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         isNew = false
         probe = Thread("display-probe") { [self] in
             body()
-            probeCounter.signal()
+            probed.wake()
         }
         return true
     }
@@ -319,10 +334,27 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         nextLook = state.lookInterval(at: now).map { now + $0 }
     }
 
-    private func leave() {
+    /// Our virtual terminal is to leave the screen.
+    func leave() {
         log.notice("leaving the screen to another virtual terminal")
+        // First, so that what is typed there does not come here.
+        switched(inFront: false)
         perform(state.leave(), at: .now)
         terminal?.release()
+    }
+
+    /// Our virtual terminal has come back to the screen.
+    func comeBack() {
+        perform(state.comeBack(), at: .now)
+        switched(inFront: true)
+    }
+
+    private func switched(inFront: Bool) {
+        let observer = shared.withLock { shared in
+            shared.isInFront = inFront
+            return shared.onSwitch
+        }
+        observer?(inFront)
     }
 
     private func publish(_ fresh: any Screen) {

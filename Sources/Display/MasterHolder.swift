@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// Who has a device open, for telling the operator who keeps the screen. Processes of other users are visible to root only.
 struct MasterHolder {
@@ -9,7 +10,7 @@ struct MasterHolder {
         for process in entries("/proc") {
             guard let pid = Int32(process), pid != own else { continue }
             for descriptor in entries("/proc/\(process)/fd") where link("/proc/\(process)/fd/\(descriptor)") == path {
-                found.append("\(command(process)) (pid \(process))")
+                found.append(ProcFile.name(ofProcess: Int(pid)))
                 break
             }
         }
@@ -33,15 +34,6 @@ struct MasterHolder {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { buffer in
             let count = buffer.withMemoryRebound(to: CChar.self) { readlink(path, $0.baseAddress!, $0.count) }
             return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
-        }
-    }
-
-    private static func command(_ process: String) -> String {
-        guard let file = fopen("/proc/\(process)/comm", "re") else { return "process" }
-        defer { fclose(file) }
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { buffer in
-            let count = fread(buffer.baseAddress!, 1, 64, file)
-            return String(decoding: buffer.prefix(count).prefix { $0 != 10 }, as: UTF8.self)
         }
     }
 }

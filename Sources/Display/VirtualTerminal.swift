@@ -1,6 +1,7 @@
 import CDisplay
 import Glibc
 import Logging
+import Platform
 
 /// The virtual terminal the screen belongs to, taken from the console: graphics mode (the console draws nothing over the picture and does
 /// not blank it), its keyboard off (keys reach evdev only), and VT switches announced to us, so that the card's master can be
@@ -9,8 +10,8 @@ struct VirtualTerminal: ~Copyable {
     /// `/dev/tty1`.
     let path: String
     private let descriptor: Descriptor
-    private let released: EventCounter
-    private let acquired: EventCounter
+    private let released: WakeUp
+    private let acquired: WakeUp
     private let formerMode: Int32
     private let formerKeyboard: Int32
     private let formerSwitching: vt_mode
@@ -20,9 +21,9 @@ struct VirtualTerminal: ~Copyable {
     /// Whether the VT is on the screen now.
     var isActive: Bool { Self.active(descriptor.raw) == Self.number(descriptor.raw) }
     /// Readable when ``releaseWanted()`` is true.
-    var releaseDescriptor: Int32 { released.descriptor.raw }
+    var releaseDescriptor: Int32 { released.descriptor }
     /// Readable when ``hasComeBack()`` is true.
-    var acquireDescriptor: Int32 { acquired.descriptor.raw }
+    var acquireDescriptor: Int32 { acquired.descriptor }
 
     /// Takes the VT on standard input, else the one on the screen; brings it to the screen if it is not there.
     /// Call it before any card is opened: the guard process must not inherit one.
@@ -74,8 +75,8 @@ struct VirtualTerminal: ~Copyable {
     ) {
         self.path = path
         self.descriptor = descriptor
-        released = EventCounter()
-        acquired = EventCounter()
+        released = WakeUp()
+        acquired = WakeUp()
         formerMode = mode
         formerKeyboard = keyboard
         formerSwitching = switching

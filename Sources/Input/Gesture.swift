@@ -112,8 +112,8 @@ public struct GestureRecognizer: Sendable {
         }
     }
 
-    /// Events were lost: what touches now means nothing.
-    public mutating func cancel() { state = .ignoring }
+    /// Events were lost, or not meant for us: what touches now means nothing until it is lifted.
+    public mutating func cancel(touching contacts: [Contact]) { state = contacts.isEmpty ? .idle(lifted: nil) : .ignoring }
 
     private static func gesture(from start: Contact, to end: Contact, farthest: Double, duration: MediaTime) -> Gesture? {
         if farthest < tapDistance { return duration < tapDuration ? .tap : nil }

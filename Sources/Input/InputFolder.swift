@@ -1,4 +1,3 @@
-import CUdev
 import Glibc
 
 /// The evdev nodes of /dev/input, looked at again and again.
@@ -29,46 +28,5 @@ enum InputFolder {
             result.append(Node(path: "\(path)/\(name)", inode: UInt(status.st_ino), changed: changed))
         }
         return result.sorted { $0.number < $1.number }
-    }
-}
-
-/// Says when input devices come and go. The corresponding C type is `struct udev_monitor`.
-///
-/// Where udevd runs, its own announcements are heard: they come when the permissions are set. Without it, the kernel's. In a
-/// container neither may arrive; the folder is looked at every two seconds anyway.
-struct HotplugMonitor: ~Copyable {
-    private let context: OpaquePointer?
-    private let monitor: OpaquePointer?
-
-    /// Begins to listen; where there is no netlink to listen on, it never hears anything.
-    init() {
-        let context = udev_new()
-        let source = access("/run/udev/control", F_OK) == 0 ? "udev" : "kernel"
-        let monitor = context == nil ? nil : udev_monitor_new_from_netlink(context, source)
-        self.context = context
-        self.monitor = monitor
-        if monitor != nil {
-            udev_monitor_filter_add_match_subsystem_devtype(monitor, "input", nil)
-            udev_monitor_enable_receiving(monitor)
-        }
-    }
-
-    deinit {
-        if monitor != nil { udev_monitor_unref(monitor) }
-        if context != nil { udev_unref(context) }
-    }
-
-    /// Ready to be read when something came or went; -1 where nothing is heard.
-    var descriptor: Int32 { monitor == nil ? -1 : udev_monitor_get_fd(monitor) }
-
-    /// Takes the announcements; whether there were any.
-    func drain() -> Bool {
-        guard monitor != nil else { return false }
-        var any = false
-        while let device = udev_monitor_receive_device(monitor) {
-            udev_device_unref(device)
-            any = true
-        }
-        return any
     }
 }

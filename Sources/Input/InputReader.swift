@@ -99,7 +99,7 @@ private struct InputLoop: ~Copyable {
     private let control: InputReader.Control
     private let handler: InputReader.Handler
 
-    private let monitor = HotplugMonitor()
+    private var monitor = HotplugMonitor.open(subsystems: ["input"])
     private var sources: [Source] = []
     /// Nodes that are open, or of no use.
     private var settled: Set<InputFolder.Node> = []
@@ -127,10 +127,10 @@ private struct InputLoop: ~Copyable {
             let isActive = control.isActive.load(ordering: .acquiring)
             if isActive != self.isActive { activate(isActive) }
             if HostTime.now >= nextLook { look() }
-            var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor.descriptor, events: Int16(POLLIN), revents: 0)]
+            var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
             descriptors += sources.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
             control.wakeUp.wait(for: &descriptors, until: nextLook)
-            if descriptors[1].revents != 0, monitor.drain() { nextLook = .now }
+            if descriptors[1].revents != 0, monitor?.drain() == true { nextLook = .now }
             let ready = zip(sources, descriptors.dropFirst(2)).filter { $0.1.revents != 0 }.map(\.0)
             for source in ready { read(source) }
         }
@@ -170,7 +170,7 @@ private struct InputLoop: ~Copyable {
     private mutating func activate(_ isActive: Bool) {
         self.isActive = isActive
         for source in sources {
-            source.recognizer.cancel()
+            source.recognizer.cancel(touching: source.device!.contacts())
             if isActive {
                 grab(source)
             } else {
@@ -204,7 +204,7 @@ private struct InputLoop: ~Copyable {
             let contacts = source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel
             return source.recognizer.update(contacts, at: time).map { ($0.command, time) }
         case .lost:
-            source.recognizer.cancel()
+            source.recognizer.cancel(touching: source.device!.contacts())
             return nil
         }
     }

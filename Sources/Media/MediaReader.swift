@@ -39,11 +39,12 @@ public struct MediaReader: ~Copyable, Sendable {
     private var firstFrame: TimedFrame?
 
     /// How exactly a seek must meet its time.
-    public enum SeekPrecision: Sendable {
+    public enum SeekPrecision: Hashable, Sendable {
         /// The frame that covers the time.
         case exact
-        /// The key frame at or before the time: fast, for moving about.
-        case keyFrame
+        /// The key frame at or before the time: fast, for moving about. Where that lies at or before `after` (the frame that is on the screen
+        /// while one moves forward), the first frame behind `after` instead, so that the picture never goes back.
+        case keyFrame(after: MediaTime? = nil)
     }
 
     /// Packets of one kind may pile up to this while the other kind is wanted: the file is interleaved worse than anything plays.
@@ -198,7 +199,7 @@ public struct MediaReader: ~Copyable, Sendable {
             }
         }
         var result = target
-        if let landed, precision == .keyFrame || landed + (firstFrame?.duration ?? .zero) <= target { result = landed }
+        if let landed, precision != .exact || landed + (firstFrame?.duration ?? .zero) <= target { result = landed }
         audio?.restart(at: origin + result)
         return result
     }
@@ -224,8 +225,9 @@ public struct MediaReader: ~Copyable, Sendable {
         let wanted = origin + target
         while let frame = decodeFrame(skippingBefore: precision == .exact ? wanted : nil) {
             let covers = frame.time + frame.duration > wanted
+            let isKeyEnough = if case .keyFrame(let after) = precision { after.map { frame.time - origin > $0 } ?? true } else { false }
             firstFrame = consume frame
-            if covers || precision == .keyFrame { break }
+            if covers || isKeyEnough { break }
         }
         video?.setDecodesOnlyReferences(false)
         return firstFrame != nil

@@ -71,7 +71,7 @@ public struct ItemInspection: Sendable {
         guard let asset = description, asset.video != nil, !asset.isStill, asset.isSeekable,
             let length = asset.video?.duration ?? asset.duration
         else { return }
-        guard (try? reader.seek(to: max(.zero, length - Self.longestTail), precision: .keyFrame)) != nil else {
+        guard (try? reader.seek(to: max(.zero, length - Self.longestTail), precision: .keyFrame())) != nil else {
             warnings.append("cannot be moved about in: seeking will not work")
             return
         }

@@ -117,10 +117,12 @@ struct Pipeline: ~Copyable {
     /// The seek to make once the first frame of the one before is on the screen; taken by the presenter.
     mutating func takeMove() -> Jump? {
         if let move = nextMove {
-            nextMove = nil
-            settlement = move.precision == .exact ? move : nil
+            (nextMove, settlement) = (nil, nil)
+            guard move.precision == .exact, let target = move.time else { return move }
+            settlement = move
             var quick = move
-            quick.precision = .keyFrame
+            let now = shown?.itemTime ?? .zero
+            quick.precision = .keyFrame(after: target > now ? now : nil)
             return quick
         }
         defer { settlement = nil }

@@ -171,7 +171,7 @@ public final class Player: Sendable {
             let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
             let time = max(item.start, min(target(now), last))
             let move = Pipeline.Jump(position: place, time: time, precision: precision)
-            if let under = pipeline.jumpTarget, under.time != nil, under.position.index == place.index {
+            if let under = pipeline.jumpTarget ?? pipeline.settlement, under.time != nil, under.position.index == place.index {
                 pipeline.nextMove = move
                 return nil
             }
@@ -206,7 +206,7 @@ public final class Player: Sendable {
     /// Item, time and turn that a move counts from: the jump under way, else what is on the screen.
     private func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
         let turn = pipeline.shown?.turn
-        if let target = pipeline.nextMove ?? pipeline.jumpTarget {
+        if let target = pipeline.nextMove ?? pipeline.settlement ?? pipeline.jumpTarget {
             let sameItem = turn?.position.index == target.position.index
             return (target.position, target.time ?? items[target.position.index].start, sameItem ? turn : nil)
         }

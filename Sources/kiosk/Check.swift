@@ -36,7 +36,7 @@ struct Check: ParsableCommand {
         _ = try settings.keyMap(configuration)
         StandardErrorLog.bootstrap(level: .error)
         let (items, problems) = configuration.expandPlaylist()
-        for problem in problems { printError(problem) }
+        for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(configuration.display).chosenRefreshRate ?? 60
 
         var table = Table(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])

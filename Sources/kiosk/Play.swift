@@ -122,12 +122,12 @@ struct Play: ParsableCommand {
         if let rate { player.rate = rate }
         let reporter = Reporter(items: items, player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
-        player.start()
-
         let input = InputReader(
             keyMap: keyMap, rotation: configuration.display.rotation, grabs: configuration.input.grabsDevices,
             usesTouch: configuration.input.usesTouch)
         input.start { [player] command, _ in player.perform(command) }
+        display.observeTerminal { input.setActive($0) }
+        player.start()
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0

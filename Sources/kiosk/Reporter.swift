@@ -18,8 +18,6 @@ final class Reporter: Sendable {
         var present: (index: Int, since: HostTime)?
         /// The items that have a picture, or cannot have one.
         var pictured: Set<Int> = []
-        /// Whether nothing could be played when that was last said.
-        var isIdle = false
     }
     private let state = Mutex(State())
 
@@ -37,20 +35,12 @@ final class Reporter: Sendable {
     private func report(_ event: PlayerEvent) {
         switch event {
         case .itemStarted(let index, let isSeam, let late):
-            if late > 0, isSeam { log.debug("\(name(index)) began \(late) vblanks late") }
+            if late > 0, isSeam { log.debug("\(name(index)) began \(late) vblank\(late == 1 ? "" : "s") late") }
             log.debug("playing \(name(index))")
-            state.withLock {
-                $0.present = (index, .now)
-                $0.isIdle = false
-            }
+            state.withLock { $0.present = (index, .now) }
         case .itemEnded: break
         case .itemFailed(_, let message): log.warning("\(message)")
-        case .nothingPlayable:
-            let wasIdle = state.withLock { state in
-                defer { state.isIdle = true }
-                return state.isIdle
-            }
-            if !wasIdle { log.error("nothing on the playlist can be played; trying again until something can") }
+        case .nothingPlayable: log.error("nothing on the playlist can be played; trying again until something can")
         case .playlistEnded: log.info("the playlist has ended")
         case .statusChanged(let status): log.debug("\(status.rawValue)")
         case .quitRequested: log.info("asked to quit")
@@ -74,6 +64,8 @@ final class Reporter: Sendable {
         let path = "\(folder)/item-\(present.index + 1).png"
         do throws(SnapshotError) {
             try display.snapshot(to: path)
+            // On a busy machine the item may have ended meanwhile; there will be a next time.
+            guard player.snapshot.itemIndex == present.index else { return }
             log.info("\(name(present.index)) looks like \(path)")
         } catch {
             log.warning("\(error)")

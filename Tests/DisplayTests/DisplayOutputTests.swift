@@ -208,6 +208,27 @@ struct DisplayOutputTests {
         output.close()
     }
 
+    @Test func tellsWhenTheTerminalIsNotInFront() {
+        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        let seen = Mutex<[Bool]>([])
+        output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
+        #expect(seen.withLock { $0 } == [true])
+        output.leave()
+        #expect(seen.withLock { $0 } == [true, false] && output.mode == nil)
+        output.comeBack()
+        #expect(seen.withLock { $0 } == [true, false, true])
+        output.close()
+    }
+
+    @Test func anObserverThatComesLateIsToldOfTheTerminalToo() {
+        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        output.leave()
+        let seen = Mutex<[Bool]>([])
+        output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
+        #expect(seen.withLock { $0 } == [false])
+        output.close()
+    }
+
     /// Works with whatever this machine has, nothing included.
     @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey(Configuration().display).reason.isEmpty) }
 }

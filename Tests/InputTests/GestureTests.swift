@@ -68,10 +68,14 @@ import Testing
         let finger = [Contact(id: 0, x: 0.5, y: 0.5)]
         func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 0) + .milliseconds(milliseconds) }
         _ = recognizer.update(finger, at: at(0))
-        recognizer.cancel()
+        recognizer.cancel(touching: finger)
         #expect(recognizer.update([], at: at(50)) == nil)
         _ = recognizer.update(finger, at: at(150))
         #expect(recognizer.update([], at: at(200)) == .tap)
+        // With nothing touching, the next touch is a new one.
+        recognizer.cancel(touching: [])
+        _ = recognizer.update(finger, at: at(1000))
+        #expect(recognizer.update([], at: at(1050)) == .tap)
     }
 
     @Test func whatGesturesAskFor() {

@@ -18,10 +18,9 @@ import Testing
             options = ["--config", configuration, "--display", "offscreen", "--mode", "320x240", "--audio", "off"] + arguments
         }
 
-        /// The number that is burned into the picture of item `index`, from 1; nil while there is none.
-        func number(inPictureOf index: Int) throws -> Int? {
+        /// The number that is burned into the picture of item `index`, from 1.
+        func number(inPictureOf index: Int) throws -> Int {
             let path = "\(snapshots)/item-\(index).png"
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
             let gray = try Clips.bytes(Clips.make("\(UUID().uuidString).raw", ["-i", path, "-f", "rawvideo", "-pix_fmt", "gray"]))
             #expect(gray.count == 320 * 240)
             return (0..<16).reduce(0) { $0 << 1 | (gray[232 * 320 + $1 * 16 + 8] > 128 ? 1 : 0) }
@@ -45,9 +44,9 @@ import Testing
             let line = "info kiosk: \(name) looks like \(stage.snapshots)/item-\(index + 1).png"
             #expect(kiosk.log.count { $0 == line } == 1)
         }
-        // Half a second into the first, half-way through the second; later where the machine is slow.
-        #expect(try (14...60).contains(stage.number(inPictureOf: 1) ?? 0))
-        #expect(try (4...9).contains(stage.number(inPictureOf: 2) ?? 0))
+        // Half a second into the first, half-way through the second; some frames off where the machine is slow.
+        let numbers = try (stage.number(inPictureOf: 1), stage.number(inPictureOf: 2))
+        #expect((10...60).contains(numbers.0) && (3...9).contains(numbers.1), "\(numbers)")
         let shape = #/info kiosk: ended: ([0-9]+) frames shown, [0-9]+ late, [0-9]+ dropped; ([0-9]+) seams, .*/#
         let summary = try #require(kiosk.log.last?.wholeMatch(of: shape))
         #expect(Int(summary.1)! > 60 && Int(summary.2)! >= 2)
@@ -131,10 +130,14 @@ import Testing
         #expect(eventually(20) { FileManager.default.fileExists(atPath: last) })
         #expect(kiosk.isRunning)
         #expect(kiosk.end() == 0)
-        #expect(try (14...60).contains(stage.number(inPictureOf: 1) ?? 0))
+        let number = try stage.number(inPictureOf: 1)
+        #expect((10...60).contains(number), "\(number)")
     }
 
-    @Test("At a terminal the status line is one line, and gone in the end", arguments: [60, 200]) func statusLine(_ columns: Int) throws {
+    @Test(
+        "At a terminal the status line is one line, and gone in the end",
+        .enabled(if: FileManager.default.fileExists(atPath: "/usr/bin/script"), "script(1) is not installed"), arguments: [60, 200])
+    func statusLine(_ columns: Int) throws {
         let stage = try Stage("--log-level", "debug")
         let transcript = stage.folder.path + "/terminal"
         let pidFile = stage.folder.path + "/pid"

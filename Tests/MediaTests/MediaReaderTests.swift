@@ -80,7 +80,7 @@ import Testing
     @Test func seekingToKeyFramesLandsOnOne() throws {
         let clip = try Clips.numbered("ninety.mp4", frames: 90, codec: ["-c:v", "libx264", "-g", "30", "-bf", "3"])
         var reader = try MediaReader.open(clip, samples: stereo)
-        let landed = try reader.seek(to: .seconds(1.7), precision: .keyFrame)
+        let landed = try reader.seek(to: .seconds(1.7), precision: .keyFrame())
         #expect(abs(landed.seconds - 1) < 0.001)
         #expect(numbers(&reader).first == 31)
     }

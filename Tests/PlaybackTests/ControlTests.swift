@@ -196,7 +196,7 @@ import Testing
                     case 2: player.togglePlayback()
                     case 3: player.seek(to: .seconds(10 * abs(random.unit())))
                     case 4: player.seek(by: .seconds(3 * random.unit()))
-                    case 5: player.seek(to: .seconds(10 * abs(random.unit())), precision: .keyFrame)
+                    case 5: player.seek(to: .seconds(10 * abs(random.unit())), precision: .keyFrame())
                     case 6: player.advanceToNextItem()
                     case 7: player.returnToPreviousItem()
                     case 8: player.restartItem()

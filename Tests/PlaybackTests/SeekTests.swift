@@ -1,3 +1,4 @@
+import Glibc
 import Media
 import Platform
 import Playback
@@ -52,6 +53,24 @@ import Testing
         #expect(stage.numbers.last == Reel.number(at: 4.5))
     }
 
+    @Test func aKeyThatIsHeldDownShowsWhereItIsAndEndsExactly() throws {
+        let stage = try stage()
+        _ = stage.pause()
+        stage.player.seek(to: .zero)
+        #expect(stage.wait(for: 1001) && stage.waitUntilStill())
+        let count = stage.numbers.count
+        // Faster than any picture can follow: each is asked for before the one before has been shown.
+        for _ in 0..<40 {
+            stage.player.perform(.seekBy(.milliseconds(200)))
+            usleep(10_000)
+        }
+        #expect(stage.wait(for: Reel.number(at: 8)) && stage.waitUntilStill())
+        let shown = Array(stage.numbers.dropFirst(count))
+        #expect(shown.last == Reel.number(at: 8), "the last seek is exact")
+        #expect(shown.count > 2, "some pictures were shown on the way: \(shown)")
+        #expect(zip(shown, shown.dropFirst()).allSatisfy { $0 <= $1 }, "and none of them went back: \(shown)")
+    }
+
     @Test func seeksAreClampedToTheItem() throws {
         let stage = try stage()
         _ = stage.pause()
@@ -87,7 +106,7 @@ import Testing
         let stage = try stage()
         _ = stage.pause()
         let count = stage.numbers.count
-        stage.player.seek(to: .seconds(7.7), precision: .keyFrame)
+        stage.player.seek(to: .seconds(7.7), precision: .keyFrame())
         #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill())
         #expect(stage.numbers.last == Reel.number(at: 7))
         #expect(stage.player.currentTime == .seconds(7))

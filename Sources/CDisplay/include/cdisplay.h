@@ -5,7 +5,6 @@
 #include <linux/vt.h>
 #include <poll.h>
 #include <stdint.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -15,9 +14,6 @@ static const int kMADV_POPULATE_WRITE = 23;
 
 /// ppoll(2) with a time-out in nanoseconds; negative waits for ever. Returns what ppoll returns, with errno set.
 int kiosk_poll(struct pollfd *_Nullable descriptors, unsigned long count, int64_t timeout_ns);
-
-/// A non-blocking, close-on-exec eventfd(2), or -1 with errno set.
-int kiosk_eventfd(void);
 
 /// The signals that the kernel sends when the VT is to be left and when it has come back.
 int kiosk_vt_release_signal(void);
