@@ -20,110 +20,6 @@ struct Feeder: ~Copyable {
     private let interruptAudio: @Sendable () -> Void
     private let logger = Logger(label: "playback")
 
-    /// The item being laid.
-    private final class Lane {
-        var reader: MediaReader
-        var turn: Turn
-        /// Item time that lies at timeline instant `anchor`; both move when the rate changes.
-        var anchorItemTime: MediaTime
-        var anchor: MediaTime
-        var rate: Double
-        /// Item time at which to stop, by the configuration.
-        var limit: MediaTime?
-        /// Timeline instant at which the pictures laid so far end.
-        var pictureEnd: MediaTime
-        /// Whether every picture has been laid; the turn then ends at `pictureEnd`.
-        var picturesDone = false
-        var soundEnded = false
-        /// Whether its sound is its length; a cover is no picture in this sense.
-        let isSoundOnly: Bool
-        var tempo: TempoFilter?
-        var isFirst = true
-        /// Whether something was wrong with this turn, so that the complaint stands.
-        var isFlawed = false
-        /// Whether any of its sound has been laid.
-        var hasSounded = false
-        private let interruption: Interruption
-
-        init(
-            reader: consuming MediaReader, interruption: Interruption, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double,
-            limit: MediaTime?
-        ) {
-            self.reader = reader
-            soundBegin = itemTime
-            self.interruption = interruption
-            self.turn = turn
-            anchorItemTime = itemTime
-            self.anchor = anchor
-            self.rate = rate
-            self.limit = limit
-            pictureEnd = anchor
-            isSoundOnly = self.reader.description.video == nil
-        }
-
-        /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
-        var isCancelled: Bool { interruption.cancelled }
-
-        /// The timeline instant of an item time.
-        func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
-
-        /// Item time at which the reader's sound began, and the frames read from it since, less those of the present filter.
-        private var soundBegin: MediaTime
-        private var framesRead = 0
-        /// Sound to come before the reader's: what the filter of the rate before held back.
-        private var leftover: [Float] = []
-
-        /// Fills `destination` with sound at the lane's rate; returns the frames filled, fewer only when it has ended.
-        func readSound(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
-            let head = min(leftover.count, destination.count)
-            for index in 0..<head { unsafe destination[index] = leftover[index] }
-            leftover.removeFirst(head)
-            let rest = unsafe UnsafeMutableBufferPointer(rebasing: destination[head...])
-            let frames: Int
-            if tempo != nil {
-                frames = unsafe tempo!.read(into: rest, from: &reader)
-            } else {
-                frames = unsafe reader.readSamples(into: rest, channelCount: channelCount)
-                framesRead += frames
-            }
-            return head / channelCount + frames
-        }
-
-        /// Begins anew at an item time the reader has been moved to.
-        func restart(at itemTime: MediaTime, anchor: MediaTime, rate: Double, format: SampleFormat) {
-            (anchorItemTime, self.anchor, pictureEnd, self.rate) = (itemTime, anchor, anchor, rate)
-            (picturesDone, soundEnded, isFirst) = (false, false, true)
-            (soundBegin, framesRead, leftover) = (itemTime, 0, [])
-            tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
-        }
-
-        /// Changes the rate for the pictures from the end of those laid on, and for the sound from `written` on, the timeline instant up to which
-        /// it has been laid.
-        func setRate(_ rate: Double, written: MediaTime, format: SampleFormat) {
-            let (oldAnchor, oldItemTime, oldRate) = (anchor, anchorItemTime, self.rate)
-            anchorItemTime += (pictureEnd - anchor).scaled(by: oldRate)
-            anchor = pictureEnd
-            self.rate = rate
-            framesRead += tempo?.framesRead ?? 0
-            if tempo != nil { leftover += tempo!.drain() }
-            tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
-            // The filter held back sound that was meant for the old rate: what that puts it ahead of the picture is silence, what it puts it
-            // behind is left out.
-            let channels = format.channelCount
-            func time(_ frames: Int) -> MediaTime { .seconds(Double(frames) / Double(format.sampleRate)) }
-            let next = written + time(leftover.count / channels)
-            let expected =
-                next < anchor ? oldItemTime + (next - oldAnchor).scaled(by: oldRate) : anchorItemTime + (next - anchor).scaled(by: rate)
-            let ahead = (soundBegin + time(framesRead) - expected).seconds
-            if ahead > 0 {
-                leftover += [Float](repeating: 0, count: Int(ahead / rate * Double(format.sampleRate)) * channels)
-            } else {
-                var surplus = [Float](repeating: 0, count: Int(-ahead * Double(format.sampleRate)) * channels)
-                framesRead += unsafe surplus.withUnsafeMutableBufferPointer { unsafe reader.readSamples(into: $0, channelCount: channels) }
-            }
-        }
-    }
-
     private var lane: Lane?
     /// The turn that is being opened, or is open, ahead.
     private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
@@ -327,6 +223,7 @@ struct Feeder: ~Copyable {
         }
         let lane = Lane(
             reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
+        lane.isLengthKnown = natural != nil || description.isStill
         self.lane = lane
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
@@ -362,6 +259,8 @@ struct Feeder: ~Copyable {
                 return
             }
             lane.picturesDone = true
+            // What the container says of the length, if anything, has proved right or wrong.
+            lane.turn.itemEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
             if let problem = lane.reader.prematureEnd { complain(about: lane, "ends early: \(problem)") }
             prepareNext()
             return
@@ -382,6 +281,8 @@ struct Feeder: ~Copyable {
         lane.pictureEnd = end
         if lane.turn.isStill { lane.picturesDone = true }
         if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead { return }
+        // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
+        if !lane.isLengthKnown, lane.turn.position.remaining ?? lane.turn.item.duration != nil { return }
         prepareNext()
     }
 

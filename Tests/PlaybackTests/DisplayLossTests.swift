@@ -12,8 +12,8 @@ import Testing
         stage.display.setLit(false)
         let last = try #require(stage.numbers.last)
         _ = stage.wait(1) { false }
-        stage.display.setLit(true)
         let count = stage.numbers.count
+        stage.display.setLit(true)
         #expect(stage.wait { stage.numbers.count > count + 10 })
         let next = stage.numbers[count]
         #expect(next > last + 15 && next < last + 90, "\(last), a second later \(next)")
@@ -27,8 +27,8 @@ import Testing
         for _ in 0..<5 {
             stage.display.setLit(false)
             _ = stage.wait(0.05) { false }
-            stage.display.setLit(true)
             let count = stage.numbers.count
+            stage.display.setLit(true)
             #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill(for: .milliseconds(100)))
             #expect(stage.numbers.last == held)
         }
@@ -42,8 +42,8 @@ import Testing
         for _ in 0..<20 {
             stage.display.setLit(false)
             _ = stage.wait(0.01) { false }
-            stage.display.setLit(true)
             let count = stage.numbers.count
+            stage.display.setLit(true)
             #expect(stage.wait { stage.numbers.count > count })
         }
         #expect(stage.numbers.allSatisfy { $0 == 401 })
@@ -69,8 +69,8 @@ import Testing
         }
         stage.player.pause()
         display.setLit(false)
-        display.setLit(true)
         let count = stage.numbers.count
+        display.setLit(true)
         #expect(stage.wait { stage.numbers.count > count })
         #expect(stage.waitUntilStill())
         stage.player.play()

@@ -73,6 +73,14 @@ import Testing
         stage.expectPlays(Array(25...30) + Array(25...30) + Array(25...27) + [301, 302, 303], count: 50)
     }
 
+    @Test func aSlotRepeatsAClipOfUnknownLength() throws {
+        let raw = try Clips.make("raw.h264", ["-i", Reel.thirty(), "-an", "-c:v", "copy", "-bsf:v", "h264_mp4toannexb", "-f", "h264"])
+        let stage = Stage([PlaylistItem(source: raw, duration: .milliseconds(1500)), PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait(for: 303))
+        let numbers = stage.numbers.prefix { $0 < 301 }
+        #expect(numbers.count { $0 == 1 } == 2, "\(numbers)")
+    }
+
     @Test func aStartBehindTheEndShowsTheLastFrame() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty(), start: .seconds(60)), PlaylistItem(source: try Reel.three())])
         stage.expectPlays([30, 301, 302, 303], count: 12)
