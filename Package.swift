@@ -34,7 +34,8 @@ let package = Package(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Configuration", "Playback", "Media", "Platform", log],
             swiftSettings: upcoming),
         .target(
-            name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Platform", log], swiftSettings: upcoming),
+            name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Media", "Platform", log],
+            swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
         .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
@@ -59,7 +60,8 @@ let package = Package(
             name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
-        .testTarget(name: "AudioTests", dependencies: ["Audio", "Configuration", "Playback", "Platform"], swiftSettings: upcoming),
+        .testTarget(
+            name: "AudioTests", dependencies: ["Audio", "Configuration", "Media", "Playback", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),

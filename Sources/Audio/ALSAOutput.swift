@@ -2,6 +2,7 @@ import CALSA
 import Configuration
 import Glibc
 import Logging
+import Media
 import Platform
 import Playback
 import Synchronization

@@ -1,3 +1,4 @@
+import Media
 import Platform
 
 /// Counts the frames of one run of a card (from its start to the next drop, underrun or loss), so that it is known at any time

@@ -1,5 +1,6 @@
 import CALSA
 import Glibc
+import Media
 import Platform
 
 /// An open playback PCM, in the one configuration it will have: non-blocking, interleaved, started explicitly, its timestamps on

@@ -1,3 +1,4 @@
+import Media
 import Platform
 
 /// The pace of an output that has no card: frame k is at the (absent) speaker at `anchor` + k / rate on the monotonic clock.

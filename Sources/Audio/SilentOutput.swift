@@ -1,3 +1,4 @@
+import Media
 import Platform
 import Playback
 import Synchronization

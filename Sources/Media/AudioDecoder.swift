@@ -1,20 +1,6 @@
 import CFFmpeg
 import Platform
 
-/// Sound as the engine mixes it: interleaved 32-bit float in one rate and channel count.
-public struct SampleFormat: Hashable, Sendable {
-    /// Frames (one sample for each channel) a second.
-    public var sampleRate: Int
-    /// Samples a frame.
-    public var channelCount: Int
-
-    /// A format from its parts.
-    public init(sampleRate: Int, channelCount: Int) {
-        self.sampleRate = sampleRate
-        self.channelCount = channelCount
-    }
-}
-
 /// One sound track's decoder: packets in, one unbroken run of samples out.
 ///
 /// Samples are placed by their timestamps: what lies before the wanted beginning is cut off, holes become silence, overlaps are
@@ -23,7 +9,7 @@ struct AudioDecoder: ~Copyable, Sendable {
     private let codec: CodecContext
     private let timeBase: AVRational
     private let scratch = ScratchFrame()
-    private let output: SampleFormat
+    private let output: AudioFormat
     private var resampler: Resampler?
     /// Converted samples not taken yet, from `head` on.
     private var samples: [Float] = []
@@ -40,11 +26,11 @@ struct AudioDecoder: ~Copyable, Sendable {
     /// Timestamps of real files wander by a few packets' rounding; a hole worth hearing is longer than this.
     private static let tolerance = MediaTime.milliseconds(50)
 
-    static func open(_ stream: UnsafeMutablePointer<AVStream>, source: String, output: SampleFormat) throws(MediaError) -> AudioDecoder {
+    static func open(_ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat) throws(MediaError) -> AudioDecoder {
         AudioDecoder(codec: try CodecContext.open(stream, source: source), timeBase: stream.pointee.time_base, output: output)
     }
 
-    private init(codec: consuming CodecContext, timeBase: AVRational, output: SampleFormat) {
+    private init(codec: consuming CodecContext, timeBase: AVRational, output: AudioFormat) {
         self.codec = codec
         self.timeBase = timeBase
         self.output = output
@@ -167,7 +153,7 @@ struct AudioDecoder: ~Copyable, Sendable {
 struct Resampler: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     private let context: OpaquePointer
-    private let output: SampleFormat
+    private let output: AudioFormat
     private let sampleRate: Int32
     private let format: Int32
     private let channelCount: Int32
@@ -178,7 +164,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     }
 
     /// A converter for sound like that in `frame`; nil when libswresample cannot do it.
-    init?(from frame: UnsafeMutablePointer<AVFrame>, to output: SampleFormat) {
+    init?(from frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat) {
         var source = AVChannelLayout()
         var target = AVChannelLayout()
         av_channel_layout_default(&target, Int32(output.channelCount))

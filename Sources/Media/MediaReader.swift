@@ -58,7 +58,7 @@ public struct MediaReader: ~Copyable, Sendable {
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
     public static func open(
-        _ source: String, samples: SampleFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption()
+        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption()
     ) throws(MediaError) -> MediaReader {
         let format = try FormatContext.open(source, interruption: interruption)
         var videoIndex = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)

@@ -5,14 +5,14 @@ import CPlatform
 public struct TempoFilter: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     private let tempo: OpaquePointer
-    private let format: SampleFormat
+    private let format: AudioFormat
     private var input: [Float]
     private var hasSentEnd = false
     /// Frames taken from the reader so far.
     public private(set) var framesRead = 0
 
     /// A filter for `rate` item seconds a second (0.5…100); nil when libavfilter is missing, and the sound is left out then.
-    public init?(rate: Double, format: SampleFormat) {
+    public init?(rate: Double, format: AudioFormat) {
         guard let opened = kiosk_tempo_open(rate, Int32(format.sampleRate), Int32(format.channelCount)) else { return nil }
         tempo = opened
         self.format = format

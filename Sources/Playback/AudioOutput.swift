@@ -1,19 +1,5 @@
+import Media
 import Platform
-
-/// The one format of sound between the engine and an output, for the life of the process: interleaved 32-bit float, nominal
-/// range −1…1.
-public struct AudioFormat: Hashable, Sendable {
-    /// Frames (one sample for each channel) a second.
-    public var sampleRate: Int
-    /// Samples a frame; 2 is left, right.
-    public var channelCount: Int
-
-    /// A format from its parts.
-    public init(sampleRate: Int, channelCount: Int) {
-        self.sampleRate = sampleRate
-        self.channelCount = channelCount
-    }
-}
 
 /// What feeds an output: the engine's sample queue. All calls come from the output's own audio thread and return at once.
 public protocol AudioRenderer: AnyObject, Sendable {

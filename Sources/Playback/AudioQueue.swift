@@ -1,4 +1,5 @@
 import DequeModule
+import Media
 import Platform
 
 /// The samples between the feeder and the audio output, and the clock that follows from them.

@@ -226,12 +226,8 @@ struct Feeder: ~Copyable {
         lane.isLengthKnown = natural != nil || description.isStill
         self.lane = lane
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
-        if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: sampleFormat) }
+        if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: audio.format) }
         if lane.isSoundOnly { layCover(lane) }
-    }
-
-    private var sampleFormat: SampleFormat {
-        SampleFormat(sampleRate: audio.format.sampleRate, channelCount: audio.format.channelCount)
     }
 
     // MARK: Laying
@@ -438,7 +434,7 @@ struct Feeder: ~Copyable {
             lastSerial += 1
             lane.turn.serial = lastSerial
             lane.turn.isSeam = false
-            lane.restart(at: landed, anchor: .zero, rate: pipeline.withLock { $0.rate }, format: sampleFormat)
+            lane.restart(at: landed, anchor: .zero, rate: pipeline.withLock { $0.rate }, format: audio.format)
             if lane.isSoundOnly { layCover(lane) }
             return
         }
@@ -448,6 +444,6 @@ struct Feeder: ~Copyable {
 
     /// The rate changes with the next frame laid; what is queued plays out at the old one.
     private mutating func setRate(_ rate: Double) {
-        lane?.setRate(rate, written: audio.time(ofSample: Double(audio.writtenSamples)), format: sampleFormat)
+        lane?.setRate(rate, written: audio.time(ofSample: Double(audio.writtenSamples)), format: audio.format)
     }
 }

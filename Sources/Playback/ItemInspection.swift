@@ -16,7 +16,7 @@ public struct ItemInspection: Sendable {
     public static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
-            var reader = try MediaReader.open(item.source, samples: SampleFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 2)
+            var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 2)
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
             if let problem = reader.soundProblem { inspection.warnings.append("plays without its sound: \(problem)") }

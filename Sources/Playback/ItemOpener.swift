@@ -36,12 +36,12 @@ final class ItemOpener: Sendable {
     }
 
     private let state = Monitor(State())
-    private let samples: SampleFormat
+    private let samples: AudioFormat
     private let decoderThreads: Int
     private let onOutcome: @Sendable () -> Void
 
     /// An opener that converts sound to `samples`; `onOutcome` is called on its thread when an outcome can be taken.
-    init(samples: SampleFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
+    init(samples: AudioFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
         self.samples = samples
         self.decoderThreads = decoderThreads
         self.onOutcome = onOutcome

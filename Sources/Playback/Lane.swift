@@ -73,7 +73,7 @@ final class Lane {
     }
 
     /// Begins anew at an item time the reader has been moved to.
-    func restart(at itemTime: MediaTime, anchor: MediaTime, rate: Double, format: SampleFormat) {
+    func restart(at itemTime: MediaTime, anchor: MediaTime, rate: Double, format: AudioFormat) {
         (anchorItemTime, self.anchor, pictureEnd, self.rate) = (itemTime, anchor, anchor, rate)
         (picturesDone, soundEnded, isFirst) = (false, false, true)
         (soundBegin, framesRead, leftover) = (itemTime, 0, [])
@@ -82,7 +82,7 @@ final class Lane {
 
     /// Changes the rate for the pictures from the end of those laid on, and for the sound from `written` on, the timeline instant up to which
     /// it has been laid.
-    func setRate(_ rate: Double, written: MediaTime, format: SampleFormat) {
+    func setRate(_ rate: Double, written: MediaTime, format: AudioFormat) {
         let (oldAnchor, oldItemTime, oldRate) = (anchor, anchorItemTime, self.rate)
         anchorItemTime += (pictureEnd - anchor).scaled(by: oldRate)
         anchor = pictureEnd

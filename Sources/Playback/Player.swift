@@ -57,7 +57,7 @@ public final class Player: Sendable {
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
         opener = ItemOpener(
-            samples: SampleFormat(sampleRate: output.format.sampleRate, channelCount: output.format.channelCount),
+            samples: output.format,
             decoderThreads: options.decoderThreads
         ) { pipeline.signal { _ in } }
         events = PlayerEvents()

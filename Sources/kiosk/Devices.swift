@@ -86,10 +86,9 @@ struct Devices: ParsableCommand {
     /// Words in lines of at most 100 columns.
     private func wrapped(_ words: [String], indent: Int) -> String {
         var lines: [String] = [String(repeating: " ", count: indent)]
-        for (index, word) in words.enumerated() {
-            let last = index == words.count - 1
+        for word in words {
             if lines[lines.count - 1].count + word.count > 100 { lines.append(String(repeating: " ", count: indent)) }
-            lines[lines.count - 1] += word + (last ? "" : "  ")
+            lines[lines.count - 1] += (lines[lines.count - 1].count > indent ? "  " : "") + word
         }
         return lines.joined(separator: "\n")
     }

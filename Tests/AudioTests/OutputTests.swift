@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import Media
 import Platform
 import Playback
 import Synchronization

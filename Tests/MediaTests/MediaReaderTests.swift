@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct MediaReaderTests {
-    private let stereo = SampleFormat(sampleRate: 48000, channelCount: 2)
+    private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
     /// The burned-in numbers of all frames from where the reader stands.
     private func numbers(_ reader: inout MediaReader) -> [Int] {
@@ -174,7 +174,7 @@ import Testing
 @Suite struct BrokenSourceTests {
     private func reason(_ source: String) -> MediaError.Reason? {
         do throws(MediaError) {
-            _ = try MediaReader.open(source, samples: SampleFormat(sampleRate: 48000, channelCount: 2))
+            _ = try MediaReader.open(source, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
             return nil
         } catch {
             return error.reason
@@ -220,7 +220,7 @@ import Testing
         let clip = try Clips.numbered("faststart.mp4", frames: 30, extra: ["-movflags", "+faststart"])
         let bytes = try Clips.bytes(clip)
         let cut = try Clips.file("cut.mp4", Array(bytes.prefix(bytes.count * 6 / 10)))
-        var reader = try MediaReader.open(cut, samples: SampleFormat(sampleRate: 48000, channelCount: 2))
+        var reader = try MediaReader.open(cut, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
         var count = 0
         while reader.nextFrame() != nil { count += 1 }
         #expect((1..<30).contains(count))
@@ -270,7 +270,7 @@ import Testing
                 bytes.insert(contentsOf: bytes[from..<min(bytes.count, from + random.below(4096))], at: random.below(bytes.count))
             }
             let path = try Clips.file("mutated", bytes)
-            guard var reader = try? MediaReader.open(path, samples: SampleFormat(sampleRate: 48000, channelCount: 2)) else { continue }
+            guard var reader = try? MediaReader.open(path, samples: AudioFormat(sampleRate: 48000, channelCount: 2)) else { continue }
             var chunk = [Float](repeating: 0, count: 4096)
             var frames = 0
             while reader.nextFrame() != nil, frames < 200 { frames += 1 }

@@ -1,0 +1,13 @@
+/// The one format of sound from the decoders to the output, for the life of the process: interleaved 32-bit float, nominal range −1…1.
+public struct AudioFormat: Hashable, Sendable {
+    /// Frames (one sample for each channel) a second.
+    public var sampleRate: Int
+    /// Samples a frame; 2 is left, right.
+    public var channelCount: Int
+
+    /// A format from its parts.
+    public init(sampleRate: Int, channelCount: Int) {
+        self.sampleRate = sampleRate
+        self.channelCount = channelCount
+    }
+}
