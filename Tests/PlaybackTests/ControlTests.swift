@@ -106,7 +106,7 @@ import Testing
         #expect(stage.wait { stage.numbers.count > 20 })
         let begin = HostTime.now
         let from = stage.player.currentTime
-        _ = stage.wait(2) { false }
+        _ = stage.wait(1.5) { false }
         let pace = (stage.player.currentTime - from).seconds / (HostTime.now - begin).seconds
         #expect(abs(pace - rate) < 0.2 * rate, "\(pace)")
         #expect(Stage.missing(from: stage.numbers, cycle: Array(1001...1300)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
@@ -189,7 +189,7 @@ import Testing
         let threads = (0..<3).map { seed in
             Thread("viewer") {
                 var random = SystemRandomNumberGeneratorSeeded(seed: UInt64(seed))
-                for _ in 0..<150 {
+                for _ in 0..<100 {
                     switch Int(abs(random.unit()) * 12) {
                     case 0: player.play()
                     case 1: player.pause()

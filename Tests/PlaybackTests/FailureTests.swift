@@ -37,7 +37,7 @@ import Testing
         #expect(stage.wait { stage.events.contains { if case .nothingPlayable = $0 { true } else { false } } })
         #expect(stage.wait(for: 0))
         // Some tries later it still says each thing once.
-        _ = stage.wait(4) { false }
+        _ = stage.wait(3.2) { false }
         #expect(stage.numbers.allSatisfy { $0 == 0 })
         #expect(stage.complaints.count == 2)
         #expect(stage.player.snapshot.itemIndex == nil)

@@ -59,7 +59,7 @@ final class Stage {
     }
 
     /// Waits until nothing has been flipped for `time`; false after some seconds.
-    func waitUntilStill(for time: MediaTime = .milliseconds(200)) -> Bool {
+    func waitUntilStill(for time: MediaTime = .milliseconds(130)) -> Bool {
         var count = -1
         var since = HostTime.now
         return wait {
