@@ -26,6 +26,8 @@ struct Presenter: ~Copyable {
     /// Whether the clock was going at the last decision.
     private var wasRunning = false
     private var currentTurn: Turn?
+    /// The places of the ready frames, filled anew for each decision; kept for its memory.
+    private var candidates: [FrameScheduler.Frame] = []
 
     private struct Pending {
         var id: UInt64
@@ -147,7 +149,7 @@ struct Presenter: ~Copyable {
     private mutating func choose(
         _ pipeline: inout Pipeline, _ now: HostTime, _ returned: inout [ComposedFrame], _ events: inout [PlayerEvent]
     ) -> Step? {
-        var candidates: [FrameScheduler.Frame] = []
+        candidates.removeAll(keepingCapacity: true)
         for index in 0..<pipeline.ready.count {
             candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
         }
