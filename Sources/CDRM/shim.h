@@ -1,10 +1,7 @@
-// libdrm and the fourcc codes the player uses; the codes are macros built by shifting, which Swift does not import.
+// libdrm and the fourcc code of the scan-out buffers, a macro built by shifting, which Swift does not import.
 #pragma once
 #include <drm_fourcc.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
 static const uint32_t kDRM_FORMAT_XRGB8888 = DRM_FORMAT_XRGB8888;
-static const uint32_t kDRM_FORMAT_NV12 = DRM_FORMAT_NV12;
-static const uint32_t kDRM_FORMAT_YUV420 = DRM_FORMAT_YUV420;
-static const uint64_t kDRM_FORMAT_MOD_LINEAR = DRM_FORMAT_MOD_LINEAR;

@@ -3,6 +3,3 @@
 #pragma once
 #include <libevdev/libevdev.h>
 #include <linux/input.h>
-#include <sys/ioctl.h>
-
-static const unsigned long kEVIOCGRAB = EVIOCGRAB;

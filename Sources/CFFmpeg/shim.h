@@ -19,14 +19,11 @@ static const int kAVERROR_EOF = AVERROR_EOF;
 static const int kAVERROR_EXIT = AVERROR_EXIT;
 static const int kAVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
 static const int kAVERROR_EAGAIN = AVERROR(EAGAIN);
-static const int kAVERROR_ENOMEM = AVERROR(ENOMEM);
 /// The pixel format whose bytes are a little-endian DRM_FORMAT_XRGB8888 (B, G, R, unused).
 static const enum AVPixelFormat kAV_PIX_FMT_XRGB8888 = AV_PIX_FMT_BGR0;
 static const enum AVPixelFormat kAV_PIX_FMT_RGB565 = AV_PIX_FMT_RGB565LE;
 
 static inline int shim_averror(int errnum) { return AVERROR(errnum); }
-static inline int shim_averror_to_errno(int error) { return AVUNERROR(error); }
-static inline AVChannelLayout shim_layout_stereo(void) { return (AVChannelLayout)AV_CHANNEL_LAYOUT_STEREO; }
 /// AVStream.discard and friends are enums the importer makes distinct from Int32; this sets them from a switch.
 static inline void shim_stream_discard(AVStream *stream, int all) { stream->discard = all ? AVDISCARD_ALL : AVDISCARD_DEFAULT; }
 
@@ -36,13 +33,6 @@ static inline int64_t shim_frame_duration(const AVFrame *frame) {
     return frame->duration;
 #else
     return frame->pkt_duration;
-#endif
-}
-static inline int shim_frame_is_interlaced(const AVFrame *frame) {
-#if LIBAVUTIL_VERSION_MAJOR >= 59
-    return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
-#else
-    return frame->interlaced_frame;
 #endif
 }
 /// The nine numbers of a track's display matrix, or null. Owned by the stream.

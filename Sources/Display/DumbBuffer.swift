@@ -67,6 +67,7 @@ struct DumbBuffer: ~Copyable {
 
 /// A dumb buffer among a screen's buffers.
 final class DumbScanoutBuffer: ScanoutBuffer, @unchecked Sendable {
+    // Sendable for the reason ScanoutBuffer gives; what it adds never changes.
     private(set) var dumb: DumbBuffer
 
     init(_ dumb: consuming DumbBuffer) {

@@ -121,6 +121,7 @@ final class FramebufferScreen: Screen {
 
     /// One page of the device's memory.
     private final class Page: ScanoutBuffer, @unchecked Sendable {
+        // Sendable for the reason ScanoutBuffer gives; what it adds never changes.
         private let mapping: Mapping
         init(_ mapping: Mapping, _ pixels: PixelMemory) {
             self.mapping = mapping

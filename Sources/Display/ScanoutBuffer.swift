@@ -87,6 +87,7 @@ class ScanoutBuffer: @unchecked Sendable {
 
 /// A buffer in ordinary memory.
 final class MemoryBuffer: ScanoutBuffer, @unchecked Sendable {
+    // Sendable for the reason ScanoutBuffer gives; it adds nothing.
     init(width: Int, height: Int, format: ScanoutFormat) {
         let stride = (width * format.bytesPerPixel + 63) / 64 * 64
         let base = UnsafeMutableRawPointer.allocate(byteCount: stride * height, alignment: 64)

@@ -10,9 +10,6 @@ public enum Rotation: Int, Sendable, CaseIterable {
 
     /// One turn after another.
     public static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
-
-    /// The turn that takes this one back.
-    public var inverse: Rotation { Rotation(rawValue: (360 - rawValue) % 360)! }
 }
 
 /// How a stored picture must be turned to stand upright: first mirrored left to right where `isMirrored`, then turned

@@ -114,6 +114,9 @@ final class AudioQueue: AudioRenderer {
     /// Frames ready to be rendered.
     var available: Int64 { state.withLock { $0.written - $0.read } }
 
+    /// A volume, 0…1, as a factor of amplitude; the player's and an item's alike. The cube follows the ear: half-way sounds about half as loud.
+    static func gain(ofVolume volume: Double) -> Double { volume * volume * volume }
+
     /// Loudness as a factor of amplitude, approached without a click.
     func setGain(_ gain: Double) { state.withLock { $0.targetGain = Float(gain) } }
 

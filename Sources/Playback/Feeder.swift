@@ -336,7 +336,7 @@ struct Feeder: ~Copyable {
             }
             if filled < frames { lane.soundEnded = true }
         }
-        let gain = lane.turn.item.isMuted ? 0 : Float(lane.turn.item.volume)
+        let gain = lane.turn.item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: lane.turn.item.volume))
         if gain != 1 { for index in 0..<filled * channels { scratch[index] *= gain } }
         let end = audio.writtenSamples + Int64(frames)
         if lane.isSoundOnly {

@@ -69,8 +69,8 @@ struct Pipeline: ~Copyable {
     var volume: Double
     var isMuted: Bool
 
-    /// Amplitude as a factor. The cube follows the ear: half-way sounds about half as loud.
-    var gain: Double { isMuted ? 0 : volume * volume * volume }
+    /// Amplitude as a factor.
+    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) }
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2

@@ -16,7 +16,7 @@ public struct PlaylistItem: Hashable, Sendable {
     public var source: String
     /// How the picture is fitted to the screen.
     public var gravity: VideoGravity
-    /// Loudness of this item, 0…1 of full scale, multiplied with the player's.
+    /// Loudness of this item, 0…1, on the same scale as the player's and on top of it.
     public var volume: Double
     /// Whether this item's sound is left out.
     public var isMuted: Bool

@@ -73,7 +73,9 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(), volume: 0.25)], audio: audio)
         #expect(stage.wait(for: 10))
         let heard = audio.samples.filter { $0 != 0 }
-        #expect(heard.prefix(10_000).enumerated().allSatisfy { $1 == Reel.sample($0) * 0.25 })
+        #expect(
+            heard.prefix(10_000).enumerated().allSatisfy { $1 == Reel.sample($0) * 0.015625 }, "the cube of the volume, as the player's own"
+        )
     }
 
     @Test func soundAndPictureStayTogetherAcrossRates() throws {
