@@ -256,8 +256,14 @@ struct Feeder: ~Copyable {
             }
             lane.picturesDone = true
             // What the container says of the length, if anything, has proved right or wrong.
-            lane.turn.itemEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
-            if let problem = lane.reader.prematureEnd { complain(about: lane, "ends early: \(problem)") }
+            let itemEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
+            lane.turn.itemEnd = itemEnd
+            let asset = lane.reader.description
+            if let problem = lane.reader.prematureEnd {
+                complain(about: lane, "ends early: \(problem)")
+            } else if let length = asset.video?.duration ?? asset.duration, let problem = ItemInspection.earlyEnd(itemEnd, of: length) {
+                complain(about: lane, problem)
+            }
             prepareNext()
             return
         }
