@@ -47,14 +47,13 @@ import Testing
     private func expectSound(of clip: GalleryClip, in samples: [Float]) {
         guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
         let length = Int((clip.seconds * 48000).rounded())
-        // Where a starved machine had nothing to render, silence lasts to the end of a period of the card, and what follows is only later. Any other
-        // silence was laid on the timeline.
+        // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last one), and
+        // what follows is only later. Any other silence was laid on the timeline.
         var heard: [Float] = []
         var silence = 0
-        let begin = samples.firstIndex { $0 != 0 } ?? 0
         for (index, sample) in samples.enumerated() {
             if sample != 0 {
-                if silence >= 3, !heard.isEmpty, (index - begin + 2) % RecordingOutput.period > 4 {
+                if silence >= 48, !heard.isEmpty, (samples.count - index + 2) % RecordingOutput.period > 4 {
                     Issue.record("\(clip.name): \(silence) samples of silence after \(heard.count), with turns of \(length)")
                 }
                 if silence < 3, !heard.isEmpty { heard.append(contentsOf: repeatElement(0, count: silence)) }
