@@ -16,7 +16,8 @@ public struct ItemInspection: Sendable {
     public static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
-            var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 2)
+            // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
+            var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
             if let problem = reader.soundProblem { inspection.warnings.append("plays without its sound: \(problem)") }
@@ -84,18 +85,17 @@ public struct ItemInspection: Sendable {
             warnings.append("cannot be moved about in: seeking will not work")
             return
         }
-        var (black, damaged) = (0, 0)
+        var black = 0
+        var isDamaged = false
         var end = MediaTime.zero
         while let frame = reader.nextFrame() {
             end = max(end, frame.time + frame.duration)
-            if frame.frame.isDamaged { damaged += 1 }
+            if frame.frame.isDamaged { isDamaged = true }
             black = (frame.frame.brightestPatch() ?? 255) <= Self.blackLimit ? black + 1 : 0
         }
         if black > 0 { warnings.append("ends with \(black) black frame\(black == 1 ? "" : "s"): the loop will seem to have a gap") }
         if let problem = reader.prematureEnd { warnings.append("cannot be read to its end: \(problem)") }
-        if damaged > 0 {
-            warnings.append("\(damaged) of its last pictures \(damaged == 1 ? "is" : "are") damaged: copy or export it again")
-        }
+        if isDamaged { warnings.append("is damaged near its end: copy or export it again") }
         if let problem = Self.earlyEnd(end, of: length) { warnings.append(problem) }
     }
 }
