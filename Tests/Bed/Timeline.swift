@@ -16,6 +16,8 @@ public struct Timeline: Sendable {
         case display(_ isConnected: Bool, display: Int = 0)
         /// An input device is plugged in or unplugged.
         case plug(Device), unplug(Device)
+        /// The state of the console's terminal becomes an output, in the words of ``Record/terminal``.
+        case terminal
         /// A signal for the player.
         case signal(Int32)
         /// A line of shell in the guest, as root; $PLAYER is the player's process id. Nothing waits for it.
@@ -50,7 +52,7 @@ public struct Timeline: Sendable {
     ///
     /// - Parameter name: what it, its picture or its output is called in the record.
     public mutating func callAsFunction(_ seconds: Double, _ action: Action, _ name: String? = nil) {
-        entries.append(Entry(time: .seconds(seconds), action: action, name: name))
+        entries.append(Entry(time: .microseconds(Int((seconds * 1e6).rounded())), action: action, name: name))
     }
 
     /// The lines for the director, in the order of their times: "at MICROSECONDS ID WHAT". The ID is the place of the entry.
@@ -83,6 +85,7 @@ extension Timeline.Action {
         case .display(let isConnected, let display): [(.zero, "display \(isConnected ? "on" : "off") \(display)")]
         case .plug(let device): [(.zero, "plug \(device.rawValue)")]
         case .unplug(let device): [(.zero, "unplug \(device.rawValue)")]
+        case .terminal: [(.zero, "terminal")]
         case .signal(let number): [(.zero, "signal \(number)")]
         case .shell(let line): [(.zero, "shell \(line)")]
         }
