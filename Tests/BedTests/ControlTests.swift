@@ -43,6 +43,29 @@ extension BedTests {
             #expect(record.screenshots["paused"] != nil && record.screenshots["paused"] == record.screenshots["still paused"])
         }
 
+        @Test func `fingers and keys are answered at once`() async throws {
+            // In the host's time: what the code takes is part of the answer.
+            let record = try await Bed.run("answers", for: .seconds(7), playing: [clip, other]) { at in
+                at(2.0, .key(.space), "pause")
+                at(2.6, .key(.space), "play")
+                at(3.2, .tap(640, 360), "tap")
+                at(3.8, .tap(640, 360), "second tap")
+                at(4.6, .key(.n), "next")
+                at(5.6, .key(.p), "previous")
+            }
+            let lift = Duration.milliseconds(60)
+            let period = Duration.seconds(1 / record.refreshRate)
+            // The frame that a pause has cut short stands for the rest of its time first.
+            let frame = period * 2
+            for (event, before) in [("pause", .zero), ("play", frame), ("tap", lift), ("second tap", lift + frame)] {
+                #expect(try #require(record.response(to: event)) - before <= period * 2 + .milliseconds(4), "\(event)")
+            }
+            for (event, first) in [("next", 1001), ("previous", 1)] {
+                let jump = try #require(record.jump(after: event))
+                #expect(jump.to == first && jump.time < .milliseconds(150), "\(event): \(jump)")
+            }
+        }
+
         @Test func `arrows and swipes seek by steps, within the item`() async throws {
             let configuration = KioskConfiguration(playback: "seek-step = 1")
             let record = try await Bed.run("seek", for: .seconds(8), playing: [clip], .kiosk(configuration), on: machine) { at in

@@ -67,6 +67,20 @@ extension BedTests {
             #expect(record.screenshots["second"]?.width == 1280)
         }
 
+        @Test func `a display that is only a framebuffer shows every frame, and no dark at the seam`() async throws {
+            // The kernel's own console on /dev/fb0 has 1024x768; the picture stands in its middle.
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 1024, height: 768)) }
+            let configuration = KioskConfiguration(display: "connector = \"/dev/fb0\"\nmode = \"preferred\"")
+            let record = try await Bed.run(
+                "framebuffer", for: .seconds(8), playing: [clip], .kiosk(configuration), on: machine,
+                area: Vblank.Rectangle(x: 0, y: 96, width: 1024, height: 576))
+            expectLog(record, "/dev/fb0")
+            #expect(record.seams.count == 1 && record.seams.allSatisfy { $0.darkVblanks == 0 && $0.lostFrames == 0 }, "\(record.seams)")
+            let steps = zip(record.frames, record.frames.dropFirst()).map { $1.number - $0.number }.filter { $0 != 1 && $0 != -149 }
+            #expect(steps == [], "frames were left out or came twice")
+            #expect(record.terminal == "text on auto")
+        }
+
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGKILL]) func `the console is given back`(signal: Int32) async throws {
             let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
             let record = try await Bed.run("signal \(signal)", for: .seconds(4), playing: [clip], on: machine) { at in
