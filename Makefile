@@ -25,6 +25,11 @@ test: setup demo lint build
 	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest --skip BedTests
 	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest --filter BedTests
 
+# The kernel in which Tests/Bed runs the player: docs/testing-bed.md
+.PHONY: bed
+bed:
+	Tests/Bed/build
+
 lint: setup
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 
@@ -80,5 +85,6 @@ help:
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
+	@echo 'make bed        builds the kernel that the tests on real kernel devices run in, once'
 	@echo 'make format     formats the Swift sources        make lint    only says what make format would change'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'
