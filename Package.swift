@@ -70,6 +70,10 @@ let package = Package(
             name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
+        // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
+        .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),
+        .testTarget(name: "BedAnalysisTests", dependencies: ["Bed"], swiftSettings: upcoming),
+        .testTarget(name: "BedTests", dependencies: ["Bed"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
             dependencies: ["Display", "Configuration", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
