@@ -10,7 +10,7 @@ SOURCES := Sources Tests Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test lint format setup demo install uninstall clean help
+.PHONY: build run test lint format setup demo install uninstall deb clean help
 .DELETE_ON_ERROR:
 
 build: setup
@@ -70,6 +70,12 @@ uninstall:
 	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)
 
+# .build/kiosk_VERSION_ARCHITECTURE.deb
+deb: build demo
+	rm -rf .build/deb .build/kiosk_*.deb
+	$(MAKE) --no-print-directory install DESTDIR=.build/deb PREFIX=/usr
+	deploy/deb .build/deb ".build/kiosk_$$(.build/release/kiosk --version)_$$(dpkg --print-architecture).deb"
+
 clean:
 	rm -rf .build demo
 
@@ -79,5 +85,6 @@ help:
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
+	@echo 'make deb        a Debian package of it all, in .build'
 	@echo 'make format     formats the Swift sources        make lint    only says what make format would change'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'
