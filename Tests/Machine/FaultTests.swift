@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+/// What breaks: the process, the power, and whatever has a plug.
+extension MachineTests {
+    @Test func `a killed player is back on the screen`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        let before = try machine.shell("systemctl show -P MainPID kiosk.service")
+        try machine.shell("systemctl kill -s KILL kiosk.service")
+        try machine.wait(untilSucceeds: "pid=$(systemctl show -P MainPID kiosk.service); test $pid != \(before) && test $pid != 0")
+        try machine.waitForMovingPicture()
+        let seen = try machine.watch(for: 3)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+    }
+
+    @Test func `after a power cut it boots to the picture again`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        // Somebody is copying a clip onto it.
+        try machine.shell("(while :; do cp /srv/kiosk/one.mp4 /srv/copy.$((n += 1)).mp4; sync -d /srv; done) >/dev/null 2>&1 & sleep 2")
+        machine.cutPower()
+        try machine.switchOn()
+        try machine.waitForMovingPicture(within: 120)
+        try machine.waitForShell()
+        #expect(try machine.shell("systemctl is-system-running --wait") == "running")
+        #expect(try machine.shell("dmesg").contains("EXT4-fs (vda): recovery complete"))
+        #expect(try machine.shell("dmesg | grep -i 'ext4.*error' || true") == "")
+        #expect(try machine.shell("dpkg --verify kiosk") == "")
+        let seen = try machine.watch(for: 3)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+    }
+
+    @Test func `a monitor is pulled out, put back, and becomes another one`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.monitor.unplug()
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'waiting for one'")
+        for (width, height) in [(640, 360), (800, 600), (1024, 768)] as [(UInt16, UInt16)] {
+            try machine.monitor.plug(width, height)
+            try machine.wait("\(width)x\(height)") { $0.width == width && $0.height == height && $0.number != nil }
+            try machine.waitForMovingPicture()
+            let seen = try machine.watch(for: 2)
+            #expect(seen.foreign == 0, "\(width)x\(height): \(seen)")
+            #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(width)x\(height): \(seen)")
+        }
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    @Test(arguments: ["keyboard", "tablet"])
+    func `an input device is pulled out and put back`(_ device: String) throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.pull(device)
+        let seen = try machine.watch(for: 1)
+        #expect(seen.foreign == 0, "\(seen)")
+        try machine.plug(device == "keyboard" ? "usb-kbd" : "usb-tablet", id: device)
+        let name = device == "keyboard" ? "QEMU USB Keyboard" : "QEMU USB Tablet"
+        try machine.wait(untilSucceeds: "test $(journalctl -b -u kiosk | grep -c 'input: .*\(name)') = 2")
+        try device == "keyboard" ? machine.qmp.key("spc") : machine.qmp.tap(0.5, 0.4)
+        usleep(700_000)
+        #expect(try machine.isStill())
+    }
+
+    @Test func `a USB sound card is pulled out and put back`() throws {
+        let machine = try Machine.playing()
+        try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
+        try machine.wait(untilSucceeds: "test -e /proc/asound/Audio")
+        try machine.shell(
+            #"printf '[audio]\ndevice = "plughw:CARD=Audio"\n%s\n' "$(cat /etc/kiosk/kiosk.conf)" > /etc/kiosk/new && mv /etc/kiosk/new /etc/kiosk/kiosk.conf"#)
+        try machine.shell("systemctl restart kiosk.service")
+        try machine.waitForTone()
+        try machine.pull("sound")
+        let seen = try machine.watch(for: 3)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+        #expect(Set(seen.frames).count > 5, "\(seen)")
+        try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
+        try machine.waitForTone()
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    @Test func `a stick with media is pulled out and put back`() throws {
+        let machine = try Machine.playing()
+        try machine.wait(for: PlayOrder.stick)
+        try machine.pull("stick")
+        // What of it has been decoded already may still be shown; then there is the other clip only, again and again.
+        try machine.wait(for: PlayOrder.disk)
+        let alone = PlayOrder(clips: [PlayOrder.disk])
+        let away = try machine.watch(for: 6)
+        #expect(away.foreign == 0, "\(away)")
+        #expect(alone.faults(in: away.frames).isEmpty, "\(away)")
+        #expect(alone.seams(in: away.frames) >= 1, "\(away)")
+        try machine.plug("usb-storage", id: "stick", ["drive": "stick-image", "removable": true])
+        try machine.wait(for: PlayOrder.stick)
+        let back = try machine.watch(for: 8)
+        #expect(back.foreign == 0, "\(back)")
+        #expect(PlayOrder.whole.faults(in: back.frames).isEmpty, "\(back)")
+        #expect(PlayOrder.whole.seams(in: back.frames) >= 2, "\(back)")
+    }
+}
+
+extension Machine {
+    /// Waits until the USB sound card plays one of the clips' tones, in what it is given from now on.
+    fileprivate func waitForTone() throws {
+        let path = folder + "/usb-audio.wav"
+        let start = (try? Recording(path).seconds) ?? 0
+        let end = Date() + 30
+        while true {
+            let tones = (try? Recording(path).tones(from: start)) ?? []
+            if tones.contains(where: { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }) { return }
+            guard Date() < end else { throw MachineError("no tone from the USB sound card; heard: \(tones)") }
+            usleep(200_000)
+        }
+    }
+}
