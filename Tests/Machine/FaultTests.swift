@@ -10,7 +10,7 @@ extension MachineTests {
         try machine.shell("systemctl kill -s KILL kiosk.service")
         try machine.wait(untilSucceeds: "pid=$(systemctl show -P MainPID kiosk.service); test $pid != \(before) && test $pid != 0")
         try machine.waitForMovingPicture()
-        let seen = try machine.watch(for: 3)
+        let seen = try machine.watch(frames: 15)
         #expect(seen.foreign == 0, "\(seen)")
         #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
     }
@@ -27,8 +27,8 @@ extension MachineTests {
         #expect(try machine.shell("systemctl is-system-running --wait") == "running")
         #expect(try machine.shell("dmesg").contains("EXT4-fs (vda): recovery complete"))
         #expect(try machine.shell("dmesg | grep -i 'ext4.*error' || true") == "")
-        #expect(try machine.shell("dpkg --verify kiosk") == "")
-        let seen = try machine.watch(for: 3)
+        #expect(try machine.shell("cd / && grep -v /doc/ /var/lib/dpkg/info/kiosk.md5sums | md5sum --check --quiet") == "")
+        let seen = try machine.watch(frames: 15)
         #expect(seen.foreign == 0, "\(seen)")
         #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
     }
@@ -42,7 +42,7 @@ extension MachineTests {
             try machine.monitor.plug(width, height)
             try machine.wait("\(width)x\(height)") { $0.width == width && $0.height == height && $0.number != nil }
             try machine.waitForMovingPicture()
-            let seen = try machine.watch(for: 2)
+            let seen = try machine.watch(frames: 10)
             #expect(seen.foreign == 0, "\(width)x\(height): \(seen)")
             #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(width)x\(height): \(seen)")
         }
@@ -54,14 +54,13 @@ extension MachineTests {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         try machine.pull(device)
-        let seen = try machine.watch(for: 1)
+        let seen = try machine.watch(frames: 5)
         #expect(seen.foreign == 0, "\(seen)")
         try machine.plug(device == "keyboard" ? "usb-kbd" : "usb-tablet", id: device)
         let name = device == "keyboard" ? "QEMU USB Keyboard" : "QEMU USB Tablet"
         try machine.wait(untilSucceeds: "test $(journalctl -b -u kiosk | grep -c 'input: .*\(name)') = 2")
         try device == "keyboard" ? machine.qmp.key("spc") : machine.qmp.tap(0.5, 0.4)
-        usleep(700_000)
-        #expect(try machine.isStill())
+        _ = try machine.waitForStill()
     }
 
     @Test func `a USB sound card is pulled out and put back`() throws {
@@ -73,10 +72,9 @@ extension MachineTests {
         try machine.shell("systemctl restart kiosk.service")
         try machine.waitForTone()
         try machine.pull("sound")
-        let seen = try machine.watch(for: 3)
+        let seen = try machine.watch(frames: 15)
         #expect(seen.foreign == 0, "\(seen)")
         #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
-        #expect(Set(seen.frames).count > 5, "\(seen)")
         try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
         try machine.waitForTone()
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
@@ -89,16 +87,14 @@ extension MachineTests {
         // What of it has been decoded already may still be shown; then there is the other clip only, again and again.
         try machine.wait(for: PlayOrder.disk)
         let alone = PlayOrder(clips: [PlayOrder.disk])
-        let away = try machine.watch(for: 6)
+        let away = try machine.watch(seams: 1, of: alone)
         #expect(away.foreign == 0, "\(away)")
         #expect(alone.faults(in: away.frames).isEmpty, "\(away)")
-        #expect(alone.seams(in: away.frames) >= 1, "\(away)")
         try machine.plug("usb-storage", id: "stick", ["drive": "stick-image", "removable": true])
         try machine.wait(for: PlayOrder.stick)
-        let back = try machine.watch(for: 8)
+        let back = try machine.watch(seams: 2)
         #expect(back.foreign == 0, "\(back)")
         #expect(PlayOrder.whole.faults(in: back.frames).isEmpty, "\(back)")
-        #expect(PlayOrder.whole.seams(in: back.frames) >= 2, "\(back)")
     }
 }
 

@@ -98,26 +98,36 @@ extension Machine {
         return try Screen(ppm: [UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
     }
 
-    /// Looks at the screen again and again: the numbers it showed, nil where it was not a frame of the clips.
-    func watch(for seconds: Double) throws -> Sightings {
+    /// Looks at the screen again and again until so many frames have been seen.
+    func watch(frames count: Int) throws -> Sightings {
+        try wait("\(count) frames") { Set($0.frames).count >= count || $0.foreign > 0 }
+    }
+
+    /// Looks at the screen again and again until clips of `order` have followed one another so often.
+    func watch(seams count: Int, of order: PlayOrder = .whole) throws -> Sightings {
+        try wait("\(count) seams", within: 60) { order.seams(in: $0.frames) >= count }
+    }
+
+    /// The same until what was seen is as wanted.
+    private func wait(_ what: String, within seconds: Double = 30, untilSeen isEnough: (Sightings) -> Bool) throws -> Sightings {
         var seen = Sightings()
         let end = Date() + seconds
-        repeat {
+        while !isEnough(seen) {
+            guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
             seen.numbers.append(try screen().number)
             usleep(50_000)
-        } while Date() < end
+        }
         return seen
     }
 
-    /// Waits until the screen shows what is asked for; the numbers seen up to then, that one included.
-    @discardableResult
-    func wait(_ what: String, within seconds: Double = 30, until isSo: (Screen) -> Bool) throws -> Sightings {
+    /// Waits until the screen shows what is asked for.
+    func wait(_ what: String, within seconds: Double = 30, until isSo: (Screen) -> Bool) throws {
         var seen = Sightings()
         let end = Date() + seconds
         while true {
             let screen = try screen()
+            if isSo(screen) { return }
             seen.numbers.append(screen.number)
-            if isSo(screen) { return seen }
             guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
             usleep(50_000)
         }
@@ -138,11 +148,16 @@ extension Machine {
         try wait("frames \(clip)", within: seconds) { $0.number.map(clip.contains) ?? false }
     }
 
-    /// Whether the picture stands still: two dumps half a second apart are equal, byte for byte.
-    func isStill() throws -> Bool {
-        let before = try screen()
-        usleep(500_000)
-        return try screen() == before
+    /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing one can
+    /// stand for a good second.)
+    func waitForStill(within seconds: Double = 15) throws -> Screen {
+        let end = Date() + seconds
+        while true {
+            let before = try screen()
+            usleep(1_500_000)
+            if try screen() == before { return before }
+            guard Date() < end else { throw MachineError("the picture does not stand still") }
+        }
     }
 
     /// The monitor that hangs at a virtio-gpu.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// A suite whose tests run on emulated machines. It is skipped, with the reason, where those cannot be had; and a test that fails says where
@@ -13,7 +14,7 @@ struct OnMachine: SuiteTrait, TestTrait, TestScoping {
     }
 
     func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
-        let scope = Scope(name: test.name.filter { $0.isLetter || $0.isNumber })
+        let scope = Scope(name: String(test.name.filter(\.isLetter).prefix(40)))
         let watching = IssueHandlingTrait.compactMapIssues { issue in
             var issue = issue
             issue.comments.append("see \(scope.folder)")
@@ -40,8 +41,12 @@ final class Scope: @unchecked Sendable {
     let folder: String
     fileprivate(set) var hasFailed = false
     private var machine: Machine?
+    private static let count = Atomic(0)
 
-    fileprivate init(name: String) { folder = NSTemporaryDirectory() + "kiosk-machine-\(getpid())-\(name)" }
+    fileprivate init(name: String) {
+        let number = Self.count.add(1, ordering: .relaxed).newValue
+        folder = Sources.scratch("\(number)-\(name)")
+    }
 
     fileprivate func close() {
         if hasFailed { machine?.gatherEvidence() }

@@ -11,8 +11,18 @@ struct Snapshot {
     private var disk: String { "\(folder)/\(adapter.rawValue).qcow2" }
     private var state: String { "\(folder)/\(adapter.rawValue).state" }
 
-    /// The one of `adapter`, made when there is none yet.
+    private static let virtioGPU = Result { try find(.virtioGPU) }
+    private static let bochs = Result { try find(.bochs) }
+
+    /// The one of `adapter`, made when there is none yet. Once it could not be made, this process does not try again.
     static func of(_ adapter: Machine.Adapter) throws -> Snapshot {
+        switch adapter {
+        case .virtioGPU: try virtioGPU.get()
+        case .bochs: try bochs.get()
+        }
+    }
+
+    private static func find(_ adapter: Machine.Adapter) throws -> Snapshot {
         let base = try Sources.base.get().get()
         let snapshot = Snapshot(adapter: adapter, base: base, folder: try Sources.snapshotFolder(base))
         if !FileManager.default.fileExists(atPath: snapshot.state) { try snapshot.make() }
@@ -27,10 +37,14 @@ struct Snapshot {
         try run("qemu-img", ["create", "-q", "-f", "qcow2", "-b", disk, "-F", "qcow2", own])
         let machine = try Machine(adapter, base: base, disk: own, folder: folder, options: ["-incoming", "exec:cat '\(state)'"])
         let end = Date() + 60
-        while try machine.status() != "running" {
-            guard Date() < end else { throw MachineError("resume \(state): QEMU is \(try machine.status())") }
+        while try machine.status() != "paused" {
+            guard Date() < end else {
+                machine.keepsFolder = true
+                throw MachineError("resume \(state): QEMU is \(try machine.status())")
+            }
             usleep(20_000)
         }
+        try machine.qmp.execute("cont")
         return machine
     }
 
@@ -38,7 +52,7 @@ struct Snapshot {
     private func make() throws {
         let installed = folder + "/installed.qcow2"
         if !FileManager.default.fileExists(atPath: installed) { try install(installed) }
-        let scratch = folder + "/scratch-\(UUID().uuidString)"
+        let scratch = Sources.scratch("boot")
         let machine = try makeMachine(over: installed, "qcow2", in: scratch)
         do {
             try machine.waitForShell()
@@ -61,7 +75,7 @@ struct Snapshot {
 
     /// Installs the package in the booted machine as docs/install.md says, and switches it off.
     private func install(_ installed: String) throws {
-        let scratch = folder + "/scratch-\(UUID().uuidString)"
+        let scratch = Sources.scratch("install")
         let share = scratch + "/share"
         try FileManager.default.createDirectory(atPath: share, withIntermediateDirectories: true)
         for (file, name) in [
@@ -128,6 +142,9 @@ enum Sources {
             return .failure(Unavailable(reason: error.errors.split(separator: "\n").last.map(String.init) ?? "no reason given"))
         }
     }
+
+    /// Where the machine `name` of this process keeps what is its own. Sockets are among it, whose paths must be short.
+    static func scratch(_ name: String) -> String { NSTemporaryDirectory() + "kiosk-machine-\(getpid())-\(name)" }
 
     /// `.build/kiosk_VERSION_amd64.deb`. Throws when there is none, or one that is older than what it is made of.
     static func package() throws -> String {
