@@ -10,7 +10,7 @@ SOURCES := Sources Tests Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test lint format setup demo install uninstall deb clean help
+.PHONY: build run test lint format setup demo install uninstall deb test-machine clean help
 .DELETE_ON_ERROR:
 
 build: setup
@@ -22,7 +22,13 @@ run: build demo
 
 test: setup demo lint
 	$(SWIFT) build $(SWIFTPM) --build-tests
-	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
+	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest --skip MachineTests
+	@$(MAKE) --no-print-directory test-machine
+
+# The package on an emulated machine (docs/testing-machine.md); on its own, because nothing else should be running meanwhile
+test-machine: deb
+	$(SWIFT) build $(SWIFTPM) --build-tests
+	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest --filter MachineTests
 
 lint: setup
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
@@ -82,6 +88,7 @@ clean:
 help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if there is one, else as a preview in the terminal'
 	@echo 'make test       set up, lint, build and run every test'
+	@echo 'make test-machine  only the tests of the package on an emulated Debian'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'

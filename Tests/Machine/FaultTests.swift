@@ -22,9 +22,9 @@ extension MachineTests {
         try machine.shell("(while :; do cp /srv/kiosk/one.mp4 /srv/copy.$((n += 1)).mp4; sync -d /srv; done) >/dev/null 2>&1 & sleep 2")
         machine.cutPower()
         try machine.switchOn()
-        try machine.waitForMovingPicture(within: 120)
         try machine.waitForShell()
         #expect(try machine.shell("systemctl is-system-running --wait") == "running")
+        try machine.waitForMovingPicture()
         #expect(try machine.shell("dmesg").contains("EXT4-fs (vda): recovery complete"))
         #expect(try machine.shell("dmesg | grep -i 'ext4.*error' || true") == "")
         #expect(try machine.shell("cd / && grep -v /doc/ /var/lib/dpkg/info/kiosk.md5sums | md5sum --check --quiet") == "")
@@ -59,16 +59,27 @@ extension MachineTests {
         try machine.plug(device == "keyboard" ? "usb-kbd" : "usb-tablet", id: device)
         let name = device == "keyboard" ? "QEMU USB Keyboard" : "QEMU USB Tablet"
         try machine.wait(untilSucceeds: "test $(journalctl -b -u kiosk | grep -c 'input: .*\(name)') = 2")
-        try device == "keyboard" ? machine.qmp.key("spc") : machine.qmp.tap(0.5, 0.4)
-        _ = try machine.waitForStill()
+        guard device == "keyboard" else {
+            try machine.qmp.tap(0.5, 0.4)
+            _ = try machine.waitForStill()
+            return
+        }
+        // What is pressed in the moment after a keyboard is opened the kernel drops (usbhid_open), and a moment is long here. This key
+        // pauses and does nothing else, however often it is pressed.
+        for attempt in 1... {
+            try machine.qmp.key("pause")
+            do {
+                _ = try machine.waitForStill(within: 5)
+                return
+            } catch where attempt < 4 { continue }
+        }
     }
 
     @Test func `a USB sound card is pulled out and put back`() throws {
         let machine = try Machine.playing()
         try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
         try machine.wait(untilSucceeds: "test -e /proc/asound/Audio")
-        try machine.shell(
-            #"printf '[audio]\ndevice = "plughw:CARD=Audio"\n%s\n' "$(cat /etc/kiosk/kiosk.conf)" > /etc/kiosk/new && mv /etc/kiosk/new /etc/kiosk/kiosk.conf"#)
+        try machine.shell(#"sed -i '1i [audio]\ndevice = "plughw:CARD=Audio"' /etc/kiosk/kiosk.conf"#)
         try machine.shell("systemctl restart kiosk.service")
         try machine.waitForTone()
         try machine.pull("sound")

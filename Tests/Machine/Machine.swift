@@ -3,6 +3,8 @@ import Foundation
 /// An emulated machine that runs kiosk, looked at from outside: its screen, its sound card, its devices; and a root shell in it, for what
 /// only the inside knows. It ends with the value, and its disk and dumps with it unless ``keepsFolder``.
 final class Machine: @unchecked Sendable {
+    // Sendable because the suite is serialized: a test and its scope have it one after the other.
+
     /// The display adapters that are tried. Neither has vblanks.
     enum Adapter: String, CaseIterable {
         case virtioGPU = "virtio-gpu-pci"
@@ -248,7 +250,8 @@ extension Machine {
     /// Puts into the folder what somebody will want to read: the journals, and the dumps as PNG.
     func gatherEvidence() {
         keepsFolder = true
-        let journal = (try? shell("journalctl -b -o short-monotonic --no-pager; cat /proc/asound/card*/pcm0p/sub0/status", within: 20)) ?? "no answer"
+        let command = "journalctl -b -o short-monotonic --no-pager; cat /proc/asound/card*/pcm0p/sub0/status"
+        let journal = (try? shell(command, within: 20)) ?? "no answer"
         try? Data(journal.utf8).write(to: URL(fileURLWithPath: folder + "/journal.txt"))
         guard let dumps = try? FileManager.default.contentsOfDirectory(atPath: folder).filter({ $0.hasSuffix(".ppm") }) else { return }
         for dump in dumps {

@@ -48,4 +48,14 @@ extension MachineTests {
         #expect(Set(frequencies) == [440, 660], "\(tones)")
         #expect(tones.reduce(0) { $0 + $1.seconds } > recording.seconds / 2, "\(tones) in \(recording.seconds) s")
     }
+
+    @Test func `purging the package leaves nothing of it`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.shell("apt-get purge -y -q kiosk", within: 120)
+        try machine.wait("the console") { $0.number == nil }
+        #expect(try machine.shell("find / -xdev -name '*kiosk*'") == "/srv/kiosk")
+        #expect(try machine.shell("getent passwd kiosk; getent group kiosk; true") == "")
+        #expect(try machine.shell("systemctl is-system-running") == "running")
+    }
 }

@@ -31,7 +31,9 @@ struct Screen: Equatable {
         var number = 0
         for cell in 0..<16 {
             let x = Int(left + (Double(cell) * 16 + 8) * scale)
-            guard let bit = bit(x, Int(top + 172 * scale)), let inverted = self.bit(x, Int(top + 156 * scale)), bit != inverted else { return nil }
+            guard let bit = bit(x, Int(top + 172 * scale)), let inverted = self.bit(x, Int(top + 156 * scale)), bit != inverted else {
+                return nil
+            }
             number = number << 1 | bit
         }
         return number
