@@ -93,6 +93,7 @@ extension MachineTests {
         let machine = try Machine.playing()
         try machine.wait(for: PlayOrder.stick)
         try machine.pull("stick")
+        try machine.wait(untilSucceeds: "! grep -q /media/stick /proc/mounts")
         // What of it has been decoded already may still be shown; then there is the other clip only, again and again.
         try machine.wait(for: PlayOrder.disk)
         let alone = PlayOrder(clips: [PlayOrder.disk])
