@@ -11,6 +11,7 @@ CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
 .PHONY: build run test lint format setup demo install uninstall clean help
+.PHONY: bench
 .DELETE_ON_ERROR:
 
 build: setup
@@ -23,6 +24,14 @@ run: build demo
 test: setup demo lint
 	$(SWIFT) build $(SWIFTPM) --build-tests
 	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
+
+# kiosk and mpv on the test bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
+BENCHED := -c release --static-swift-stdlib --product kiosk-bench
+bench: build
+	@SWIFT='$(SWIFT)' Tools/setup mpv:-mpv
+	$(SWIFT) build $(SWIFTPM) $(BENCHED)
+	Tests/Bed/build >/dev/null
+	.build/release/kiosk-bench $(BENCH)
 
 lint: setup
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
@@ -79,5 +88,6 @@ help:
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
+	@echo 'make bench      measures kiosk beside mpv, on the test bed'
 	@echo 'make format     formats the Swift sources        make lint    only says what make format would change'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'
