@@ -9,11 +9,12 @@ extension KioskBench {
         let processor = firstLine(["sed", "-n", "s/^model name[^:]*: //p", "/proc/cpuinfo"])
         return Circumstances(
             date: Date().ISO8601Format(), command: (["kiosk-bench"] + CommandLine.arguments.dropFirst()).joined(separator: " "),
-            processors: ProcessInfo.processInfo.processorCount, processor: processor ?? "CPU of unknown name", loadBefore: load, loadAfter: load,
+            processors: ProcessInfo.processInfo.processorCount, processor: processor ?? "CPU of unknown name", loadBefore: load,
+            loadAfter: load,
             kernel: probe.log.first?.text ?? "of unknown version", guestProcessors: Machine().processors, isRealTime: realtime,
             kiosk: firstLine(["git", "-C", Bed.package, "describe", "--always", "--dirty", "--exclude", "*"]) ?? "of unknown commit",
             mpv: firstLine(["mpv", "--no-config", "--version"], words: 2) ?? "no mpv",
-            ffmpeg: firstLine(["ffmpeg", "-version"], words: 3) ?? "no ffmpeg")
+            ffmpeg: firstLine(["ffmpeg", "-version"], words: 3)?.replacingOccurrences(of: " version", with: "") ?? "no ffmpeg")
     }
 
     /// Processes that want to run, on average over a minute.

@@ -16,7 +16,8 @@ import Foundation
     @Option(help: "So many seconds a run.") var seconds: Int?
     @Flag(help: "One run of the main case.") var quick = false
     @Flag(help: "Names the cases.") var list = false
-    @Flag(inversion: .prefixedNo, help: "Real-time priority for the bed: little disturbs it, but the host may throttle one that never rests.")
+    @Flag(
+        inversion: .prefixedNo, help: "Real-time priority for the bed: little disturbs it, but the host may throttle one that never rests.")
     var realtime = geteuid() == 0
     @Option(help: "The JSON file; Markdown goes beside it. Default: .build/bench/ and the date.") var output: String?
 
@@ -99,7 +100,8 @@ import Foundation
         }
         let seconds = player == .ffmpeg ? 2 * scenario.seconds : scenario.seconds
         return try await Bed.run(
-            "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips, scenario.program(player, clips.map(\.path)),
+            "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
+            scenario.program(player, clips.map(\.path)),
             on: machine, attempts: 1
         ) { at in
             if scenario.kind == .controls { Control.act(on: &at) }

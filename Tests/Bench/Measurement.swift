@@ -6,9 +6,12 @@ struct Measurement: Equatable {
 
     /// Everything that a run of `scenario` tells.
     init(_ record: Record, _ scenario: Scenario, _ player: Scenario.Player) {
-        // ffmpeg shows nothing; its frames are those of its option -frames:v.
+        // It shows nothing; its frames are those of its option -frames:v.
+        if player == .ffmpeg {
+            measureUsage(record, frames: scenario.convertedFrames)
+            return
+        }
         switch scenario.kind {
-        case _ where player == .ffmpeg: measureUsage(record, frames: scenario.convertedFrames)
         case .playback:
             measurePicture(record)
             measureSeams(record)
@@ -58,16 +61,29 @@ struct Measurement: Equatable {
     }
 
     private mutating func measureControls(_ record: Record) {
-        let period = Duration.seconds(1) / record.refreshRate
         for event in record.events {
-            guard let name = event.name, event.time != nil, let control = Control(name: name) else { continue }
-            guard let response = record.response(to: name) else { continue }
-            // A pause is seen when the next frame does not come: one period after the last new one, at 60 frames a second on 60 Hz.
-            let seen = control.action == .pause ? response + period : response
+            guard let name = event.name, let time = event.time, let control = Control(name: name) else { continue }
+            let response = control.action == .pause ? Pause.response(to: time, in: record.vblanks) : record.response(to: name)
             let measure: Measure = control.action == .next ? .nextItem : control.device == .touchScreen ? .touch : .key
-            samples[measure, default: []].append(seen.milliseconds)
+            samples[measure, default: []] += response.map { [$0.milliseconds] } ?? []
         }
     }
+}
+
+/// When a pause is seen of a clip that has a frame for every vblank: at the first vblank without a new one.
+enum Pause {
+    /// From the event on; nil where the picture went on.
+    static func response(to event: Duration, in vblanks: [Vblank]) -> Duration? {
+        guard let next = vblanks.firstIndex(where: { $0.time >= event }), next > 0 else { return nil }
+        let standing = vblanks.indices[next...].first { vblanks[$0].number == vblanks[$0 - 1].number }
+        guard let standing else { return nil }
+        // A frame that only stood a little longer is no pause.
+        let rest = vblanks[standing...].prefix(stillness)
+        return rest.count == stillness && rest.allSatisfy { $0.number == vblanks[standing].number } ? vblanks[standing].time - event : nil
+    }
+
+    /// Vblanks that no frame of a clip stands for which plays.
+    private static let stillness = 8
 }
 
 /// Frames that a viewer never saw, within a turn of a clip. What a seam loses is counted there.

@@ -25,7 +25,8 @@ extension Findings {
         let clean = all(.cleanSeams)
         guard !clean.isEmpty else { return nil }
         return Promise(
-            subject: "seams of all cases", target: "0 vblanks late, nothing lost or dark", measured: Measure.cleanSeams.cell(clean) + " clean",
+            subject: "seams of all cases", target: "0 vblanks late, nothing lost or dark",
+            measured: Measure.cleanSeams.cell(clean) + " clean",
             isKept: clean.allSatisfy { $0 == 1 })
     }
 
@@ -37,7 +38,8 @@ extension Findings {
         }
         guard let worst = wrong.max() else { return nil }
         return Promise(
-            subject: "wrong holds where the refresh is a multiple", target: "0", measured: "0 % in \(wrong.count { $0 == 0 }) of \(wrong.count) runs, "
+            subject: "wrong holds where the refresh is a multiple", target: "0",
+            measured: "0 % in \(wrong.count { $0 == 0 }) of \(wrong.count) runs, "
                 + "\(worst.text(1)) % in the worst", isKept: worst == 0)
     }
 
@@ -57,11 +59,13 @@ extension Findings {
     private var conversion: Promise? { ratio("CPU", .cpu, to: .ffmpeg, atMost: 1.25, in: Self.main) }
     private var memory: Promise? { ratio("peak memory", .peakMemory, to: .mpv, atMost: 0.8, in: Self.playlist) }
 
-    private func ratio(_ subject: String, _ measure: Measure, to other: Scenario.Player, atMost limit: Double, in name: String) -> Promise? {
+    private func ratio(_ subject: String, _ measure: Measure, to other: Scenario.Player, atMost limit: Double, in name: String) -> Promise?
+    {
         guard let ours = samples(measure, .kiosk, in: name).median, let theirs = samples(measure, other, in: name).median, theirs > 0
         else { return nil }
         return Promise(
-            subject: "\(subject), \(name)", target: "≤ \(limit) × \(other.rawValue)", measured: "\((ours / theirs).text(2)) × \(other.rawValue)",
+            subject: "\(subject), \(name)", target: "≤ \(limit) × \(other.rawValue)",
+            measured: "\((ours / theirs).text(2)) × \(other.rawValue)",
             isKept: ours <= limit * theirs)
     }
 

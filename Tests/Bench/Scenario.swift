@@ -127,7 +127,8 @@ struct Control: Equatable {
             // 60 Hz has a vblank every 16.67 ms: 2.3 ms more each time, so that all phases are met.
             let start = 2.0 + 2.0 * Double(number) + 0.0023 * Double(number)
             for (offset, device, action) in [
-                (0.0, Timeline.Device.touchScreen, Action.pause), (0.4, .touchScreen, .play), (0.8, .keyboard, .pause), (1.2, .keyboard, .play),
+                (0.0, Timeline.Device.touchScreen, Action.pause), (0.4, .touchScreen, .play), (0.8, .keyboard, .pause),
+                (1.2, .keyboard, .play),
                 (1.6, .keyboard, .next),
             ] {
                 let name = Control(device, action, number).name
