@@ -65,6 +65,9 @@ public enum Bed {
     ) async throws -> Record {
         var entries = Timeline()
         timeline(&entries)
+        if let stretch = ProcessInfo.processInfo.environment["KIOSK_BED_PICTURES"] {
+            entries.takePictures(stretch, refresh: machine.mode.refresh)
+        }
         let run = Run(
             name: name, duration: duration, clips: clips, program: program, machine: machine, area: area, timeline: entries)
         var complaint = ""

@@ -114,11 +114,23 @@ public struct Record: Sendable {
 
     /// From the event to the first vblank that shows something else than the clip going on; nil where that never came.
     ///
-    /// Something else is another arrangement of planes, a number that jumps, a picture that goes on after it stood still, or one that
-    /// stands still for longer than 8 vblanks: then it is the vblank at which the next frame would have been due.
+    /// Something else is another arrangement of planes, a number that jumps, or a picture that goes on after it stood still. Where it
+    /// comes to stand still (for longer than 8 vblanks) it is the time to the last new frame; zero when none came.
     public func response(to name: String, on display: Int = 0) -> Duration? {
         let time = time(of: name)
         return Response.time(after: time, in: displays[display], clips: clips).map { $0 - time }
+    }
+
+    /// The jump that an event led to: the number before it, the first one that does not follow from the one before, and how long after the
+    /// event that was on the display. Nil where the clip just went on for 3 s.
+    public func jump(after name: String) -> (from: Int, to: Int, time: Duration)? {
+        let time = time(of: name)
+        guard var last = frames.last(where: { $0.time <= time }) else { return nil }
+        for frame in frames where frame.time > time && frame.time < time + .seconds(3) {
+            if !Response.goesOn(last.number, frame.number, clips) { return (last.number, frame.number, frame.time - time) }
+            last = frame
+        }
+        return nil
     }
 
     /// What kiosk says at its end about what it showed; nil where it did not come to say it.
@@ -148,27 +160,23 @@ enum Response {
     /// More vblanks than any frame stands for that is not a still.
     static let stillness = 8
 
-    /// The time of the first vblank after `time` that shows something else than the clip going on.
+    /// The time of the first vblank from `time` on that shows something else than the clip going on, or that the clip stands still from.
     static func time(after time: Duration, in vblanks: [Vblank], clips: [NumberedClip]) -> Duration? {
         guard let index = vblanks.firstIndex(where: { $0.time >= time }), index > 0 else { return nil }
         let before = vblanks[..<index]
         let wasStill = before.count > stillness && before.suffix(stillness + 1).allSatisfy { $0.number == before.last?.number }
         var last = vblanks[index - 1]
-        // Since when, and for how many vblanks before, the present number stands.
+        // For how many vblanks the present number stands, and since when, unless that was before.
         var hold = before.reversed().prefix { $0.number == last.number }.count
-        var usual = 0
+        var since = time
         for vblank in vblanks[index...] {
             if vblank.arrangement != last.arrangement { return vblank.time }
             if vblank.number != last.number {
                 if wasStill || !goesOn(last.number, vblank.number, clips) { return vblank.time }
-                usual = max(usual, hold)
-                hold = 0
+                (hold, since) = (0, vblank.time)
             }
             hold += 1
-            if !wasStill, hold > stillness {
-                let due = vblanks.firstIndex { $0.sequence > vblank.sequence - hold + max(1, usual) } ?? index
-                return max(vblanks[due].time, vblanks[index].time)
-            }
+            if !wasStill, hold > stillness { return since }
             last = vblank
         }
         return nil

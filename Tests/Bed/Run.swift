@@ -91,8 +91,12 @@ struct Run {
         var (screenshots, outputs) = ([String: Picture](), [String: String]())
         for (id, entry) in timeline.entries.enumerated() {
             guard let name = entry.name else { continue }
-            if case .screenshot = entry.action { screenshots[name] = Picture(ppm: bytes("\(folder)/\(id).ppm")) }
-            if case .shell = entry.action { outputs[name] = text("\(folder)/\(id).txt") }
+            switch entry.action {
+            case .screenshot: screenshots[name] = Picture(ppm: bytes("\(folder)/\(id).ppm"))
+            case .shell: outputs[name] = text("\(folder)/\(id).txt")
+            case .terminal: outputs[name] = Report(text("\(folder)/\(id).txt")).terminal
+            default: break
+            }
         }
         let samples = report.samples.map {
             Record.Usage.Sample(

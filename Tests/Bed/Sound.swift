@@ -26,6 +26,13 @@ public struct Sound: Sendable, Equatable {
             rate: rate, left: Array(left[bounds[0]..<bounds[1]]), right: Array(right[bounds[0]..<bounds[1]]), start: time(of: bounds[0]))
     }
 
+    /// The same without a stretch of it: what comes after that follows at once upon what came before.
+    public func cutting(_ stretch: Stretch) -> Sound {
+        let bounds = [stretch.start, stretch.start + stretch.duration].map { Int((($0 - start) / .seconds(1) * Double(rate)).rounded()) }
+        func cut(_ samples: [Int16]) -> [Int16] { Array(samples[..<bounds[0]] + samples[bounds[1]...]) }
+        return Sound(rate: rate, left: cut(left), right: cut(right), start: start)
+    }
+
     /// The largest absolute value on either channel.
     public var peak: Int { max(left.map { Int($0.magnitude) }.max() ?? 0, right.map { Int($0.magnitude) }.max() ?? 0) }
 
@@ -69,7 +76,10 @@ public struct Sound: Sendable, Equatable {
 public struct Tone: Sendable, Equatable {
     /// In Hz, of the periods that are whole.
     public var frequency: Double
-    /// Periods that differ by more than 3 % from the usual length, and by how much: samples were left out (below zero) or put in.
+    /// Where samples were left out (durations below zero) or put in, by how much, from 0.1 ms on.
+    ///
+    /// Those are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip, which makes some
+    /// of them too long and as many too short; so neighbours within 10 ms are taken together.
     public var phaseJumps: [Sound.Stretch]
     /// Steps from a sample to the next that no sine of this loudness has.
     public var clicks: [Duration]
@@ -89,9 +99,16 @@ public struct Tone: Sendable, Equatable {
         let usual = periods.map(\.1).sorted()[periods.count / 2]
         let whole = periods.filter { abs($0.1 / usual - 1) <= 0.03 }
         frequency = Double(sound.rate) * Double(whole.count) / whole.reduce(0) { $0 + $1.1 }
-        phaseJumps = periods.filter { abs($0.1 / usual - 1) > 0.03 }.map {
-            Sound.Stretch(start: sound.time(of: Int($0.0)), duration: .seconds(($0.1 - usual) / Double(sound.rate)))
+        var jumps: [Sound.Stretch] = []
+        for (place, length) in periods where abs(length / usual - 1) > 0.03 {
+            let jump = Sound.Stretch(start: sound.time(of: Int(place)), duration: .seconds((length - usual) / Double(sound.rate)))
+            if let before = jumps.last, jump.start - before.start < .milliseconds(10) {
+                jumps[jumps.count - 1].duration += jump.duration
+            } else {
+                jumps.append(jump)
+            }
         }
+        phaseJumps = jumps.filter { abs($0.duration / .seconds(1)) >= 0.0001 }
         let amplitude = samples.map(\.magnitude).sorted()[samples.count * 49 / 50]
         let expected = 2 * Double.pi / usual * Double(amplitude)
         let steps = zip(samples, samples.dropFirst()).map { abs(Int($1) - Int($0)) }

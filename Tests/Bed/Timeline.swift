@@ -10,12 +10,14 @@ public struct Timeline: Sendable {
         case swipe(from: (Int, Int), to: (Int, Int), over: Duration = .milliseconds(250))
         /// A key that is held for 50 ms; pressed; let go.
         case key(Key), press(Key), release(Key)
-        /// A picture of what a display scans out.
-        case screenshot(display: Int = 0)
+        /// A picture of what a display scans out. With a `file` such as "seam.png" it is kept under that name, and not read into the record.
+        case screenshot(display: Int = 0, file: String? = nil)
         /// A display is plugged in or unplugged.
         case display(_ isConnected: Bool, display: Int = 0)
         /// An input device is plugged in or unplugged.
         case plug(Device), unplug(Device)
+        /// The state of the console's terminal becomes an output, in the words of ``Record/terminal``.
+        case terminal
         /// A signal for the player.
         case signal(Int32)
         /// A line of shell in the guest, as root; $PLAYER is the player's process id. Nothing waits for it.
@@ -50,7 +52,21 @@ public struct Timeline: Sendable {
     ///
     /// - Parameter name: what it, its picture or its output is called in the record.
     public mutating func callAsFunction(_ seconds: Double, _ action: Action, _ name: String? = nil) {
-        entries.append(Entry(time: .seconds(seconds), action: action, name: name))
+        entries.append(Entry(time: .microseconds(Int((seconds * 1e6).rounded())), action: action, name: name))
+    }
+
+    /// Has a PNG taken at every vblank of a stretch of time such as "4.9-5.2": what one wants to look at when a run has failed. Best in virtual
+    /// time, where taking them costs none.
+    mutating func takePictures(_ stretch: String, refresh: Int) {
+        let bounds = stretch.split(separator: "-").compactMap { Double($0) }
+        guard bounds.count == 2, bounds[0] <= bounds[1] else { return }
+        for count in 0...Int((bounds[1] - bounds[0]) * Double(refresh)) {
+            // A little behind the vblank, so that what is taken is what it latched.
+            let time = bounds[0] + (Double(count) + 0.3) / Double(refresh)
+            let milliseconds = String(Int((time * 1000).rounded()))
+            let file = "at-" + String(repeating: "0", count: max(0, 6 - milliseconds.count)) + milliseconds + "ms.png"
+            self(time, .screenshot(file: file))
+        }
     }
 
     /// The lines for the director, in the order of their times: "at MICROSECONDS ID WHAT". The ID is the place of the entry.
@@ -79,10 +95,11 @@ extension Timeline.Action {
         case .key(let key): [(.zero, "press \(key.rawValue)"), (.milliseconds(50), "release \(key.rawValue)")]
         case .press(let key): [(.zero, "press \(key.rawValue)")]
         case .release(let key): [(.zero, "release \(key.rawValue)")]
-        case .screenshot(let display): [(.zero, "screenshot \(display)")]
+        case .screenshot(let display, let file): [(.zero, "screenshot \(display) \(file ?? "")")]
         case .display(let isConnected, let display): [(.zero, "display \(isConnected ? "on" : "off") \(display)")]
         case .plug(let device): [(.zero, "plug \(device.rawValue)")]
         case .unplug(let device): [(.zero, "unplug \(device.rawValue)")]
+        case .terminal: [(.zero, "terminal")]
         case .signal(let number): [(.zero, "signal \(number)")]
         case .shell(let line): [(.zero, "shell \(line)")]
         }

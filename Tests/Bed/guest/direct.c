@@ -10,8 +10,8 @@
  *   sample SECONDS             how often the player's memory is looked at
  * then what happens, in order, MICROSECONDS from the start of the player (below 0: before it), with an ID for the report:
  *   at US ID down X Y | move X Y | up | press CODE | release CODE | plug touch|keys | unplug touch|keys | display on|off N |
- *            screenshot N | signal NUMBER | shell LINE
- * A screenshot is FOLDER/ID.ppm, what a shell line prints FOLDER/ID.txt; $PLAYER is the player's process id there. Neither holds up the rest.
+ *            screenshot N [NAME] | terminal | signal NUMBER | shell LINE
+ * A screenshot is FOLDER/NAME or FOLDER/ID.ppm, the state of the terminal FOLDER/ID.txt, and so is what a shell line prints; $PLAYER is the player's process id there. Neither holds up the rest.
  *
  * Written: FOLDER/log (the player's lines, each behind its time), FOLDER/vblanks-N (from watch), FOLDER/sound.wav and sound.times (from listen),
  * and FOLDER/report, in which all times are CLOCK_MONOTONIC in microseconds:
@@ -187,14 +187,15 @@ static void read_script(void)
 	fclose(script);
 }
 
-static void screenshot(int id, char *display)
+static void screenshot(int id, char *rest)
 {
-	char path[600], name[32];
+	char path[600], name[32], *words[3];
+	int count = split(rest, words, 3);
 
 	snprintf(name, sizeof name, "%d.ppm", id);
-	snprintf(path, sizeof path, "%s", in_folder(name));
+	snprintf(path, sizeof path, "%s", in_folder(count == 2 ? words[1] : name));
 	snprintf(name, sizeof name, "%d.txt", id);
-	spawn(name, (char *[]){ "grab", path, display, NULL });
+	spawn(name, (char *[]){ "grab", path, words[0], NULL });
 }
 
 static void shell(int id, char *line)
@@ -205,6 +206,16 @@ static void shell(int id, char *line)
 	snprintf(pid, sizeof pid, "%d", player.pid);
 	setenv("PLAYER", pid, 1);
 	spawn(name, (char *[]){ "sh", "-c", line, NULL });
+}
+
+static void print_terminal(int id)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "%d.txt", id);
+	FILE *file = create(name);
+	terminal_report(file);
+	fclose(file);
 }
 
 static void switch_display(char *rest)
@@ -237,6 +248,8 @@ static void perform(struct event *e)
 		switch_display(e->rest);
 	else if (!strcmp(e->what, "screenshot"))
 		screenshot(e->id, e->rest);
+	else if (!strcmp(e->what, "terminal"))
+		print_terminal(e->id);
 	else if (!strcmp(e->what, "shell"))
 		shell(e->id, e->rest);
 	else if (!strcmp(e->what, "signal") && player.pid)
