@@ -17,6 +17,20 @@ extension KioskBench {
             ffmpeg: firstLine(["ffmpeg", "-version"], words: 3)?.replacingOccurrences(of: " version", with: "") ?? "no ffmpeg")
     }
 
+    /// What mpv calls the mode of each scenario, by the mode.
+    func modeNames(for scenarios: [Scenario]) async throws -> [String: String] {
+        var names: [String: String] = [:]
+        for scenario in scenarios where names["\(scenario.mode)"] == nil && scenario.players.contains(.mpv) {
+            let machine = Machine {
+                $0.mode = scenario.mode
+                $0.recordsSound = false
+            }
+            let list = try await Bed.run("bench modes", for: .seconds(5), .command(ModeList.command), on: machine)
+            names["\(scenario.mode)"] = ModeList.name(of: scenario.mode, in: list.log.map(\.text))
+        }
+        return names
+    }
+
     /// Processes that want to run, on average over a minute.
     static var load: Double {
         var averages = [0.0]

@@ -26,7 +26,7 @@ import Foundation
             throw ValidationError("no case is called \(name): --list names them")
         }
         if let runs, runs < 1 { throw ValidationError("--runs \(runs): at least one") }
-        if let seconds, seconds < 7 { throw ValidationError("--seconds \(seconds): at least 7, as the clips are 5 s long") }
+        if let seconds, seconds < 7 { throw ValidationError("--seconds \(seconds): at least 7, as the clips last 5 s") }
     }
 
     func run() async throws {
@@ -35,15 +35,17 @@ import Foundation
             complain("there is no test bed here: \(reason)")
             throw ExitCode(69)
         }
-        _ = try Bed.player()
+        // What is judged at the beginning is judged to the end, though somebody edits its sources meanwhile.
+        setenv("KIOSK_BED_PLAYER", try Bed.player(), 1)
         let scenarios = selection
         let path = output ?? "\(Bed.package)/.build/bench/\(Self.stamp(Date())).json"
         var findings = Findings(circumstances: try await circumstances(), series: scenarios.flatMap(\.series))
+        let modeNames = try await modeNames(for: scenarios)
         for (round, scenario, player) in turns(of: scenarios) {
             guard let place = findings.series.firstIndex(where: { $0.scenario == scenario.name && $0.player == player.rawValue })
             else { continue }
             complain("\(scenario.name), \(player.rawValue), run \(round + 1)")
-            await perform(scenario, player, into: &findings.series[place])
+            await perform(scenario, player, modeNames["\(scenario.mode)"], into: &findings.series[place])
             findings.circumstances.loadAfter = Self.load
             // Written every time, so that what was measured is there if the rest is not waited for.
             try write(findings, to: path)
@@ -68,10 +70,10 @@ import Foundation
     }
 
     /// One run that counts, if it can be had within three.
-    private func perform(_ scenario: Scenario, _ player: Scenario.Player, into series: inout Series) async {
+    private func perform(_ scenario: Scenario, _ player: Scenario.Player, _ modeName: String?, into series: inout Series) async {
         for _ in 1...3 {
             do {
-                let record = try await record(scenario, player)
+                let record = try await record(scenario, player, modeName ?? "\(scenario.mode)")
                 if player != .ffmpeg, record.frames.isEmpty {
                     let last = record.log.last.map { "; it said: \($0.text)" } ?? ""
                     series.failures.append("no picture, status \(record.status)\(last)")
@@ -90,7 +92,7 @@ import Foundation
         }
     }
 
-    private func record(_ scenario: Scenario, _ player: Scenario.Player) async throws -> Record {
+    private func record(_ scenario: Scenario, _ player: Scenario.Player, _ modeName: String) async throws -> Record {
         let clips = try scenario.clips.map { try $0.file() }
         let machine = Machine {
             $0.mode = scenario.mode
@@ -99,12 +101,16 @@ import Foundation
             $0.recordsSound = player != .ffmpeg
         }
         let seconds = player == .ffmpeg ? 2 * scenario.seconds : scenario.seconds
-        return try await Bed.run(
-            "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
-            scenario.program(player, clips.map(\.path)),
-            on: machine, attempts: 1
-        ) { at in
-            if scenario.kind == .controls { Control.act(on: &at) }
+        // Without this the folders of starved runs would stay.
+        let folders = Bed.Folders()
+        defer { folders.remove() }
+        return try await Bed.$folders.withValue(folders) {
+            try await Bed.run(
+                "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
+                scenario.program(player, clips.map(\.path), modeName: modeName), on: machine, attempts: 1
+            ) { at in
+                if scenario.kind == .controls { Control.act(on: &at) }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 /// What is measured. Times in JSON are milliseconds unless the name says otherwise.
 enum Measure: String, CaseIterable {
     case firstPicture
+    case motion
     case wrongHolds
     case skippedFrames
     case cleanSeams
@@ -19,6 +20,7 @@ enum Measure: String, CaseIterable {
     var title: String {
         switch self {
         case .firstPicture: "first picture, ms"
+        case .motion: "in motion, ms"
         case .wrongHolds: "wrong holds, %"
         case .skippedFrames: "skipped, ‰"
         case .cleanSeams: "clean seams"

@@ -24,6 +24,7 @@ struct Measurement: Equatable {
     private mutating func measurePicture(_ record: Record) {
         let frames = record.frames
         samples[.firstPicture] = record.firstPicture.map { [$0.milliseconds] }
+        samples[.motion] = frames.dropFirst().first.map { [$0.time.milliseconds] }
         // The first frame and the last one are not judged.
         if frames.count > 2 { samples[.wrongHolds] = [100 * Double(record.wrongHolds.count) / Double(frames.count - 2)] }
         samples[.skippedFrames] = [1000 * Skipped.share(of: frames)]

@@ -80,13 +80,15 @@ struct Scenario: Sendable {
     var convertedFrames: Int { clips[0].frameRate * seconds }
 
     /// The command of a player, with these files on its playlist.
-    func program(_ player: Player, _ files: [String]) -> Program {
+    ///
+    /// - Parameter modeName: the mode as mpv knows it; see ``ModeList``.
+    func program(_ player: Player, _ files: [String], modeName: String) -> Program {
         switch player {
         case .kiosk: .kiosk()
         case .mpv:
             .command(
                 [
-                    "mpv", "--no-config", "--no-terminal", "--vo=drm", "--drm-mode=\(mode)", "--ao=alsa",
+                    "mpv", "--no-config", "--no-terminal", "--vo=drm", "--drm-mode=\(modeName)", "--ao=alsa",
                     "--audio-device=alsa/hw:Loopback,0,0",
                 ] + (files.count == 1 ? ["--loop-file=inf"] : ["--loop-playlist=inf", "--prefetch-playlist=yes"]) + files)
         case .ffmpeg:
@@ -96,6 +98,23 @@ struct Scenario: Sendable {
                     + (clips[0].height == mode.height ? [] : ["-vf", "scale=\(mode.width):\(mode.height)"])
                     + ["-frames:v", "\(convertedFrames)", "-pix_fmt", "bgr0", "-f", "null", "-"])
         }
+    }
+}
+
+/// What `mpv --drm-mode=help` prints. It wants the refresh of a mode to two decimals, and the kernel's 1280x720 at 50 Hz is one of 50.03.
+enum ModeList {
+    static let command = ["mpv", "--no-config", "--vo=drm", "--drm-mode=help"]
+
+    /// The name of the mode of this size and nearest to this refresh; nil where there is none within 1 Hz.
+    static func name(of mode: Machine.Mode, in lines: [String]) -> String? {
+        let names = lines.compactMap { line -> (refresh: Double, name: String)? in
+            guard let match = line.firstMatch(of: #/\((\d+)x(\d+)@([\d.]+)Hz\)/#), let refresh = Double(match.output.3),
+                Int(match.output.1) == mode.width, Int(match.output.2) == mode.height
+            else { return nil }
+            return (refresh, "\(mode.width)x\(mode.height)@\(match.output.3)")
+        }
+        func distance(_ refresh: Double) -> Double { abs(refresh - Double(mode.refresh)) }
+        return names.filter { distance($0.refresh) < 1 }.min { distance($0.refresh) < distance($1.refresh) }?.name
     }
 }
 

@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a run without a fault`() {
         let samples = Measurement(record(vblanks([(0, 3)] + turns(400))), main, .kiosk).samples
-        #expect(samples[.firstPicture] == [550])
+        #expect(samples[.firstPicture] == [550] && samples[.motion]?.map { $0.rounded() } == [583])
         #expect(samples[.wrongHolds] == [0] && samples[.skippedFrames] == [0])
         #expect(samples[.cleanSeams] == [1, 1] && samples[.lastFrameHold] == [2, 2] && samples[.firstFrameHold] == [2, 2])
         #expect(samples[.cpu] == [10] && samples[.peakMemory] == [80])
@@ -93,6 +93,17 @@ import Testing
         #expect(samples[.key]?.map { $0.rounded() } == [20])
         #expect(samples[.nextItem] == nil)
         #expect(Pause.response(to: .milliseconds(600), in: vblanks((1...60).map { (number: $0, vblanks: 1) })) == nil)
+    }
+
+    @Test func `mpv's name of a mode`() {
+        let lines = [
+            "[vo/drm/kms] Available modes for DRM connector 0", "[vo/drm/kms]   Mode 12: 1920x1080 (1920x1080@49.98Hz)",
+            "[vo/drm/kms]   Mode 29: 1280x720 (1280x720@60.00Hz)", "[vo/drm/kms]   Mode 30: 1280x720 (1280x720@50.03Hz)",
+        ]
+        #expect(ModeList.name(of: Machine.Mode(refresh: 50), in: lines) == "1280x720@50.03")
+        #expect(ModeList.name(of: Machine.Mode(), in: lines) == "1280x720@60.00")
+        #expect(ModeList.name(of: Machine.Mode(width: 1920, height: 1080, refresh: 50), in: lines) == "1920x1080@49.98")
+        #expect(ModeList.name(of: Machine.Mode(width: 1920, height: 1080), in: lines) == nil)
     }
 
     @Test func `events are told by their names, and come at different moments of a period`() {
