@@ -13,7 +13,10 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 
 let package = Package(
     name: "kiosk",
-    products: [.executable(name: "kiosk", targets: ["kiosk"])],
+    products: [
+        .executable(name: "kiosk", targets: ["kiosk"]),
+        .executable(name: "kiosk-bench", targets: ["Bench"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -77,6 +80,11 @@ let package = Package(
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
         .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),
         .testTarget(name: "BedAnalysisTests", dependencies: ["Bed"], swiftSettings: upcoming),
+        // kiosk and mpv measured on it, in turn; docs/testing-bench.md.
+        .executableTarget(
+            name: "Bench", dependencies: ["Bed", .product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Bench",
+            swiftSettings: upcoming),
+        .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
         .testTarget(name: "BedTests", dependencies: ["Bed"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",

@@ -48,18 +48,20 @@ public enum Bed {
 
     /// Runs `program` and returns what happened.
     ///
-    /// A run that was starved of processor time by the host is repeated, up to three times in all.
+    /// A run that was starved of processor time by the host is repeated.
     ///
     /// - Parameters:
     ///   - name: what the run is called; its folder is named for it.
     ///   - duration: when the player is asked to end, from its start.
     ///   - clips: the playlist, and what the numbers on the display are judged by.
     ///   - area: where on the display the clips are shown: their numbers are read there. Default: all of it.
+    ///   - attempts: how many runs there are at most, for one that was not starved.
     ///   - timeline: what is done to the player meanwhile.
     /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, ``BedError/unavailable(_:)`` where there is no bed.
     public static func run(
         _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
-        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, timeline: (inout Timeline) -> Void = { _ in }
+        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, attempts: Int = 3,
+        timeline: (inout Timeline) -> Void = { _ in }
     ) async throws -> Record {
         var entries = Timeline()
         timeline(&entries)
@@ -69,7 +71,7 @@ public enum Bed {
         let run = Run(
             name: name, duration: duration, clips: clips, program: program, machine: machine, area: area, timeline: entries)
         var complaint = ""
-        for _ in 1...3 {
+        for _ in 1...attempts {
             do {
                 return try await run.perform()
             } catch BedError.starved(let reason) {
@@ -115,7 +117,7 @@ public enum BedError: Error, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unavailable(let reason): reason
-        case .starved(let reason): "the bed was starved in each of three runs: \(reason)"
+        case .starved(let reason): "the bed was starved: \(reason)"
         case .failed(let reason): reason
         }
     }
