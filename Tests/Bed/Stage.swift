@@ -8,6 +8,8 @@ public struct Machine: Sendable {
     public var overlays = 2
     /// Whether planes may scale.
     public var planesScale = false
+    /// CPUs of the guest; more would exclude virtual time.
+    public let processors = 1
     /// The mode that kiosk is told to use. Refresh rates other than 60 Hz are added to the modes the display offers.
     public var mode = Mode()
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
