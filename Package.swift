@@ -71,6 +71,10 @@ let package = Package(
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
+        // The package on an emulated Debian machine: docs/testing-machine.md.
+        .testTarget(
+            name: "MachineTests", path: "Tests/Machine", exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],
+            swiftSettings: upcoming),
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.

@@ -8,10 +8,10 @@ public struct Machine: Sendable {
     public var overlays = 2
     /// Whether planes may scale.
     public var planesScale = false
+    /// CPUs of the guest; more would exclude virtual time.
+    public let processors = 1
     /// The mode that kiosk is told to use. Refresh rates other than 60 Hz are added to the modes the display offers.
     public var mode = Mode()
-    /// CPUs of the guest.
-    public var processors = 1
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
     public var time = Time.real
     /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
@@ -60,7 +60,7 @@ public struct Machine: Sendable {
 
     /// The options for Tests/Bed/run.
     var options: [String] {
-        var options = ["-d", "\(displays)", "-o", "\(overlays)", "-c", "\(processors)"]
+        var options = ["-d", "\(displays)", "-o", "\(overlays)"]
         if planesScale { options.append("-S") }
         switch time {
         case .real: if isRealTime { options.append("-r") }

@@ -17,8 +17,8 @@ struct OnBed: SuiteTrait, TestTrait, TestScoping {
     func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
         let folders = Bed.Folders()
         let naming = IssueHandlingTrait.compactMapIssues { issue in
+            guard issue.isFailure, !folders.all.isEmpty else { return issue }
             folders.areNeeded = true
-            guard !folders.all.isEmpty else { return issue }
             var issue = issue
             issue.comments.append("the run is kept in \(folders.all.joined(separator: " "))")
             return issue

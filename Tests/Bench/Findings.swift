@@ -13,7 +13,6 @@ struct Circumstances: Codable, Equatable {
     var loadAfter: Double
     /// The kernel in the bed, and its processors.
     var kernel: String
-    var guestProcessors: Int
     /// Whether the bed ran with real-time priority.
     var isRealTime: Bool
     /// The commit of kiosk, and what mpv and ffmpeg call themselves.

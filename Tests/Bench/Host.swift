@@ -11,7 +11,7 @@ extension KioskBench {
             date: Date().ISO8601Format(), command: (["kiosk-bench"] + CommandLine.arguments.dropFirst()).joined(separator: " "),
             processors: ProcessInfo.processInfo.processorCount, processor: processor ?? "CPU of unknown name", loadBefore: load,
             loadAfter: load,
-            kernel: probe.log.first?.text ?? "of unknown version", guestProcessors: Machine().processors, isRealTime: realtime,
+            kernel: probe.log.first?.text ?? "of unknown version", isRealTime: realtime,
             kiosk: firstLine(["git", "-C", Bed.package, "describe", "--always", "--dirty", "--exclude", "*"]) ?? "of unknown commit",
             mpv: firstLine(["mpv", "--no-config", "--version"], words: 2) ?? "no mpv",
             ffmpeg: firstLine(["ffmpeg", "-version"], words: 3)?.replacingOccurrences(of: " version", with: "") ?? "no ffmpeg")

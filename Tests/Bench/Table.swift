@@ -58,7 +58,7 @@ extension Circumstances {
     var text: String {
         """
         \(date), `\(command)`: kiosk \(kiosk); \(mpv); \(ffmpeg).
-        Bed: Linux \(kernel), \(guestProcessors) CPU\(isRealTime ? ", with real-time priority" : ""), on \(processors) × \(processor) \
+        Bed: Linux \(kernel), 1 CPU\(isRealTime ? ", with real-time priority" : ""), on \(processors) × \(processor) \
         with a load of \(loadBefore.text(1)) before and \(loadAfter.text(1)) after. Median (smallest…largest).
         """
     }

@@ -56,5 +56,5 @@ import Testing
 extension Circumstances {
     static let example = Circumstances(
         date: "2026-01-31T09:15:00Z", command: "kiosk-bench", processors: 2, processor: "CPU", loadBefore: 0.1, loadAfter: 1.26,
-        kernel: "7.3", guestProcessors: 1, isRealTime: true, kiosk: "0123abc", mpv: "mpv 0.35.1", ffmpeg: "ffmpeg 5.1")
+        kernel: "7.3", isRealTime: true, kiosk: "0123abc", mpv: "mpv 0.35.1", ffmpeg: "ffmpeg 5.1")
 }

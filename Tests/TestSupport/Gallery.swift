@@ -17,18 +17,23 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
     public var rate: Double? = 30
     /// Whether they follow each other at one rate.
     public var isConstantRate = true
+    /// Whether it consists of fields.
     public var isInterlaced = false
+    /// Its sound, if any.
     public var sound: Sound? = Sound()
 
     /// The tone of 440 Hz.
     public struct Sound: Sendable {
+        /// Samples a second for each channel, as stored.
         public var sampleRate = 48000
+        /// How many channels are stored.
         public var channels = 2
         /// Its length in seconds; nil where it is as long as the picture.
         public var seconds: Double?
         /// What the container tells of where it begins and ends.
         public var timing = Timing.exact
 
+        /// How exactly a container tells where sound begins and ends.
         public enum Timing: Sendable {
             /// Both, to the sample.
             case exact
@@ -50,16 +55,18 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
             }
         }
 
+        /// Stereo at 48 kHz, as long as the picture and exact, but for what is named.
         public init(sampleRate: Int = 48000, channels: Int = 2, seconds: Double? = nil, timing: Timing = .exact) {
             (self.sampleRate, self.channels, self.seconds, self.timing) = (sampleRate, channels, seconds, timing)
         }
     }
 
+    /// Whether it is a single image.
     public var isStill: Bool { numbers != nil && rate == nil }
     /// How many pictures there are.
     public var frameCount: Int { numbers?.count ?? 0 }
-    /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60 ms, but for the last, of which no encoder can
-    /// know: 20.
+    /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60 ms, but for
+    /// the last, of which no encoder can know: 20.
     public func time(ofFrame index: Int) -> Double {
         if !isConstantRate {
             return index == frameCount ? time(ofFrame: index - 1) + 0.02 : 0.12 * Double(index / 3) + [0, 0.02, 0.06][index % 3]
@@ -69,6 +76,7 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
 
     /// How long it lasts in seconds: as long as its picture, or its sound where that is all there is.
     public var seconds: Double { numbers == nil ? sound?.seconds ?? 0 : time(ofFrame: frameCount) }
+    /// The name.
     public var testDescription: String { name }
 
     /// Changes some of the standard values.
@@ -148,10 +156,12 @@ public enum Gallery {
         GalleryClip("wrong-extension.mp3", frames: 30), GalleryClip("wrong-extension.jpg", frames: 30),
     ]
 
+    /// A second of the tone, in four codecs.
     public static let soundAlone: [GalleryClip] = ["sound-only.m4a", "sound-only.mp3", "sound-only.opus", "sound-only.flac"].map { name in
         GalleryClip(name) { ($0.numbers, $0.rate, $0.sound) = (nil, nil, .init(seconds: 1)) }
     }
 
+    /// Images.
     public static let stills: [GalleryClip] = [
         .still("still.jpg"), .still("still.png"), .still("still.webp"), .still("still.bmp"), .still("still.tiff"),
         .still("odd.png", size: (321, 179)), .still("corners.png", size: (640, 480)),

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, stop);
 	signal(SIGINT, stop);
-	card = kms_open(0);
+	card = open_card();
 	log = open_log(card, crtc);
 	configure(log, bits);
 	watch(card, log, crtc, seconds);
