@@ -11,7 +11,7 @@ struct Promise: Codable, Equatable {
 extension Findings {
     /// Those that something was measured of.
     var promises: [Promise] {
-        [seams, cadence, firstPicture, comparison, conversion, memory, offset, answer(.touch), answer(.key)].compactMap { $0 }
+        [seams, hole, cadence, firstPicture, comparison, conversion, memory, offset, answer(.touch), answer(.key)].compactMap { $0 }
     }
 
     private static let main = "720p30@60"
@@ -28,6 +28,15 @@ extension Findings {
             subject: "seams of all cases", target: "0 vblanks late, nothing lost or dark",
             measured: Measure.cleanSeams.cell(clean) + " clean",
             isKept: clean.allSatisfy { $0 == 1 })
+    }
+
+    private var hole: Promise? {
+        let holes = all(.soundHole)
+        guard let longest = holes.max() else { return nil }
+        return Promise(
+            subject: "hole in the sound at seams of all cases", target: "none",
+            measured: longest == 0 ? "none at \(holes.count)" : "\(longest.text(0)) ms at the worst of \(holes.count)", isKept: longest == 0
+        )
     }
 
     /// Of the cases in which the refresh is a multiple of the frame rate.
