@@ -26,6 +26,8 @@ struct Presenter: ~Copyable {
     /// Whether the clock was going at the last decision.
     private var wasRunning = false
     private var currentTurn: Turn?
+    /// What the sound was last told.
+    private var soundRatio = 1.0
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
     private var candidates: [FrameScheduler.Frame] = []
 
@@ -153,7 +155,12 @@ struct Presenter: ~Copyable {
         for index in 0..<pipeline.ready.count {
             candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
         }
-        switch scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) }) {
+        let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) })
+        if abs(scheduler.soundRatio - soundRatio) > 2e-6 {
+            soundRatio = scheduler.soundRatio
+            audio.ratio = soundRatio
+        }
+        switch decision {
         case .show(let index, let late, let vblank):
             if !output.reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
             return show(index, late: late, &pipeline, &returned)
