@@ -53,7 +53,7 @@ struct Compositor: Sendable {
                 if isFirst { frame.place.isFirst = true }
             }
         }
-        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
+        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
         var laid: LaidFrame? = frame
         let (surplus, wake): (ComposedFrame?, Bool) = pipeline.signal { pipeline in
             pipeline.isComposing = false
@@ -85,7 +85,7 @@ struct Compositor: Sendable {
     }
 
     private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64, _ returned: UInt64) {
-        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
+        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
         var laid: LaidFrame? = frame
         let surplus: ComposedFrame? = pipeline.signal { pipeline in
             pipeline.isRepainting = false

@@ -160,6 +160,8 @@ extension Player.Options {
         self.init()
         loop = configuration.playback.loop
         imageDuration = configuration.playback.imageDuration
+        transition = configuration.playback.transition
+        transitionDuration = configuration.playback.transitionDuration
         seekStep = configuration.playback.seekStep
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted
