@@ -24,7 +24,7 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty())]) { [duration] in
             ($0.transition, $0.transitionDuration) = (.fade, duration)
         }
-        #expect(stage.wait { fades(stage.display).count >= 4 })
+        #expect(stage.wait { fades(stage.display).count >= 5 })
         let numbers = stage.numbers.filter { $0 != 0 }
         // A fifth of a second is six frames of the one and ten of the other: they appear beneath, and nothing of either is left out.
         #expect(Stage.missing(from: numbers, cycle: Array(1...24) + Array(101...110)) ?? 99 <= stage.statistics.framesDropped, "\(numbers)")
