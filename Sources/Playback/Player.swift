@@ -288,7 +288,8 @@ public final class Player: Sendable {
             let turn = pipeline.shown?.turn
             return PlayerSnapshot(
                 status: pipeline.status, itemIndex: turn?.position.index, time: itemTime(pipeline), duration: turn?.itemEnd,
-                statistics: pipeline.statistics, queuedFrames: pipeline.frames.count)
+                statistics: pipeline.statistics, queuedFrames: pipeline.frames.count,
+                queuedSound: audio.time(ofSample: Double(audio.available)))
         }
     }
 

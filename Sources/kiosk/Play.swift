@@ -149,7 +149,11 @@ struct Play: ParsableCommand {
         input.stop()
         player.stop()
         display.close()
-        if signal != nil { Logger(label: "kiosk").info("ended: \(reporter.summary)") }
+        if signal != nil {
+            let log = Logger(label: "kiosk")
+            for line in reporter.itemSummaries { log.debug("\(line)") }
+            log.info("ended: \(reporter.summary)")
+        }
         return signal
     }
 }

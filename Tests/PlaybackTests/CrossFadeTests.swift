@@ -47,14 +47,16 @@ import Testing
             ($0.transition, $0.transitionDuration) = (.fade, duration)
         }
         #expect(stage.wait { fades(stage.display).count >= 2 })
-        let heard = Array(audio.samples.drop { $0 == 0 })
+        // A starved machine may run dry here or there; no sample of the clip is zero.
+        let heard = audio.samples.filter { $0 != 0 }
         #expect(heard.prefix(38_400).enumerated().allSatisfy { $1 == Reel.sample($0) }, "untouched up to the fade")
-        for sample in stride(from: 0, to: 9600, by: 97) {
-            let share = (Double(sample) / 9600)
+        let isMixed = stride(from: 0, to: 9600, by: 97).allSatisfy { sample in
+            let share = Double(sample) / 9600
             let expected =
                 Double(Reel.sample(sample)) * share.squareRoot() + Double(Reel.sample(38_400 + sample)) * (1 - share).squareRoot()
-            #expect(abs(Double(heard[38_400 + sample]) - expected) < 1e-4)
+            return abs(Double(heard[38_400 + sample]) - expected) < 1e-4
         }
+        #expect(isMixed)
         #expect((9600..<38_000).allSatisfy { heard[38_400 + $0] == Reel.sample($0) }, "and after it")
     }
 
