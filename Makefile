@@ -10,7 +10,7 @@ SOURCES := Sources Tests Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test lint format setup demo install uninstall clean help
+.PHONY: build run test unit bed-test machine-test bed sanitize bench lint format setup demo install uninstall deb clean help
 .DELETE_ON_ERROR:
 
 build: setup
@@ -20,9 +20,49 @@ build: setup
 run: build demo
 	@trap : INT; .build/release/kiosk --preview --config kiosk.conf || { status=$$?; [ $$status = 130 ] || exit $$status; }
 
-test: setup demo lint
+# docs/testing.md. The bed and the machine want to be alone on the computer: one after another
+test: unit
+	@$(MAKE) --no-print-directory bed-test
+	@$(MAKE) --no-print-directory machine-test
+
+TEST := $(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
+
+unit: setup demo lint
 	$(SWIFT) build $(SWIFTPM) --build-tests
-	$(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
+	$(TEST) --skip BedTests --skip MachineTests
+
+# Where there can be no bed, its tests say why
+bed-test: build
+	Tests/Bed/build >/dev/null || [ $$? = 69 ]
+	$(SWIFT) build $(SWIFTPM) --build-tests
+	$(TEST) --filter BedTests
+
+machine-test: deb
+	$(SWIFT) build $(SWIFTPM) --build-tests
+	$(TEST) --filter MachineTests
+
+# The kernel in which the player is run and watched: docs/testing-bed.md
+bed: setup
+	Tests/Bed/build
+
+# The unit tests once more, with every access checked: for leaks and bounds, and for races. In a build of its own each
+sanitize: setup demo
+	$(call sanitized,address)
+	$(call sanitized,thread)
+
+define sanitized
+	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
+		$(TEST) --scratch-path .build/$(1) --sanitize=$(1) --skip BedTests --skip MachineTests
+endef
+
+# kiosk and mpv on the bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
+BENCHED := -c release --static-swift-stdlib --product kiosk-bench
+bench: build
+	@SWIFT='$(SWIFT)' Tools/setup mpv:-mpv
+	$(SWIFT) build $(SWIFTPM) $(BENCHED)
+	Tests/Bed/build >/dev/null
+	.build/release/kiosk-bench $(BENCH)
 
 lint: setup
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
@@ -70,14 +110,23 @@ uninstall:
 	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)
 
+# .build/kiosk_VERSION_ARCHITECTURE.deb
+deb: build demo
+	rm -rf .build/deb .build/kiosk_*.deb
+	$(MAKE) --no-print-directory install DESTDIR=.build/deb PREFIX=/usr
+	deploy/deb .build/deb ".build/kiosk_$$(.build/release/kiosk --version)_$$(dpkg --print-architecture).deb"
+
 clean:
 	rm -rf .build demo
 
 help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if there is one, else as a preview in the terminal'
-	@echo 'make test       set up, lint, build and run every test'
+	@echo 'make test       set up, lint, build and run every test; of that: make unit, make bed-test, make machine-test'
+	@echo 'make sanitize   the unit tests again, under AddressSanitizer and ThreadSanitizer'
+	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
+	@echo 'make deb        a Debian package of it all, in .build'
 	@echo 'make format     formats the Swift sources        make lint    only says what make format would change'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'

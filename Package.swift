@@ -13,7 +13,10 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 
 let package = Package(
     name: "kiosk",
-    products: [.executable(name: "kiosk", targets: ["kiosk"])],
+    products: [
+        .executable(name: "kiosk", targets: ["kiosk"]),
+        .executable(name: "kiosk-bench", targets: ["Bench"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -68,8 +71,21 @@ let package = Package(
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
+        // The package on an emulated Debian machine: docs/testing-machine.md.
+        .testTarget(
+            name: "MachineTests", path: "Tests/Machine", exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],
+            swiftSettings: upcoming),
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
+        // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
+        .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),
+        .testTarget(name: "BedAnalysisTests", dependencies: ["Bed"], swiftSettings: upcoming),
+        // kiosk and mpv measured on it, in turn; docs/testing-bench.md.
+        .executableTarget(
+            name: "Bench", dependencies: ["Bed", .product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Bench",
+            swiftSettings: upcoming),
+        .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
+        .testTarget(name: "BedTests", dependencies: ["Bed"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
             dependencies: ["Display", "Configuration", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],

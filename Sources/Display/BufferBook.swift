@@ -3,12 +3,15 @@ import Playback
 /// Who has which scan-out buffer. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///
 ///     spare ──take──> composing ──finish──> composed ──flip──> pending ──flipped──> onScreen ──(next flip)──> spare
-///                         └──────<─────────────┴── discard
+///                         └──────<─────────────┴── discard                          └──assumed──> leaving ──(next flip)──> spare
+///
+/// A flip whose end nobody told of is assumed to have happened, but may not have yet: the buffer before it is *leaving*, and not to be drawn
+/// into until the kernel takes the next flip, which it does when it is done with the one before.
 ///
 /// Every change of screen begins a new generation: all buffers are then new ones, and whatever comes back under an older
 /// generation has nothing left to give back.
 struct BufferBook {
-    enum Use: Equatable { case spare, composing, composed, pending, onScreen }
+    enum Use: Equatable { case spare, composing, composed, pending, onScreen, leaving }
 
     private(set) var generation: UInt64 = 0
     private(set) var uses: [Use] = []
@@ -45,13 +48,14 @@ struct BufferBook {
     /// The flip to `buffer` is queued.
     mutating func flip(to buffer: Int) {
         precondition(uses[buffer] == .composed && !hasPending)
+        for index in uses.indices where uses[index] == .leaving { uses[index] = .spare }
         uses[buffer] = .pending
     }
 
-    /// The pending flip has happened: the buffer that was on the screen is spare.
-    mutating func flipped() {
+    /// The pending flip has happened: the buffer that was on the screen is spare. `isAssumed`: nobody said so, and it may still be leaving.
+    mutating func flipped(isAssumed: Bool = false) {
         guard let pending = uses.firstIndex(of: .pending) else { return }
-        for index in uses.indices where uses[index] == .onScreen { uses[index] = .spare }
+        for index in uses.indices where uses[index] == .onScreen { uses[index] = isAssumed ? .leaving : .spare }
         uses[pending] = .onScreen
     }
 

@@ -253,16 +253,20 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {
         switch screen.collect(at: now) {
-        case .flipped(let flip):
-            shared.withLock {
-                $0.book.flipped()
-                $0.reportsVblank = screen.reportsVblank
-            }
-            events.append(.flipped(flip))
+        case .flipped(let flip): flipped(flip, on: screen, isAssumed: false)
+        case .assumed(let flip): flipped(flip, on: screen, isAssumed: true)
         case .lost(let error): lose(error)
         // A descriptor in error stays readable with nothing to read, for ever.
         case nil: if isBroken { lose(DeviceError("listen to \(screen.mode.name)", code: ENODEV)) }
         }
+    }
+
+    private func flipped(_ flip: Flip, on screen: any Screen, isAssumed: Bool) {
+        shared.withLock {
+            $0.book.flipped(isAssumed: isAssumed)
+            $0.reportsVblank = screen.reportsVblank
+        }
+        events.append(.flipped(flip))
     }
 
     /// Restores what was on the screen before, the virtual terminal last.

@@ -70,7 +70,7 @@ final class KMSScreen: Screen {
         if tracker.lostCount == 1 {
             log.warning("\(mode.name): no event for a flip within \(tracker.timeout.nanoseconds / 1_000_000) ms; going on without")
         }
-        return .flipped(flip)
+        return .assumed(flip)
     }
 
     private func flipped(_ event: drm_event_vblank, at now: HostTime) -> Flip? {

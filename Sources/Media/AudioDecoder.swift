@@ -4,7 +4,8 @@ import Platform
 /// One sound track's decoder: packets in, one unbroken run of samples out.
 ///
 /// Samples are placed by their timestamps: what lies before the wanted beginning is cut off, holes become silence, overlaps are
-/// dropped; jitter below ``tolerance`` is not a hole. libavcodec has taken encoder priming and padding off by then.
+/// dropped; jitter below ``tolerance`` is not a hole. libavcodec has taken encoder priming off by then, and padding where the container says how
+/// much of it there is. MP4 says it in another way: its last packet lasts less long than what is decoded from it. That rest is ``padding``.
 struct AudioDecoder: ~Copyable, Sendable {
     private let codec: CodecContext
     private let timeBase: AVRational
@@ -14,6 +15,8 @@ struct AudioDecoder: ~Copyable, Sendable {
     /// Converted samples not taken yet, from `head` on.
     private var samples: [Float] = []
     private var head = 0
+    /// Frames at the end of `samples` that the packet they come from does not account for: dropped when it was the last, given out when another follows.
+    private var padding: Int64 = 0
     /// Frames of silence that come before `samples`.
     private var silence: Int64 = 0
     /// Frame number, from the container's time zero, of the next frame the resampler will put out; nil until the first arrives.
@@ -41,12 +44,12 @@ struct AudioDecoder: ~Copyable, Sendable {
         avcodec_flush_buffers(codec.raw)
         resampler = nil
         samples.removeAll(keepingCapacity: true)
-        (head, silence, resamplerPosition, hasEnded) = (0, 0, nil, false)
+        (head, silence, padding, resamplerPosition, hasEnded) = (0, 0, 0, nil, false)
         queuedEnd = frameNumber(time)
     }
 
     /// Frames that can be taken now.
-    var availableFrames: Int { Int(min(silence, 1 << 30)) + (samples.count - head) / output.channelCount }
+    var availableFrames: Int { Int(min(silence, 1 << 30)) + max(0, (samples.count - head) / output.channelCount - Int(padding)) }
 
     /// Decodes a packet, nil for the end of the stream. A packet that cannot be decoded leaves a hole.
     mutating func decode(_ packet: borrowing Packet) {
@@ -59,6 +62,8 @@ struct AudioDecoder: ~Copyable, Sendable {
         avcodec_send_packet(codec.raw, nil)
         receiveAll()
         drainResampler()
+        samples.removeLast(min(samples.count - head, Int(padding) * output.channelCount))
+        padding = 0
         hasEnded = true
     }
 
@@ -68,7 +73,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         let quiet = Int(min(silence, Int64(wanted)))
         if quiet > 0 { destination[0..<(quiet * output.channelCount)].update(repeating: 0) }
         silence -= Int64(quiet)
-        let count = min(samples.count - head, (wanted - quiet) * output.channelCount)
+        let count = max(0, min(samples.count - head - Int(padding) * output.channelCount, (wanted - quiet) * output.channelCount))
         if count > 0 {
             _ = samples.withUnsafeBufferPointer { source in
                 UnsafeMutableBufferPointer(rebasing: destination[(quiet * output.channelCount)...])
@@ -116,6 +121,15 @@ struct AudioDecoder: ~Copyable, Sendable {
         let before = samples.count
         resampler?.convert(frame, into: &samples)
         resamplerPosition = place(samplesFrom: before, at: position)
+        padding = self.padding(of: frame)
+    }
+
+    /// Output frames of a decoded frame beyond the time its packet lasts. Only a time base about as fine as the samples can tell.
+    private func padding(of frame: UnsafeMutablePointer<AVFrame>) -> Int64 {
+        let duration = shim_frame_duration(frame), rate = Int64(frame.pointee.sample_rate)
+        guard duration > 0, rate > 0, Int64(timeBase.den) * 2 >= rate * Int64(timeBase.num) else { return 0 }
+        let told = av_rescale(duration * Int64(timeBase.num), rate, Int64(timeBase.den))
+        return max(0, av_rescale(Int64(frame.pointee.nb_samples) - told, Int64(output.sampleRate), rate))
     }
 
     private mutating func drainResampler() {

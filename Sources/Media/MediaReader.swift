@@ -13,7 +13,7 @@ import Platform
 /// A reader is not shared: one thread at a time owns it. Everything it waits for is bounded by its ``Interruption``.
 public struct MediaReader: ~Copyable, Sendable {
     /// What the source holds.
-    public let description: AssetDescription
+    public private(set) var description: AssetDescription
     /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
     public let nominalFrameDuration: MediaTime?
     /// Why the sound is left out although there is some.
@@ -37,6 +37,8 @@ public struct MediaReader: ~Copyable, Sendable {
     private var origin = MediaTime.zero
     /// The frame that ``open(_:at:precision:samples:decoderThreads:interruption:)`` or ``seek(to:precision:)`` decoded, given out next.
     private var firstFrame: TimedFrame?
+    /// The one after it, where a seek had to look at it.
+    private var secondFrame: TimedFrame?
 
     /// How exactly a seek must meet its time.
     public enum SeekPrecision: Hashable, Sendable {
@@ -140,6 +142,8 @@ public struct MediaReader: ~Copyable, Sendable {
             firstFrame?.time = origin
         } else {
             origin = firstFrame?.time ?? .zero
+            // EXIF lies within the picture, where no header shows it.
+            if let orientation = firstFrame?.frame.orientation { description.video?.orientation = orientation }
         }
         audio?.restart(at: origin)
     }
@@ -153,6 +157,7 @@ public struct MediaReader: ~Copyable, Sendable {
 
     private mutating func takeFirstFrame() -> TimedFrame? {
         if let frame = firstFrame.take() { return frame }
+        if let frame = secondFrame.take() { return frame }
         return decodeFrame()
     }
 
@@ -185,15 +190,17 @@ public struct MediaReader: ~Copyable, Sendable {
     public mutating func seek(to time: MediaTime, precision: SeekPrecision) throws(MediaError) -> MediaTime {
         let target = max(time, .zero)
         interruption.allow(openingTimeLimit)
-        firstFrame = nil
         var landed: MediaTime?
-        // Containers index by decoding time, so a seek may land behind its target; go further back then.
-        for step in [MediaTime.zero, .seconds(2), .seconds(10), .seconds(3600 * 24)] {
-            try reposition(to: max(target - step, .zero))
+        // Containers index by decoding time, and MPEG-TS and -PS know of no key frames, so a seek may land behind its target, or where nothing
+        // can be decoded; go further back then, in the end to the very beginning.
+        let earlier = [MediaTime.seconds(2), .seconds(10)].filter { $0 < target }.map { target - $0 }
+        for begin in [target] + earlier + [nil] {
+            landed = nil
+            try reposition(to: begin)
             guard videoIndex >= 0, description.video != nil else { break }
             if try decodeFrom(target, precision: precision) {
                 landed = (firstFrame?.time ?? origin) - origin
-                if landed! <= target || target - step <= .zero { break }
+                if landed! <= target { break }
             } else if interruption.cancelled {
                 throw MediaError(source, .cancelled)
             }
@@ -204,27 +211,40 @@ public struct MediaReader: ~Copyable, Sendable {
         return result
     }
 
-    private mutating func reposition(to time: MediaTime) throws(MediaError) {
+    /// Goes to where `time` can be decoded from, or to the very beginning.
+    private mutating func reposition(to time: MediaTime?) throws(MediaError) {
+        firstFrame = nil
+        secondFrame = nil
         videoPackets = UniqueDeque()
         audioPackets = UniqueDeque()
         (queuedVideoBytes, queuedAudioBytes, hasReadAll, hasSentEnd) = (0, 0, false, false)
-        let index = videoIndex >= 0 && description.video != nil ? videoIndex : -1
-        let container = (origin + time).nanoseconds
-        let timestamp = index >= 0 ? av_rescale_q(container, shim_rational(1, 1_000_000_000), videoTimeBase) : container / 1000
-        var status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
-        // Before the first key frame, and in containers without an index, the very beginning is the next best.
+        var status: Int32 = -1
+        // To the first byte only where no index is kept: elsewhere the demuxer would count its times on from where it stood.
+        if time != nil || format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT == 0 {
+            let index = videoIndex >= 0 && description.video != nil ? videoIndex : -1
+            let container = (origin + (time ?? .zero)).nanoseconds
+            let timestamp = index >= 0 ? av_rescale_q(container, shim_rational(1, 1_000_000_000), videoTimeBase) : container / 1000
+            status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
+        }
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         if interruption.cancelled { throw MediaError(source, .cancelled) }
         if status < 0 { throw MediaError(source, .failed("cannot be moved about in: " + describe(averror: status))) }
         video?.flush()
-        audio?.restart(at: origin + time)
+        audio?.restart(at: origin + (time ?? .zero))
     }
 
     /// Decodes up to the frame that `precision` asks for and keeps it in ``firstFrame``; false when there is none.
     private mutating func decodeFrom(_ target: MediaTime, precision: SeekPrecision) throws(MediaError) -> Bool {
         let wanted = origin + target
+        // Where frames differ in length, containers tell how long one takes to decode and not how long it stands: only the next one's time does.
+        let tellsEnds = description.video?.isConstantFrameRate == true
         while let frame = decodeFrame(skippingBefore: precision == .exact ? wanted : nil) {
-            let covers = frame.time + frame.duration > wanted
+            if !tellsEnds, precision == .exact, frame.time > wanted, firstFrame != nil {
+                firstFrame!.duration = frame.time - firstFrame!.time
+                secondFrame = consume frame
+                break
+            }
+            let covers = frame.time + frame.duration > wanted && (tellsEnds || precision != .exact)
             let isKeyEnough = if case .keyFrame(let after) = precision { after.map { frame.time - origin > $0 } ?? true } else { false }
             firstFrame = consume frame
             if covers || isKeyEnough { break }

@@ -38,6 +38,9 @@ public struct VideoFrame: ~Copyable, @unchecked Sendable {
         return ratio.num > 0 && ratio.den > 0 ? Double(ratio.num) / Double(ratio.den) : 1
     }
 
+    /// Whether the decoder had to make up a part of the picture.
+    public var isDamaged: Bool { av.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || av.pointee.decode_error_flags != 0 }
+
     /// Bytes of picture memory this frame keeps alive.
     public var byteCount: Int {
         withUnsafePointer(to: &av.pointee.buf) { pointer in

@@ -126,11 +126,12 @@ struct Feeder: ~Copyable {
             if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
-            if givesPictures, pipeline.hasRoomForFrame { return .picture }
+            // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
             if wantsSound > 0 {
                 let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
                 if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
             }
+            if givesPictures, pipeline.hasRoomForFrame { return .picture }
             if waitsForOpened, pipeline.hasRoomForFrame, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
             return nil
         }
@@ -265,8 +266,14 @@ struct Feeder: ~Copyable {
             }
             lane.picturesDone = true
             // What the container says of the length, if anything, has proved right or wrong.
-            lane.turn.itemEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
-            if let problem = lane.reader.prematureEnd { complain(about: lane, "ends early: \(problem)") }
+            let itemEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
+            lane.turn.itemEnd = itemEnd
+            let asset = lane.reader.description
+            if let problem = lane.reader.prematureEnd {
+                complain(about: lane, "ends early: \(problem)")
+            } else if let length = asset.video?.duration ?? asset.duration, let problem = ItemInspection.earlyEnd(itemEnd, of: length) {
+                complain(about: lane, problem)
+            }
             prepareNext()
             return
         }

@@ -16,7 +16,8 @@ public struct ItemInspection: Sendable {
     public static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
-            var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 2)
+            // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
+            var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
             if let problem = reader.soundProblem { inspection.warnings.append("plays without its sound: \(problem)") }
@@ -66,26 +67,36 @@ public struct ItemInspection: Sendable {
 
     private static func end(_ start: MediaTime?, _ duration: MediaTime?) -> MediaTime? { duration.map { (start ?? .zero) + $0 } }
 
-    /// Decodes the last seconds: whether they can be decoded at all, and whether they are black.
+    /// What to say of a picture that ends before the end that its container tells; nil where that is the rounding of a header.
+    static func earlyEnd(_ end: MediaTime, of length: MediaTime) -> String? {
+        guard length - end > .milliseconds(500) else { return nil }
+        return "its picture ends \(decimal((length - end).seconds)) s before the end its header tells: it may be cut off"
+    }
+
+    /// Decodes a still, or the last seconds: whether they can be decoded, and whether they are black.
     private mutating func inspectEnd(_ reader: inout MediaReader) {
-        guard let asset = description, asset.video != nil, !asset.isStill, asset.isSeekable,
-            let length = asset.video?.duration ?? asset.duration
-        else { return }
+        guard let asset = description, asset.video != nil else { return }
+        if asset.isStill {
+            if let still = reader.nextFrame(), still.frame.isDamaged { warnings.append("is damaged or cut off: copy it again") }
+            return
+        }
+        guard asset.isSeekable, let length = asset.video?.duration ?? asset.duration else { return }
         guard (try? reader.seek(to: max(.zero, length - Self.longestTail), precision: .keyFrame())) != nil else {
             warnings.append("cannot be moved about in: seeking will not work")
             return
         }
         var black = 0
+        var isDamaged = false
         var end = MediaTime.zero
         while let frame = reader.nextFrame() {
             end = max(end, frame.time + frame.duration)
+            if frame.frame.isDamaged { isDamaged = true }
             black = (frame.frame.brightestPatch() ?? 255) <= Self.blackLimit ? black + 1 : 0
         }
         if black > 0 { warnings.append("ends with \(black) black frame\(black == 1 ? "" : "s"): the loop will seem to have a gap") }
         if let problem = reader.prematureEnd { warnings.append("cannot be read to its end: \(problem)") }
-        if length - end > .milliseconds(500) {
-            warnings.append("its picture ends \(decimal((length - end).seconds)) s before the end its header tells: it may be cut off")
-        }
+        if isDamaged { warnings.append("is damaged near its end: copy or export it again") }
+        if let problem = Self.earlyEnd(end, of: length) { warnings.append(problem) }
     }
 }
 

@@ -62,6 +62,7 @@ struct Check: ParsableCommand {
         let size = video.map { video in
             var size = "\(video.width)×\(video.height)"
             if abs(video.pixelAspectRatio - 1) > 0.001 { size += " (pixels \(decimal(video.pixelAspectRatio)):1)" }
+            if video.orientation.isMirrored { size += " mirrored" }
             if video.orientation.rotation != .none { size += " turned \(video.orientation.rotation.rawValue)°" }
             return size
         }
@@ -69,7 +70,9 @@ struct Check: ParsableCommand {
             let channels = audio.channelCount == 1 ? "mono" : audio.channelCount == 2 ? "stereo" : "\(audio.channelCount) channels"
             return "\(audio.codec) \(decimal(Double(audio.sampleRate) / 1000)) kHz \(channels)"
         }
-        let duration = asset.duration?.description ?? (asset.isStill ? "held \(item.duration ?? imageDuration)" : "live")
+        let duration =
+            asset.duration?.description
+            ?? (asset.isStill ? "held \(item.duration ?? imageDuration)" : asset.isSeekable ? "unknown" : "live")
         return [
             "\(index + 1)", name, asset.isStill ? "image" : video == nil ? "sound" : "video", video?.codec ?? "", size ?? "",
             video?.frameRate.map { decimal($0) } ?? "", duration, sound ?? "none",

@@ -32,6 +32,19 @@ struct BufferBookTests {
         #expect(book.uses[first] == .onScreen)
     }
 
+    /// Seen on a slow machine: the next picture was drawn into the buffer that was still on the screen.
+    @Test func aFlipNobodyToldOfFreesItsPredecessorWithTheNextFlip() {
+        var book = book()
+        for _ in 0..<2 { book.finish(book.take()!, generation: book.generation) }
+        book.flip(to: 1)
+        book.flipped(isAssumed: true)
+        #expect(book.uses == [.leaving, .onScreen, .composed] && book.take() == nil)
+        book.flip(to: 2)
+        #expect(book.take() == 0)
+        book.flipped()
+        #expect(book.uses == [.composing, .spare, .onScreen])
+    }
+
     @Test func discardGivesBackOnce() {
         var book = book()
         let buffer = book.take()!

@@ -16,7 +16,8 @@ final class RecordingOutput: AudioOutput {
     let name = "recording"
     private let state = Monitor(State())
     private let thread = Mutex<Thread?>(nil)
-    private static let period = 480
+    /// Frames rendered at a time.
+    static let period = 480
     /// Frames rendered ahead of what is heard.
     private static let buffer = 4800
 

@@ -116,23 +116,20 @@ extension RecordingOutput: CustomReflectable {
 /// The clips the player is shown; every frame of all of them has another number.
 enum Reel {
     /// Frames 1…30 at 30 a second, with a tone.
-    static func thirty() throws -> String { try Clips.numbered("thirty.mp4", frames: 30) }
+    static func thirty() throws -> String { try Clips.named("thirty.mp4") }
     /// Frames 101…120 at 50 a second, another size, without sound.
     static func fifty() throws -> String {
-        try Clips.numbered("fifty.mkv", frames: 20, from: 101, rate: "50", size: "400x200", sound: false)
+        try Clips.numbered("fifty.mkv", frames: 20, from: 101, rate: 50, size: "400x200", sound: false)
     }
     /// One frame, 201.
     static func single() throws -> String { try Clips.numbered("single.mp4", frames: 1, from: 201) }
     /// Frames 301…303: a tenth of a second.
     static func three() throws -> String { try Clips.numbered("three.mp4", frames: 3, from: 301) }
     /// A still, 401.
-    static func still() throws -> String {
-        try Clips.numbered(
-            "still.jpg", frames: 1, from: 401, sound: false, codec: ["-q:v", "2"], extra: ["-update", "1", "-frames:v", "1"])
-    }
+    static func still() throws -> String { try Clips.named("still.jpg") }
     /// Frames 1001…1300 at 30 a second, a key frame every second.
     static func long() throws -> String {
-        try Clips.numbered("long.mp4", frames: 300, from: 1001, size: "256x64", extra: ["-g", "30", "-bf", "2"])
+        try Clips.numbered("long.mp4", frames: 300, from: 1001, extra: ["-g", "30", "-bf", "2"])
     }
     /// The number of the frame of ``long()`` that covers a time.
     static func number(at seconds: Double) -> Int { 1001 + min(299, max(0, Int((seconds * 30 + 1e-6).rounded(.down)))) }

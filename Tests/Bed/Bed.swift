@@ -1,0 +1,124 @@
+import Foundation
+import Synchronization
+
+/// The test bed: a User Mode Linux kernel with real DRM, ALSA and evdev subsystems, in which a player is run and watched.
+///
+/// A run boots a guest (0.3 s), starts the director in it (guest/direct.c), which starts the player and does to it what the timeline says, and
+/// reads what the director and the kernel wrote down. One guest runs at a time on a machine, whoever asks: two would starve each other.
+public enum Bed {
+    /// The folder of the package.
+    public static let package = String(#filePath.dropLast("/Tests/Bed/Bed.swift".count))
+
+    /// The folder with the guest's kernels and tools, or the reason why there is none.
+    public static let ready: Result<String, BedError> = {
+        do {
+            let build = try Outcome.of([package + "/Tests/Bed/build", "--where"])
+            if build.status == 0 { return .success(build.output.trimmingCharacters(in: .whitespacesAndNewlines)) }
+            let reason = build.errors.split(separator: "\n").last.map(String.init) ?? "status \(build.status)"
+            return .failure(.unavailable(String(reason.trimmingPrefix("bed: "))))
+        } catch {
+            return .failure(.unavailable("Tests/Bed/build cannot be run: \(error)"))
+        }
+    }()
+
+    /// The reason why there is no bed; nil where there is one.
+    public static var unavailability: String? { if case .failure(let error) = ready { "\(error)" } else { nil } }
+
+    /// Where runs have left their folders; see ``Folders``.
+    @TaskLocal public static var folders: Folders?
+
+    /// The binary that is judged: the release build, as a debug build is too slow for a 60 Hz display on one core.
+    ///
+    /// $KIOSK_BED_PLAYER names another one.
+    public static func player() throws(BedError) -> String {
+        if let path = ProcessInfo.processInfo.environment["KIOSK_BED_PLAYER"] { return path }
+        let path = package + "/.build/release/kiosk"
+        func changed(_ path: String) -> Date? {
+            (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+        }
+        guard let built = changed(path) else { throw .failed("there is no \(path), which is what the bed tests judge: make build") }
+        let sources = FileManager.default.enumerator(atPath: package + "/Sources")?.compactMap { $0 as? String } ?? []
+        for source in sources where source.contains(".") {
+            if let date = changed("\(package)/Sources/\(source)"), date > built {
+                throw .failed("\(path) is older than Sources/\(source), so it is not what is to be judged: make build")
+            }
+        }
+        return path
+    }
+
+    /// Runs `program` and returns what happened.
+    ///
+    /// A run that was starved of processor time by the host is repeated.
+    ///
+    /// - Parameters:
+    ///   - name: what the run is called; its folder is named for it.
+    ///   - duration: when the player is asked to end, from its start.
+    ///   - clips: the playlist, and what the numbers on the display are judged by.
+    ///   - area: where on the display the clips are shown: their numbers are read there. Default: all of it.
+    ///   - attempts: how many runs there are at most, for one that was not starved.
+    ///   - timeline: what is done to the player meanwhile.
+    /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, ``BedError/unavailable(_:)`` where there is no bed.
+    public static func run(
+        _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
+        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, attempts: Int = 3,
+        timeline: (inout Timeline) -> Void = { _ in }
+    ) async throws -> Record {
+        var entries = Timeline()
+        timeline(&entries)
+        if let stretch = ProcessInfo.processInfo.environment["KIOSK_BED_PICTURES"] {
+            entries.takePictures(stretch, refresh: machine.mode.refresh)
+        }
+        let run = Run(
+            name: name, duration: duration, clips: clips, program: program, machine: machine, area: area, timeline: entries)
+        var complaint = ""
+        for _ in 1...attempts {
+            do {
+                return try await run.perform()
+            } catch BedError.starved(let reason) {
+                complaint = reason
+            }
+        }
+        throw BedError.starved(complaint)
+    }
+
+    /// The folders of runs, kept until it is known whether what they show is right. Set ``Bed/folders`` to collect them.
+    public final class Folders: Sendable {
+        private let state = Mutex((paths: [String](), areNeeded: false))
+
+        /// None yet.
+        public init() {}
+
+        /// Those of all runs so far.
+        public var all: [String] { state.withLock { $0.paths } }
+
+        /// Somebody will want to look at them.
+        public var areNeeded: Bool {
+            get { state.withLock { $0.areNeeded } }
+            set { state.withLock { $0.areNeeded = newValue } }
+        }
+
+        func add(_ path: String) { state.withLock { $0.paths.append(path) } }
+
+        /// Removes them.
+        public func remove() { for path in all { try? FileManager.default.removeItem(atPath: path) } }
+    }
+}
+
+/// Why there is no record.
+public enum BedError: Error, CustomStringConvertible {
+    /// This machine has no bed.
+    case unavailable(String)
+    /// The host kept the guest from its processor: whatever was seen proves nothing.
+    case starved(String)
+    /// The run did not come about.
+    case failed(String)
+
+    /// The reason, for people.
+    public var description: String {
+        switch self {
+        case .unavailable(let reason): reason
+        case .starved(let reason): "the bed was starved: \(reason)"
+        case .failed(let reason): reason
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// A screenshot: what a display scans out, all planes of it, 8 bits a colour.
+public struct Picture: Sendable, Equatable {
+    public let width: Int, height: Int
+    /// Red, green, blue, row by row from the top.
+    public let bytes: [UInt8]
+
+    /// A colour of a pixel.
+    public struct Color: Sendable, Equatable, CustomStringConvertible {
+        public var red: Int, green: Int, blue: Int
+
+        /// Values from 0 to 255.
+        public init(_ red: Int, _ green: Int, _ blue: Int) { (self.red, self.green, self.blue) = (red, green, blue) }
+
+        /// The three numbers.
+        public var description: String { "(\(red), \(green), \(blue))" }
+
+        /// Whether no part of it differs by more than `tolerance`: limited-range YUV and chroma at half the size change colours a little.
+        public func isLike(_ other: Color, within tolerance: Int = 40) -> Bool {
+            abs(red - other.red) <= tolerance && abs(green - other.green) <= tolerance && abs(blue - other.blue) <= tolerance
+        }
+    }
+
+    /// Reads a binary PPM with 8 bits a colour.
+    public init?(ppm: [UInt8]) {
+        let header = ppm.prefix(64).split(maxSplits: 4, omittingEmptySubsequences: true) { $0 == 32 || $0 == 10 }
+        guard header.count >= 4, header[0].elementsEqual("P6".utf8), let width = Int(String(decoding: header[1], as: UTF8.self)),
+            let height = Int(String(decoding: header[2], as: UTF8.self)), header[3].elementsEqual("255".utf8)
+        else { return nil }
+        let start = header[3].endIndex + 1
+        guard width > 0, height > 0, ppm.count >= start + width * height * 3 else { return nil }
+        (self.width, self.height, bytes) = (width, height, Array(ppm[start..<start + width * height * 3]))
+    }
+
+    /// The pixel at `x`, `y` from the upper left.
+    public subscript(x: Int, y: Int) -> Color {
+        let at = 3 * (y * width + x)
+        return Color(Int(bytes[at]), Int(bytes[at + 1]), Int(bytes[at + 2]))
+    }
+
+    /// Whether all of it has one colour, to a hair.
+    public var isUniform: Bool {
+        let first = self[0, 0]
+        return stride(from: 0, to: bytes.count, by: 3).allSatisfy {
+            Color(Int(bytes[$0]), Int(bytes[$0 + 1]), Int(bytes[$0 + 2])).isLike(first, within: 2)
+        }
+    }
+}

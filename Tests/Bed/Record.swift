@@ -1,0 +1,202 @@
+/// What a run was, on one time axis: all times count from the start of the player.
+public struct Record: Sendable {
+    /// What each display scanned out, vblank by vblank; one list a display.
+    public var displays: [[Vblank]]
+    /// What the sound card was fed; nil where nothing was recorded.
+    public var sound: Sound?
+    /// The player's lines on standard output and error.
+    public var log: [LogLine]
+    /// What was done, in the order of the timeline.
+    public var events: [Event]
+    /// The player's processor time and memory.
+    public var usage: Usage
+    /// Its exit status, 128 + n for signal n.
+    public var status: Int
+    /// How long it took to end from SIGTERM on; nil where it ended by itself.
+    public var timeToEnd: Duration?
+    /// It had to be killed because it did not end when asked to.
+    public var wasKilled: Bool
+    /// How the console's terminal was left: "text on auto" is as it should be (KDGETMODE, keyboard, VT switching).
+    public var terminal: String
+    /// The clips that were on the playlist; what the numbers are judged by.
+    public var clips: [NumberedClip]
+    /// Screenshots that succeeded, by name.
+    public var screenshots: [String: Picture]
+    /// What shell lines printed, by name.
+    public var outputs: [String: String]
+
+    /// A line the player said.
+    public struct LogLine: Sendable, Equatable {
+        /// When it was read from the pipe.
+        public var time: Duration
+        /// All of it, without the line feed.
+        public var text: String
+
+        /// Reads "MICROSECONDS TEXT".
+        init?(_ line: some StringProtocol, start: Int) {
+            guard let blank = line.firstIndex(of: " "), let time = Int(line[..<blank]) else { return nil }
+            self.time = .microseconds(time - start)
+            text = String(line[line.index(after: blank)...])
+        }
+    }
+
+    /// Something that was done to the player.
+    public struct Event: Sendable, Equatable {
+        /// What the timeline calls it.
+        public var name: String?
+        /// When; nil where the run was over before.
+        public var time: Duration?
+    }
+
+    /// What the player used. Processor time means nothing in virtual time.
+    public struct Usage: Sendable, Equatable {
+        /// User and system, of its whole life.
+        public var cpu: Duration
+        /// The most memory it ever had resident, in bytes.
+        public var peakMemory: Int
+        /// Looked at after 2 s, every so often, and just before its end.
+        public var samples: [Sample]
+
+        /// One look at it; memory in bytes.
+        public struct Sample: Sendable, Equatable {
+            public var time: Duration, cpu: Duration
+            public var residentMemory: Int, threads: Int, descriptors: Int
+        }
+    }
+
+    /// The vblanks of the first display.
+    public var vblanks: [Vblank] { displays.first ?? [] }
+
+    /// Whether a number is of one of the clips.
+    public func isFrame(_ number: Int) -> Bool { clips.contains { $0.numbers.contains(number) } }
+
+    /// The frames of the clips that the first display showed, from the start of the player to its end.
+    public var frames: [ShownFrame] { frames(on: 0) }
+
+    /// The frames that a display showed.
+    public func frames(on display: Int) -> [ShownFrame] {
+        ShownFrame.all(in: displays[display].drop { $0.time < .zero }, where: isFrame)
+    }
+
+    /// Vblanks a second of the first display, by the median of its periods.
+    public var refreshRate: Double {
+        let shown = vblanks.drop { !isFrame($0.number) }
+        let periods = zip(shown, shown.dropFirst()).filter { $1.sequence == $0.sequence + 1 }.map { $1.time - $0.time }.sorted()
+        return periods.isEmpty ? 0 : .seconds(1) / periods[periods.count / 2]
+    }
+
+    /// Where one clip ends and the next begins.
+    public var seams: [Seam] { Seam.all(in: frames, of: clips, refreshRate: refreshRate) }
+
+    /// Frames that stood for too many or too few vblanks, by the frame rate of the first clip.
+    public var wrongHolds: [ShownFrame] { wrongHolds(from: .zero) }
+
+    /// The same among frames that began after `time`.
+    public func wrongHolds(from time: Duration) -> [ShownFrame] {
+        guard let clip = clips.first, refreshRate > 0 else { return [] }
+        return Cadence(frameRate: clip.frameRate, refreshRate: refreshRate).wrongHolds(in: frames.filter { $0.time >= time })
+    }
+
+    /// From the start of the player to the first vblank that showed a frame.
+    public var firstPicture: Duration? { vblanks.first { $0.time >= .zero && isFrame($0.number) }?.time }
+
+    /// What the display showed at a moment, from the last vblank before it.
+    public func vblank(at time: Duration, on display: Int = 0) -> Vblank? { displays[display].last { $0.time <= time } }
+
+    /// The event called `name`.
+    public subscript(name: String) -> Event? { events.first { $0.name == name } }
+
+    /// When the event called `name` was done. Fails the run where there is none or it was not.
+    public func time(of name: String) -> Duration {
+        guard let time = self[name]?.time else { preconditionFailure("the timeline has done nothing called \(name)") }
+        return time
+    }
+
+    /// From the event to the first vblank that shows something else than the clip going on; nil where that never came.
+    ///
+    /// Something else is another arrangement of planes, a number that jumps, or a picture that goes on after it stood still. Where it
+    /// comes to stand still (for longer than 8 vblanks) it is the time to the last new frame; zero when none came.
+    public func response(to name: String, on display: Int = 0) -> Duration? {
+        let time = time(of: name)
+        return Response.time(after: time, in: displays[display], clips: clips).map { $0 - time }
+    }
+
+    /// The jump that an event led to: the number before it, the first one that does not follow from the one before, and how long after the
+    /// event that was on the display. Nil where the clip just went on for 3 s.
+    public func jump(after name: String) -> (from: Int, to: Int, time: Duration)? {
+        let time = time(of: name)
+        guard var last = frames.last(where: { $0.time <= time }) else { return nil }
+        for frame in frames where frame.time > time && frame.time < time + .seconds(3) {
+            if !Response.goesOn(last.number, frame.number, clips) { return (last.number, frame.number, frame.time - time) }
+            last = frame
+        }
+        return nil
+    }
+
+    /// What kiosk says at its end about what it showed; nil where it did not come to say it.
+    public var statistics: Statistics? { log.reversed().lazy.compactMap { Statistics($0.text) }.first }
+}
+
+/// The player's own count, of its last log line.
+public struct Statistics: Sendable, Equatable {
+    public var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int, flipsLost: Int
+
+    /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost".
+    public init?(_ line: String) {
+        guard
+            let match = line.firstMatch(
+                of: #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#)
+        else { return nil }
+        let output = match.output
+        guard let shown = Int(output.1), let late = Int(output.2), let dropped = Int(output.3), let seams = Int(output.4),
+            let worst = Int(output.5), let lost = Int(output.6)
+        else { return nil }
+        (self.shown, self.late, self.dropped, self.seams, worstSeam, flipsLost) = (shown, late, dropped, seams, worst, lost)
+    }
+}
+
+/// How soon the picture answers.
+enum Response {
+    /// More vblanks than any frame stands for that is not a still.
+    static let stillness = 8
+
+    /// The time of the first vblank from `time` on that shows something else than the clip going on, or that the clip stands still from.
+    static func time(after time: Duration, in vblanks: [Vblank], clips: [NumberedClip]) -> Duration? {
+        guard let index = vblanks.firstIndex(where: { $0.time >= time }), index > 0 else { return nil }
+        let before = vblanks[..<index]
+        let wasStill = before.count > stillness && before.suffix(stillness + 1).allSatisfy { $0.number == before.last?.number }
+        var last = vblanks[index - 1]
+        // For how many vblanks the present number stands, and since when, unless that was before.
+        var hold = before.reversed().prefix { $0.number == last.number }.count
+        var since = time
+        for vblank in vblanks[index...] {
+            if vblank.arrangement != last.arrangement { return vblank.time }
+            if vblank.number != last.number {
+                if wasStill || !goesOn(last.number, vblank.number, clips) { return vblank.time }
+                (hold, since) = (0, vblank.time)
+            }
+            hold += 1
+            if !wasStill, hold > stillness { return since }
+            last = vblank
+        }
+        return nil
+    }
+
+    /// Whether `next` is what a clip shows after `number`: up to two frames on, or the beginning of a clip after the end of one.
+    static func goesOn(_ number: Int, _ next: Int, _ clips: [NumberedClip]) -> Bool {
+        if (1...2).contains(next - number) { return true }
+        return clips.contains { number > $0.numbers.upperBound - 3 && number <= $0.numbers.upperBound }
+            && clips.contains { next >= $0.numbers.lowerBound && next <= $0.numbers.lowerBound + 1 }
+    }
+}
+
+extension Vblank {
+    /// The planes but for the framebuffers, which change with every frame.
+    var arrangement: [Plane] {
+        planes.map { plane in
+            var plane = plane
+            plane.framebuffer = 0
+            return plane
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// What the director wrote down; its times are microseconds of the guest's CLOCK_MONOTONIC.
+struct Report: Equatable {
+    var start: Int?
+    /// Entry → when its first step was done.
+    var done: [Int: Int] = [:]
+    var samples: [Sample] = []
+    var asked: Int?
+    var wasKilled = false
+    var end: End?
+    var terminal: String?
+    /// The director came to its own end.
+    var isComplete = false
+
+    struct Sample: Equatable {
+        var time: Int, cpu: Int, residentKilobytes: Int, threads: Int, descriptors: Int
+    }
+
+    struct End: Equatable {
+        var time: Int, status: Int, cpu: Int, peakKilobytes: Int
+    }
+
+    /// Reads the lines direct.c describes.
+    init(_ text: String) {
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let numbers = words.dropFirst().compactMap { Int($0) }
+            switch (words.first, numbers.count) {
+            case ("start", 2): start = numbers[0]
+            case ("did", 2): done[numbers[0]] = done[numbers[0]] ?? numbers[1]
+            case ("sample", 5):
+                samples.append(
+                    Sample(
+                        time: numbers[0], cpu: numbers[1], residentKilobytes: numbers[2], threads: numbers[3], descriptors: numbers[4]))
+            case ("asked", 1): asked = numbers[0]
+            case ("killed", 0): wasKilled = true
+            case ("ended", 4): end = End(time: numbers[0], status: numbers[1], cpu: numbers[2], peakKilobytes: numbers[3])
+            case ("terminal", 0): terminal = words.dropFirst().joined(separator: " ")
+            case ("done", 0): isComplete = true
+            default: break
+            }
+        }
+    }
+}

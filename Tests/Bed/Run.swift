@@ -1,0 +1,165 @@
+import Foundation
+
+/// One boot of the bed: writes the script, runs the guest, reads what it left.
+struct Run {
+    var name: String
+    var duration: Duration
+    var clips: [NumberedClip]
+    var program: Program
+    var machine: Machine
+    var area: Vblank.Rectangle?
+    var timeline: Timeline
+
+    /// Boots a guest, and another one where the first was starved.
+    func perform() async throws -> Record {
+        let ready = try Bed.ready.get()
+        let folder = try makeFolder()
+        let keepsAlways = ProcessInfo.processInfo.environment["KIOSK_BED_KEEP"] != nil
+        if !keepsAlways { Bed.folders?.add(folder) }
+
+        try write(script, to: folder + "/script")
+        let command = try command(folder)
+        let limit = (machine.time == .real ? 1 : 3) * Int(duration / .seconds(1)) + 60
+        let writable = folder.hasPrefix("/tmp/") ? "/tmp" : "/tmp:" + folder
+        let guest =
+            [ready + "/run"] + machine.options + ["-t", "\(limit)", "-l", folder + "/kernel", "-w", writable, "--", "direct", folder]
+            + command
+        try write(guest.map { "'\($0)'" }.joined(separator: " ") + "\n", to: folder + "/command")
+        let outcome = try await Outcome.alone(guest)
+        try write(outcome.errors, to: folder + "/errors")
+
+        let record = try read(folder, outcome)
+        if Bed.folders == nil && !keepsAlways { try? FileManager.default.removeItem(atPath: folder) }
+        return record
+    }
+
+    private func makeFolder() throws -> String {
+        let parent = ProcessInfo.processInfo.environment["KIOSK_BED_KEEP"] ?? NSTemporaryDirectory() + "kiosk-bed"
+        let title = String(name.map { $0.isLetter || $0.isNumber ? $0 : "-" })
+        for number in 1... {
+            let path = parent + "/\(title)-\(number)"
+            try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+            if mkdir(path, 0o755) == 0 { return path }
+            guard errno == EEXIST else { throw BedError.failed("no folder can be made at \(path): \(String(cString: strerror(errno)))") }
+        }
+        fatalError("there are more folders than numbers")
+    }
+
+    /// The stage and the timeline, as direct.c reads them.
+    private var script: String {
+        let area = area ?? Vblank.Rectangle(x: 0, y: 0, width: machine.mode.width, height: machine.mode.height)
+        // The cells of Tests/Clips/make: 16, each a 40th of the picture's width and two 45ths of its height, at its bottom left.
+        let cells = "\(area.x) \(area.y + area.height * 43 / 45) \(area.width / 40) \(area.height * 2 / 45) 16"
+        var lines = ["seconds \(duration / .seconds(1))", "terminal"]
+        if machine.hasTouchScreen { lines.append("touch \(machine.mode.width) \(machine.mode.height)") }
+        if machine.hasKeyboard { lines.append("keys") }
+        lines += (0..<machine.displays).map { "watch \($0) \(cells)" }
+        if machine.recordsSound { lines.append("listen hw:Loopback,1,0") }
+        return (lines + timeline.script).joined(separator: "\n") + "\n"
+    }
+
+    private func command(_ folder: String) throws -> [String] {
+        switch program {
+        case .command(let command): return command
+        case .kiosk(let configuration, let arguments):
+            try write(configuration.text(machine, clips), to: folder + "/kiosk.conf")
+            return [try Bed.player(), "--config", folder + "/kiosk.conf"] + arguments
+        }
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    private func text(_ path: String) -> String { String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self) }
+
+    private func bytes(_ path: String) -> [UInt8] { FileManager.default.contents(atPath: path).map { [UInt8]($0) } ?? [] }
+
+    /// What a guest left in its folder.
+    private func read(_ folder: String, _ outcome: Outcome) throws -> Record {
+        let report = Report(text(folder + "/report"))
+        guard outcome.status != 124, outcome.status != 254 else { throw BedError.starved(outcome.errors) }
+        guard report.isComplete, let start = report.start, let end = report.end else {
+            throw BedError.failed("the run in \(folder) was not finished (status \(outcome.status)): \(outcome.errors)")
+        }
+        if machine.time == .real, let reason = starvation(folder, from: start, to: report.asked ?? end.time) {
+            throw BedError.starved("\(reason) (\(folder))")
+        }
+        let events = timeline.entries.enumerated().map { id, entry in
+            Record.Event(name: entry.name, time: report.done[id].map { .microseconds($0 - start) })
+        }
+        var (screenshots, outputs) = ([String: Picture](), [String: String]())
+        for (id, entry) in timeline.entries.enumerated() {
+            guard let name = entry.name else { continue }
+            switch entry.action {
+            case .screenshot: screenshots[name] = Picture(ppm: bytes("\(folder)/\(id).ppm"))
+            case .shell: outputs[name] = text("\(folder)/\(id).txt")
+            case .terminal: outputs[name] = Report(text("\(folder)/\(id).txt")).terminal
+            default: break
+            }
+        }
+        let samples = report.samples.map {
+            Record.Usage.Sample(
+                time: .microseconds($0.time - start), cpu: .microseconds($0.cpu), residentMemory: $0.residentKilobytes * 1024,
+                threads: $0.threads, descriptors: $0.descriptors)
+        }
+        return Record(
+            displays: (0..<machine.displays).map { Vblank.log(text("\(folder)/vblanks-\($0)"), start: start) },
+            sound: Sound(wav: bytes(folder + "/sound.wav"), positions: text(folder + "/sound.times"), origin: start),
+            log: text(folder + "/log").split(separator: "\n").compactMap { Record.LogLine($0, start: start) }, events: events,
+            usage: Record.Usage(cpu: .microseconds(end.cpu), peakMemory: end.peakKilobytes * 1024, samples: samples), status: end.status,
+            timeToEnd: report.asked.map { .microseconds(end.time - $0) }, wasKilled: report.wasKilled, terminal: report.terminal ?? "",
+            clips: clips, screenshots: screenshots, outputs: outputs)
+    }
+
+    /// Why the timing of a run cannot be trusted; nil where it can. Judged from the player's start until it was asked to end.
+    private func starvation(_ folder: String, from start: Int, to end: Int) -> String? {
+        let overruns = text(folder + "/kernel").split(separator: "\n").filter { line in
+            guard line.contains("vblank timer overrun"), let time = line.firstMatch(of: #/^\[ *(\d+\.\d+)\]/#) else { return false }
+            return (start...end).contains(Int((Double(time.output.1) ?? 0) * 1e6))
+        }
+        if !overruns.isEmpty { return "\(overruns.count) vblank timer overruns" }
+        if text(folder + "/sound.times").contains("overrun") { return "samples of the recording were lost" }
+        return nil
+    }
+}
+
+/// What a program of the host said and returned.
+struct Outcome {
+    var status: Int
+    var output: String, errors: String
+
+    /// Runs a program to its end.
+    static func of(_ command: [String]) throws -> Outcome {
+        let process = Process()
+        let (output, errors) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        (process.standardOutput, process.standardError) = (output, errors)
+        process.standardInput = FileHandle.nullDevice
+        // A child inherits the mask of this thread, and those of a concurrency pool block what ends a script.
+        var (none, former) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &former)
+        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
+        try process.run()
+        // Both are short: neither pipe fills up while the other one is read.
+        let text = [output, errors].map { String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+        process.waitUntilExit()
+        return Outcome(status: Int(process.terminationStatus), output: text[0], errors: text[1])
+    }
+
+    /// The same on a thread of its own, while no other guest runs on this machine.
+    static func alone(_ command: [String]) async throws -> Outcome {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread {
+                let environment = ProcessInfo.processInfo.environment
+                let cache = environment["XDG_CACHE_HOME"] ?? environment["HOME", default: ""] + "/.cache"
+                let lock = open(cache + "/kiosk/bed/running", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+                flock(lock, LOCK_EX)
+                defer { close(lock) }
+                continuation.resume(with: Result { try of(command) })
+            }.start()
+        }
+    }
+}

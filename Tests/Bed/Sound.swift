@@ -1,0 +1,145 @@
+import Foundation
+
+/// What a sound card was fed: 16-bit samples of two channels, on the time axis of the run.
+public struct Sound: Sendable, Equatable {
+    /// Samples a second, of each channel.
+    public var rate: Int
+    public var left: [Int16], right: [Int16]
+    /// When the first sample was played, from the start of the player.
+    public var start: Duration
+
+    /// A recording made by hand, as tests of the analysis do.
+    public init(rate: Int = 48_000, left: [Int16], right: [Int16]? = nil, start: Duration = .zero) {
+        (self.rate, self.left, self.right, self.start) = (rate, left, right ?? left, start)
+    }
+
+    /// How long it is.
+    public var duration: Duration { .seconds(Double(left.count) / Double(rate)) }
+
+    /// When sample `index` was played.
+    public func time(of index: Int) -> Duration { start + .seconds(Double(index) / Double(rate)) }
+
+    /// What was played from one moment to another, as far as it was recorded.
+    public subscript(_ times: Range<Duration>) -> Sound {
+        let bounds = [times.lowerBound, times.upperBound].map { min(left.count, max(0, Int(($0 - start) / .seconds(1) * Double(rate)))) }
+        return Sound(
+            rate: rate, left: Array(left[bounds[0]..<bounds[1]]), right: Array(right[bounds[0]..<bounds[1]]), start: time(of: bounds[0]))
+    }
+
+    /// The same without a stretch of it: what comes after that follows at once upon what came before.
+    public func cutting(_ stretch: Stretch) -> Sound {
+        let bounds = [stretch.start, stretch.start + stretch.duration].map { Int((($0 - start) / .seconds(1) * Double(rate)).rounded()) }
+        func cut(_ samples: [Int16]) -> [Int16] { Array(samples[..<bounds[0]] + samples[bounds[1]...]) }
+        return Sound(rate: rate, left: cut(left), right: cut(right), start: start)
+    }
+
+    /// The largest absolute value on either channel.
+    public var peak: Int { max(left.map { Int($0.magnitude) }.max() ?? 0, right.map { Int($0.magnitude) }.max() ?? 0) }
+
+    /// Whether nobody could hear it: nothing over -60 dB.
+    public var isSilent: Bool { peak < 33 }
+
+    /// The part between the first and the last sample that can be heard, or nothing.
+    public var audible: Sound {
+        guard let first = left.firstIndex(where: { $0.magnitude > 500 }), let last = left.lastIndex(where: { $0.magnitude > 500 })
+        else { return Sound(rate: rate, left: [], start: start) }
+        return Sound(rate: rate, left: Array(left[first...last]), right: Array(right[first...last]), start: time(of: first))
+    }
+
+    /// A stretch of time.
+    public struct Stretch: Sendable, Equatable {
+        public var start: Duration, duration: Duration
+    }
+
+    /// Silence of 0.8 ms or more within what can be heard.
+    public var holes: [Stretch] {
+        let sound = audible
+        var holes: [Stretch] = []
+        var begin: Int?
+        for (index, sample) in sound.left.enumerated() {
+            if sample.magnitude < 40 {
+                begin = begin ?? index
+            } else if let first = begin {
+                let length = Double(index - first) / Double(rate)
+                if length >= 0.0008 { holes.append(Stretch(start: sound.time(of: first), duration: .seconds(length))) }
+                begin = nil
+            }
+        }
+        return holes
+    }
+
+    /// The left channel taken as one tone that goes on and on.
+    public var tone: Tone? { Tone(self) }
+}
+
+/// A sine wave, and where it is broken. Lengths of its periods are measured from one upward crossing of zero to the next.
+public struct Tone: Sendable, Equatable {
+    /// In Hz, of the periods that are whole.
+    public var frequency: Double
+    /// Where samples were left out (durations below zero) or put in, by how much, from 0.1 ms on.
+    ///
+    /// Those are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip, which makes some
+    /// of them too long and as many too short; so neighbours within 10 ms are taken together.
+    public var phaseJumps: [Sound.Stretch]
+    /// Steps from a sample to the next that no sine of this loudness has.
+    public var clicks: [Duration]
+    /// The largest step from a sample to the next, and the largest that the sine itself has.
+    public var largestStep: Int, expectedStep: Int
+
+    init?(_ sound: Sound) {
+        let sound = sound.audible
+        let samples = sound.left
+        var crossings: [Double] = []
+        for index in samples.indices.dropFirst() where samples[index - 1] < 0 && samples[index] >= 0 {
+            let (low, high) = (Double(samples[index - 1]), Double(samples[index]))
+            crossings.append(Double(index) - high / (high - low))
+        }
+        let periods = zip(crossings, crossings.dropFirst()).map { ($0, $1 - $0) }
+        guard periods.count >= 10 else { return nil }
+        let usual = periods.map(\.1).sorted()[periods.count / 2]
+        let whole = periods.filter { abs($0.1 / usual - 1) <= 0.03 }
+        frequency = Double(sound.rate) * Double(whole.count) / whole.reduce(0) { $0 + $1.1 }
+        var jumps: [Sound.Stretch] = []
+        for (place, length) in periods where abs(length / usual - 1) > 0.03 {
+            let jump = Sound.Stretch(start: sound.time(of: Int(place)), duration: .seconds((length - usual) / Double(sound.rate)))
+            if let before = jumps.last, jump.start - before.start < .milliseconds(10) {
+                jumps[jumps.count - 1].duration += jump.duration
+            } else {
+                jumps.append(jump)
+            }
+        }
+        phaseJumps = jumps.filter { abs($0.duration / .seconds(1)) >= 0.0001 }
+        let amplitude = samples.map(\.magnitude).sorted()[samples.count * 49 / 50]
+        let expected = 2 * Double.pi / usual * Double(amplitude)
+        let steps = zip(samples, samples.dropFirst()).map { abs(Int($1) - Int($0)) }
+        (largestStep, expectedStep) = (steps.max() ?? 0, Int(expected))
+        clicks = steps.indices.filter { Double(steps[$0]) > 1.6 * expected }.map { sound.time(of: $0) }
+    }
+}
+
+extension Sound {
+    /// Reads a WAV file of 16-bit samples of two channels behind a header of 44 bytes. The lengths in the header are not needed.
+    ///
+    /// - Parameter positions: lines "FRAME US": when which frame was played; `origin` is the start of the player on that clock.
+    init?(wav: [UInt8], positions: String, origin: Int) {
+        guard wav.count > 44, wav[8..<12].elementsEqual("WAVE".utf8) else { return nil }
+        let rate = Int(wav[24]) | Int(wav[25]) << 8 | Int(wav[26]) << 16
+        let count = (wav.count - 44) / 4
+        var (left, right) = ([Int16](), [Int16]())
+        left.reserveCapacity(count)
+        right.reserveCapacity(count)
+        wav.withUnsafeBytes { bytes in
+            for frame in 0..<count {
+                left.append(Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: 44 + 4 * frame, as: Int16.self)))
+                right.append(Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: 46 + 4 * frame, as: Int16.self)))
+            }
+        }
+        // Each line says when frame 0 was played, some of them a moment late because the card moves on in steps: the earliest is right.
+        let starts = positions.split(separator: "\n").compactMap { line -> Double? in
+            let numbers = line.split(separator: " ").compactMap { Double($0) }
+            return numbers.count == 2 ? numbers[1] - numbers[0] * 1e6 / Double(rate) : nil
+        }
+        guard let start = starts.min() else { return nil }
+        self.init(rate: rate, left: left, right: right, start: .microseconds(Int(start) - origin))
+    }
+}

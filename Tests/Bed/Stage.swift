@@ -1,0 +1,103 @@
+import Glibc
+
+/// The machine a run happens on.
+public struct Machine: Sendable {
+    /// Connectors, each with a CRTC and planes of its own.
+    public var displays = 1
+    /// Overlay planes a display.
+    public var overlays = 2
+    /// Whether planes may scale.
+    public var planesScale = false
+    /// CPUs of the guest; more would exclude virtual time.
+    public let processors = 1
+    /// The mode that kiosk is told to use. Refresh rates other than 60 Hz are added to the modes the display offers.
+    public var mode = Mode()
+    /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
+    public var time = Time.real
+    /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
+    public var isRealTime = geteuid() == 0
+    /// Whether a touch screen is there from the beginning.
+    public var hasTouchScreen = true
+    /// Whether a keyboard is.
+    public var hasKeyboard = true
+    /// Whether the loopback card is recorded, which keeps it busy.
+    public var recordsSound = true
+    /// More arguments for the kernel.
+    public var kernelArguments = ""
+
+    /// How time passes in the guest.
+    public enum Time: Sendable {
+        /// The host's.
+        case real
+        /// As long as computing takes it, and no longer.
+        case virtual
+        /// Computing takes none: for what must come out the same every time. A program that waits by looking at the clock again and again
+        /// hangs in it.
+        case free
+    }
+
+    /// A display mode.
+    public struct Mode: Sendable, CustomStringConvertible {
+        public var width: Int, height: Int, refresh: Int
+
+        /// Pixels and Hz.
+        public init(width: Int = 1280, height: Int = 720, refresh: Int = 60) {
+            (self.width, self.height, self.refresh) = (width, height, refresh)
+        }
+
+        /// As kiosk.conf and the kernel write it.
+        public var description: String { "\(width)x\(height)@\(refresh)" }
+    }
+
+    /// One display of 1280x720@60 and a sound card.
+    public init() {}
+
+    /// The same machine with changes.
+    public init(_ change: (inout Machine) -> Void) {
+        self.init()
+        change(&self)
+    }
+
+    /// The options for Tests/Bed/run.
+    var options: [String] {
+        var options = ["-d", "\(displays)", "-o", "\(overlays)"]
+        if planesScale { options.append("-S") }
+        switch time {
+        case .real: if isRealTime { options.append("-r") }
+        case .virtual: options.append("-v")
+        case .free: options.append("-V")
+        }
+        let video = mode.refresh == 60 ? [] : (1...max(1, displays)).map { "video=Virtual-\($0):\(mode)" }
+        let kernel = (video + [kernelArguments]).filter { !$0.isEmpty }.joined(separator: " ")
+        return kernel.isEmpty ? options : options + ["-k", kernel]
+    }
+}
+
+/// A kiosk.conf, a table at a time: each text is lines of TOML. The mode of the machine and its sound card are added where they are not named.
+public struct KioskConfiguration: Sendable {
+    public var display: String, audio: String, playback: String, input: String
+    /// Tables of a [[playlist]], or what stands for them.
+    public var playlist: [String]
+
+    /// The defaults, with these lines.
+    public init(display: String = "", audio: String = "", playback: String = "", input: String = "", playlist: [String] = []) {
+        (self.display, self.audio, self.playback, self.input, self.playlist) = (display, audio, playback, input, playlist)
+    }
+
+    /// The file for `machine`, with `clips` as its playlist unless it has one of its own.
+    func text(_ machine: Machine, _ clips: [NumberedClip]) -> String {
+        let mode = display.contains("mode =") ? "" : "mode = \"\(machine.mode)\"\n"
+        let device = audio.contains("device =") ? "" : "device = \"hw:Loopback,0,0\"\n"
+        let items = playlist.isEmpty ? clips.map { "source = \"\($0.path)\"" } : playlist
+        return "[display]\n\(mode)\(display)\n[audio]\n\(device)\(audio)\n[playback]\n\(playback)\n[input]\n\(input)\n"
+            + items.map { "[[playlist]]\n\($0)\n" }.joined()
+    }
+}
+
+/// What is run.
+public enum Program: Sendable {
+    /// kiosk with a configuration and more arguments.
+    case kiosk(KioskConfiguration = KioskConfiguration(), arguments: [String] = [])
+    /// Any other program, by its name or path, as it stands.
+    case command([String])
+}

@@ -1,0 +1,112 @@
+/// What is done to the player, and when. `at(2, .key(.space), "pause")` reads like the line of a script.
+public struct Timeline: Sendable {
+    /// One thing that is done.
+    public enum Action: Sendable {
+        /// A finger, in pixels of the touch screen, which has the size of the mode.
+        case down(Int, Int), move(Int, Int), up
+        /// A finger that comes and goes within 60 ms.
+        case tap(Int, Int)
+        /// A finger that goes from one place to another in 20 steps.
+        case swipe(from: (Int, Int), to: (Int, Int), over: Duration = .milliseconds(250))
+        /// A key that is held for 50 ms; pressed; let go.
+        case key(Key), press(Key), release(Key)
+        /// A picture of what a display scans out. With a `file` such as "seam.png" it is kept under that name, and not read into the record.
+        case screenshot(display: Int = 0, file: String? = nil)
+        /// A display is plugged in or unplugged.
+        case display(_ isConnected: Bool, display: Int = 0)
+        /// An input device is plugged in or unplugged.
+        case plug(Device), unplug(Device)
+        /// The state of the console's terminal becomes an output, in the words of ``Record/terminal``.
+        case terminal
+        /// A signal for the player.
+        case signal(Int32)
+        /// A line of shell in the guest, as root; $PLAYER is the player's process id. Nothing waits for it.
+        case shell(String)
+    }
+
+    /// The input devices of the bed.
+    public enum Device: String, Sendable {
+        case touchScreen = "touch"
+        case keyboard = "keys"
+    }
+
+    /// A key of the keyboard, by its number in linux/input-event-codes.h.
+    public enum Key: Int, Sendable {
+        case escape = 1
+        case q = 16, p = 25, m = 50, n = 49, space = 57
+        case home = 102, up = 103, pageUp = 104, left = 105, right = 106, end = 107, down = 108, pageDown = 109
+        case mute = 113, volumeDown = 114, volumeUp = 115
+    }
+
+    struct Entry: Sendable {
+        var time: Duration
+        var action: Action
+        var name: String?
+    }
+
+    private(set) var entries: [Entry] = []
+
+    init() {}
+
+    /// Has `action` done `seconds` after the player's start; below 0 before it.
+    ///
+    /// - Parameter name: what it, its picture or its output is called in the record.
+    public mutating func callAsFunction(_ seconds: Double, _ action: Action, _ name: String? = nil) {
+        entries.append(Entry(time: .microseconds(Int((seconds * 1e6).rounded())), action: action, name: name))
+    }
+
+    /// Has a PNG taken at every vblank of a stretch of time such as "4.9-5.2": what one wants to look at when a run has failed. Best in virtual
+    /// time, where taking them costs none.
+    mutating func takePictures(_ stretch: String, refresh: Int) {
+        let bounds = stretch.split(separator: "-").compactMap { Double($0) }
+        guard bounds.count == 2, bounds[0] <= bounds[1] else { return }
+        for count in 0...Int((bounds[1] - bounds[0]) * Double(refresh)) {
+            // A little behind the vblank, so that what is taken is what it latched.
+            let time = bounds[0] + (Double(count) + 0.3) / Double(refresh)
+            let milliseconds = String(Int((time * 1000).rounded()))
+            let file = "at-" + String(repeating: "0", count: max(0, 6 - milliseconds.count)) + milliseconds + "ms.png"
+            self(time, .screenshot(file: file))
+        }
+    }
+
+    /// The lines for the director, in the order of their times: "at MICROSECONDS ID WHAT". The ID is the place of the entry.
+    var script: [String] {
+        let steps = entries.enumerated().flatMap { id, entry in
+            entry.action.steps.map { (time: entry.time + $0.after, id: id, what: $0.what) }
+        }
+        return steps.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map {
+            "at \($0.element.time.microseconds) \($0.element.id) \($0.element.what)"
+        }
+    }
+}
+
+extension Timeline.Action {
+    /// What the director knows how to do.
+    fileprivate var steps: [(after: Duration, what: String)] {
+        switch self {
+        case .down(let x, let y): [(.zero, "down \(x) \(y)")]
+        case .move(let x, let y): [(.zero, "move \(x) \(y)")]
+        case .up: [(.zero, "up")]
+        case .tap(let x, let y): [(.zero, "down \(x) \(y)"), (.milliseconds(60), "up")]
+        case .swipe(let from, let to, let time):
+            [(.zero, "down \(from.0) \(from.1)")]
+                + (1...20).map { (time * $0 / 20, "move \(from.0 + (to.0 - from.0) * $0 / 20) \(from.1 + (to.1 - from.1) * $0 / 20)") }
+                + [(time + .milliseconds(5), "up")]
+        case .key(let key): [(.zero, "press \(key.rawValue)"), (.milliseconds(50), "release \(key.rawValue)")]
+        case .press(let key): [(.zero, "press \(key.rawValue)")]
+        case .release(let key): [(.zero, "release \(key.rawValue)")]
+        case .screenshot(let display, let file): [(.zero, "screenshot \(display) \(file ?? "")")]
+        case .display(let isConnected, let display): [(.zero, "display \(isConnected ? "on" : "off") \(display)")]
+        case .plug(let device): [(.zero, "plug \(device.rawValue)")]
+        case .unplug(let device): [(.zero, "unplug \(device.rawValue)")]
+        case .terminal: [(.zero, "terminal")]
+        case .signal(let number): [(.zero, "signal \(number)")]
+        case .shell(let line): [(.zero, "shell \(line)")]
+        }
+    }
+}
+
+extension Duration {
+    /// In microseconds, what is smaller left out.
+    var microseconds: Int { Int(components.seconds) * 1_000_000 + Int(components.attoseconds / 1_000_000_000_000) }
+}

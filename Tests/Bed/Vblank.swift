@@ -1,0 +1,84 @@
+/// What a display latched at one vblank: a line of the kernel's own log, taken inside its vblank timer.
+public struct Vblank: Sendable, Equatable {
+    /// The kernel's count of vblanks. It goes on while nobody watches, so a step of more than 1 is a hole in the log.
+    public var sequence: Int
+    /// When, from the start of the player.
+    public var time: Duration
+    /// How long after it the interrupt was served.
+    public var lateness: Duration
+    /// How many commits arrived since the vblank before.
+    public var commits: Int
+    /// A sum over sampled pixels of all planes: equal where the picture is.
+    public var hash: UInt64
+    /// The number in the cells of the picture; whatever stands there when it is not a numbered clip (0 where that is black).
+    public var number: Int
+    /// From the lowest upwards.
+    public var planes: [Plane]
+
+    /// A plane as it was scanned out.
+    public struct Plane: Sendable, Equatable {
+        /// The kernel's object ids.
+        public var plane: Int, framebuffer: Int
+        /// The fourcc of the framebuffer, such as XR24 or NV12.
+        public var format: String
+        /// What of the framebuffer, and where on the display, in pixels.
+        public var source: Rectangle, destination: Rectangle
+        /// DRM_MODE_ROTATE_*: 1 is upright.
+        public var rotation: Int
+    }
+
+    /// In pixels.
+    public struct Rectangle: Sendable, Equatable {
+        public var x: Int, y: Int, width: Int, height: Int
+
+        /// A rectangle with its upper left corner at `x`, `y`.
+        public init(x: Int, y: Int, width: Int, height: Int) { (self.x, self.y, self.width, self.height) = (x, y, width, height) }
+    }
+
+    /// A vblank made by hand, as tests of the analysis do.
+    public init(
+        sequence: Int, time: Duration, number: Int, lateness: Duration = .zero, commits: Int = 0, hash: UInt64 = 0, planes: [Plane] = []
+    ) {
+        (self.sequence, self.time, self.number) = (sequence, time, number)
+        (self.lateness, self.commits, self.hash, self.planes) = (lateness, commits, hash, planes)
+    }
+
+    /// Reads a line "seq vblank_us irq_late_us commits hash code plane:fb:FOURCC:sx,sy,sw,sh:dx,dy,dw,dh:rotation …".
+    ///
+    /// - Parameter start: the start of the player on the line's clock, in microseconds.
+    public init?(line: some StringProtocol, start: Int) {
+        let words = line.split(separator: " ")
+        guard words.count >= 6, let sequence = Int(words[0]), let time = Int(words[1]), let late = Int(words[2]),
+            let commits = Int(words[3]), let hash = UInt64(words[4], radix: 16), let number = Int(words[5])
+        else { return nil }
+        let planes = words.dropFirst(6).compactMap { Plane($0) }
+        guard planes.count == words.count - 6 else { return nil }
+        self.init(
+            sequence: sequence, time: .microseconds(time - start), number: number, lateness: .microseconds(late), commits: commits,
+            hash: hash, planes: planes)
+    }
+
+    /// All lines of a log; what the last one lacks because the watcher was stopped in the middle of it is left out.
+    public static func log(_ text: String, start: Int) -> [Vblank] {
+        text.split(separator: "\n").compactMap { Vblank(line: $0, start: start) }
+    }
+}
+
+extension Vblank.Plane {
+    init?(_ word: some StringProtocol) {
+        let parts = word.split(separator: ":")
+        guard parts.count == 6, let plane = Int(parts[0]), let framebuffer = Int(parts[1]), let rotation = Int(parts[5]),
+            let source = Vblank.Rectangle(parts[3]), let destination = Vblank.Rectangle(parts[4])
+        else { return nil }
+        self.init(
+            plane: plane, framebuffer: framebuffer, format: String(parts[2]), source: source, destination: destination, rotation: rotation)
+    }
+}
+
+extension Vblank.Rectangle {
+    init?(_ text: some StringProtocol) {
+        let numbers = text.split(separator: ",").compactMap { Int($0) }
+        guard numbers.count == 4 else { return nil }
+        self.init(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
+    }
+}

@@ -1,0 +1,71 @@
+import Bed
+import Foundation
+import Testing
+
+/// A sine of 440 Hz and a tenth of full scale.
+private func sine(_ count: Int, from first: Int = 0) -> [Int16] {
+    (first..<first + count).map { Int16(3277 * sin(2 * Double.pi * 440 * Double($0) / 48_000)) }
+}
+
+struct ToneTests {
+    @Test func `an unbroken tone`() throws {
+        let sound = Sound(left: sine(48_000))
+        let tone = try #require(sound.tone)
+        #expect(abs(tone.frequency - 440) < 0.01)
+        #expect(tone.phaseJumps == [] && tone.clicks == [] && sound.holes == [])
+        #expect(tone.largestStep <= tone.expectedStep + 3)
+        #expect(sound.peak == 3277 || sound.peak == 3276)
+    }
+
+    @Test func `samples left out are a jump of phase`() throws {
+        let tone = try #require(Sound(left: sine(24_000) + sine(24_000, from: 24_020)).tone)
+        #expect(tone.phaseJumps.count == 1)
+        #expect(abs(tone.phaseJumps[0].duration / .seconds(1) + 20 / 48_000) < 0.0001)
+        #expect(abs(tone.phaseJumps[0].start / .seconds(1) - 0.5) < 0.005)
+    }
+
+    @Test func `samples put in are one, too`() throws {
+        let tone = try #require(Sound(left: sine(24_000) + sine(24_000, from: 23_970)).tone)
+        #expect(tone.phaseJumps.count == 1 && tone.phaseJumps[0].duration > .zero)
+    }
+
+    @Test func `a period too long and one too short next to it are no jump`() throws {
+        var samples = sine(48_000)
+        // The zero crossing in between comes 8 samples late.
+        for index in 24_000..<24_218 { samples[index] = sine(1, from: index - 8)[0] }
+        let tone = try #require(Sound(left: samples).tone)
+        #expect(tone.phaseJumps == [])
+    }
+
+    @Test func `a step is a click`() throws {
+        var samples = sine(48_000)
+        samples[10_000] += 1500
+        let tone = try #require(Sound(left: samples).tone)
+        #expect(tone.clicks.count == 2 && tone.largestStep > 1300)
+    }
+
+    @Test func `silence has no tone`() {
+        let silence = Sound(left: Array(repeating: 0, count: 48_000))
+        #expect(silence.tone == nil && silence.isSilent && silence.audible.left == [])
+    }
+}
+
+struct SoundTests {
+    @Test func `a hole and its place`() {
+        let sound = Sound(left: sine(12_000) + Array(repeating: 0, count: 480) + sine(12_000), start: .seconds(2))
+        #expect(sound.holes.count == 1)
+        #expect(abs(sound.holes[0].duration / .milliseconds(10) - 1) < 0.03)
+        #expect(abs((sound.holes[0].start - .seconds(2.25)) / .milliseconds(1)) < 0.1)
+        #expect(sound.cutting(sound.holes[0]).holes == [])
+    }
+
+    @Test func `silence before and behind is no hole`() {
+        let quiet = [Int16](repeating: 0, count: 4800)
+        #expect(Sound(left: quiet + sine(9600) + quiet).holes == [])
+    }
+
+    @Test func `a stretch of time`() {
+        let part = Sound(left: sine(48_000), start: .seconds(-0.5))[.zero..<(.seconds(0.25))]
+        #expect(part.left.count == 12_000 && part.start == .zero && part.left == sine(12_000, from: 24_000))
+    }
+}

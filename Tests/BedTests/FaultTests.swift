@@ -1,0 +1,145 @@
+import Bed
+import Glibc
+import Testing
+
+extension BedTests {
+    /// What is pulled out and put back, and what is broken from the beginning.
+    @Suite struct Faults {
+        let clip: NumberedClip
+        let other: NumberedClip
+        let machine = Machine { $0.time = .free }
+
+        init() throws {
+            clip = try Gallery.clip("a", frames: 150, frameRate: 30)
+            other = try Gallery.clip("b", frames: 150, from: 1001, frameRate: 30)
+        }
+
+        @Test func `a display is unplugged and plugged in again`() async throws {
+            let record = try await Bed.run("display", for: .seconds(7), playing: [clip], on: machine) { at in
+                at(2, .display(false), "unplug")
+                at(4, .display(true), "plug")
+            }
+            let plugged = record.time(of: "plug")
+            let back = try #require(record.frames.first { $0.time > plugged })
+            #expect(back.time - plugged < .seconds(2))
+            #expect((119...123).contains(back.number), "the clip went on in the dark: \(back.number) after 4 s")
+            #expect(record.wrongHolds(from: back.time + .milliseconds(100)) == [])
+            #expect(record.sound?.tone?.phaseJumps == [] && record.sound?.holes == [], "the sound plays on")
+            expectLog(record, "no display (card0:Virtual-1 disconnected); waiting for one", "Virtual-1 1280x720@60")
+            #expect(record.status == 0 && record.terminal == "text on auto")
+        }
+
+        @Test func `there is no display at the start, then one comes`() async throws {
+            let record = try await Bed.run("no display", for: .seconds(6), playing: [clip], on: machine) { at in
+                at(-0.2, .display(false))
+                at(3, .display(true), "plug")
+            }
+            #expect(try #require(record.firstPicture) - record.time(of: "plug") < .seconds(2))
+            #expect(record.wrongHolds(from: .seconds(4)) == [] && record.frames.count > 60)
+            expectLog(record, "no display (card0:Virtual-1 disconnected); waiting for one")
+        }
+
+        @Test func `a touch screen and a keyboard are unplugged and plugged in again`() async throws {
+            let record = try await Bed.run("input", for: .seconds(6), playing: [clip], on: machine) { at in
+                at(1, .unplug(.touchScreen))
+                at(1, .unplug(.keyboard))
+                at(1.5, .tap(640, 360), "nothing to touch")
+                at(2, .plug(.touchScreen))
+                at(3, .tap(640, 360), "tap")
+                at(4, .plug(.keyboard))
+                at(4.5, .key(.space), "key")
+            }
+            #expect(record.vblank(at: .seconds(2.9))?.number != record.vblank(at: .seconds(2))?.number, "it plays on without them")
+            #expect(try #require(record.response(to: "tap")) < .milliseconds(100))
+            #expect(record.vblank(at: .seconds(4.4))?.number == record.vblank(at: .seconds(3.2))?.number, "the tap pauses")
+            #expect(try #require(record.response(to: "key")) < .milliseconds(40))
+            expectLog(record, "/dev/input/event0 is gone", "/dev/input/event1 is gone", "Bed Touchscreen: touch screen", "Bed Keyboard:")
+        }
+
+        @Test func `of two displays the one that is named is used, and the other one left alone`() async throws {
+            let machine = Machine { ($0.time, $0.displays) = (.free, 2) }
+            let configuration = KioskConfiguration(display: "connector = \"Virtual-2\"")
+            let record = try await Bed.run("two displays", for: .seconds(4), playing: [clip], .kiosk(configuration), on: machine) { at in
+                at(2, .screenshot(display: 1), "second")
+            }
+            #expect(record.frames(on: 1).count > 110)
+            #expect(record.frames(on: 0) == [])
+            #expect(record.screenshots["second"]?.width == 1280)
+        }
+
+        @Test func `a display that is only a framebuffer shows every frame, and no dark at the seam`() async throws {
+            // The kernel's own console on /dev/fb0 has 1024x768; the picture stands in its middle.
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 1024, height: 768)) }
+            let configuration = KioskConfiguration(display: "connector = \"/dev/fb0\"\nmode = \"preferred\"")
+            let record = try await Bed.run(
+                "framebuffer", for: .seconds(8), playing: [clip], .kiosk(configuration), on: machine,
+                area: Vblank.Rectangle(x: 0, y: 96, width: 1024, height: 576))
+            expectLog(record, "/dev/fb0")
+            #expect(record.seams.count == 1 && record.seams.allSatisfy { $0.darkVblanks == 0 && $0.lostFrames == 0 }, "\(record.seams)")
+            let steps = zip(record.frames, record.frames.dropFirst()).map { $1.number - $0.number }.filter { $0 != 1 && $0 != -149 }
+            #expect(steps == [], "frames were left out or came twice")
+            #expect(record.terminal == "text on auto")
+        }
+
+        @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGKILL]) func `the console is given back`(signal: Int32) async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let record = try await Bed.run("signal \(signal)", for: .seconds(4), playing: [clip], on: machine) { at in
+                at(-0.1, .screenshot(), "before")
+                at(0, .terminal, "terminal before")
+                at(1.5, .terminal, "terminal")
+                at(2, .signal(signal), "signal")
+                at(3, .screenshot(), "after")
+            }
+            #expect(record.outputs["terminal"] == "graphics off process")
+            #expect(record.terminal == "text on auto")
+            let (before, after) = (try #require(record.screenshots["before"]), try #require(record.screenshots["after"]))
+            let differences = zip(before.bytes, after.bytes).count { $0 != $1 }
+            #expect(after.width == before.width && differences <= 8 * 16 * 3, "more than the blinking cursor differs: \(differences)")
+            let asked = signal != SIGKILL
+            #expect(record.status == (asked ? 0 : 128 + Int(signal)))
+            #expect((record.statistics != nil) == asked)
+        }
+
+        @Test func `bad items are left out before their turn`() async throws {
+            let bad = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
+            let items = [clip.path] + (try bad.map(Gallery.path)) + ["/nowhere.mp4", other.path]
+            let configuration = KioskConfiguration(playlist: items.map { "source = \"\($0)\"" })
+            let record = try await Bed.run("bad items", for: .seconds(12), playing: [clip, other], .kiosk(configuration), on: machine)
+            #expect(record.seams.map(\.first.number) == [1001, 1])
+            #expect(record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
+            #expect(record.sound?.holes == [])
+            for item in items[1...5] { expectLog(record, item) }
+        }
+
+        @Test func `there is no sound card, then there is one`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let driver = "/sys/bus/platform/drivers/snd_aloop"
+            let record = try await Bed.run("no card", for: .seconds(12), playing: [clip], on: machine) { at in
+                at(-0.2, .shell("echo snd_aloop.0 >\(driver)/unbind"))
+                at(3, .shell("echo snd_aloop.0 >\(driver)/bind"), "card")
+                at(6, .shell("cat /proc/asound/Loopback/pcm0p/sub0/status"), "status")
+            }
+            expectLog(record, "no sound: there is no device hw:Loopback,0,0", "audio: hw:Loopback,0,0 S16_LE 48000 Hz stereo")
+            #expect(record.outputs["status"]?.contains("state: RUNNING") == true)
+            #expect(record.seams.count == 2 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
+            #expect(record.wrongHolds(from: .seconds(1)) == [])
+        }
+
+        @Test func `another program holds the sound card for a while`() async throws {
+            let record = try await Bed.run("card in use", for: .seconds(7), playing: [clip], on: machine) { at in
+                at(-0.2, .shell("timeout 2 aplay -q -D hw:Loopback,0,0 -f S16_LE -r 48000 -c 2 /dev/zero"))
+            }
+            expectLog(record, "hw:Loopback,0,0 is in use by aplay", "audio: hw:Loopback,0,0 S16_LE 48000 Hz stereo")
+            let sound = try #require(record.sound)
+            #expect(sound[.zero..<(.seconds(1.5))].isSilent && !sound[.seconds(5)..<(.seconds(6))].isSilent)
+            #expect(sound.tone?.phaseJumps == [])
+        }
+
+        /// Expects that the player said each of these.
+        private func expectLog(_ record: Record, _ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+            for text in texts {
+                #expect(record.log.contains { $0.text.contains(text) }, "it never said: \(text)", sourceLocation: sourceLocation)
+            }
+        }
+    }
+}

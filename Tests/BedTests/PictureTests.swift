@@ -1,0 +1,67 @@
+import Bed
+import Testing
+
+extension BedTests {
+    /// Where the picture is, judged by the marks at its corners: clockwise from the top left red, green, yellow, blue.
+    @Suite struct Geometry {
+        static let marks = [Picture.Color(255, 0, 0), .init(0, 255, 0), .init(255, 255, 0), .init(0, 0, 255)]
+        static let background = Picture.Color(0x20, 0x80, 0xA0)
+
+        /// The 4:3 picture in 1280x720, with each gravity, turned each way.
+        @Test(arguments: [0, 90, 180, 270]) func `gravity and rotation`(rotation: Int) async throws {
+            let gravities = ["fit", "stretch", "fill"]
+            let picture = try Gallery.path("corners.png")
+            let configuration = KioskConfiguration(
+                display: "rotation = \(rotation)\nbackground = \"#2080a0\"",
+                playlist: gravities.map { "source = \"\(picture)\"\ngravity = \"\($0)\"\nduration = 1" })
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let record = try await Bed.run("turned \(rotation)", for: .seconds(3.2), .kiosk(configuration), on: machine) { at in
+                for (index, gravity) in gravities.enumerated() { at(Double(index) + 0.6, .screenshot(), gravity) }
+            }
+            let turned = rotation % 180 != 0
+            // 960x720 upright, 540x720 when it stands on its side.
+            let width = turned ? 540 : 960
+            let left = (1280 - width) / 2
+            let fit = try #require(record.screenshots["fit"])
+            expectMarks(fit, x: left...left + width - 1, y: 0...719, rotation)
+            #expect(
+                fit[left - 20, 360].isLike(Self.background, within: 4) && fit[left + width + 20, 360].isLike(Self.background, within: 4))
+            let stretch = try #require(record.screenshots["stretch"])
+            expectMarks(stretch, x: 0...1279, y: 0...719, rotation)
+            // Fill: the corners lie outside, nothing of the background is left, and the square in the middle is a larger square.
+            let fill = try #require(record.screenshots["fill"])
+            for x in stride(from: 0, to: 1280, by: 4) {
+                for y in stride(from: 0, to: 720, by: 4) where fill[x, y].isLike(Self.background, within: 16) {
+                    Issue.record("the background is seen at \(x), \(y)")
+                    return
+                }
+            }
+            // A quarter of the picture's height.
+            expectSquare(fit, turned ? (135, 135) : (180, 180))
+            expectSquare(stretch, turned ? (320, 135) : (240, 180))
+            expectSquare(fill, turned ? (320, 320) : (240, 240))
+        }
+
+        /// Expects the white square around the middle to be so wide and high, to 4 pixels.
+        private func expectSquare(_ picture: Picture, _ size: (Int, Int), sourceLocation: SourceLocation = #_sourceLocation) {
+            func reach(_ pixel: (Int) -> Picture.Color) -> Int { (1...200).last { pixel($0).red > 128 } ?? 0 }
+            let width = reach { picture[640 + $0, 360] } + reach { picture[640 - $0, 360] }
+            let height = reach { picture[640, 360 + $0] } + reach { picture[640, 360 - $0] }
+            #expect(abs(width - size.0) <= 4 && abs(height - size.1) <= 4, "\(width), \(height)", sourceLocation: sourceLocation)
+        }
+
+        private func expectMarks(_ picture: Picture, x: ClosedRange<Int>, y: ClosedRange<Int>, _ rotation: Int) {
+            let inset = 6
+            let corners = [
+                (x.lowerBound, y.lowerBound), (x.upperBound, y.lowerBound), (x.upperBound, y.upperBound), (x.lowerBound, y.upperBound),
+            ]
+            for (index, corner) in corners.enumerated() {
+                let inside = (
+                    corner.0 + (corner.0 == x.lowerBound ? inset : -inset), corner.1 + (corner.1 == y.lowerBound ? inset : -inset)
+                )
+                let mark = Self.marks[(index + 4 - rotation / 90) % 4]
+                #expect(picture[inside.0, inside.1].isLike(mark), "corner \(index) is \(picture[inside.0, inside.1])")
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Bed
+import Foundation
+
+extension KioskBench {
+    /// Everything that a figure depends on and does not show.
+    func circumstances() async throws -> Circumstances {
+        let load = Self.load
+        let probe = try await Bed.run("bench kernel", for: .seconds(2), .command(["uname", "-r"]), on: Machine { $0.recordsSound = false })
+        let processor = firstLine(["sed", "-n", "s/^model name[^:]*: //p", "/proc/cpuinfo"])
+        return Circumstances(
+            date: Date().ISO8601Format(), command: (["kiosk-bench"] + CommandLine.arguments.dropFirst()).joined(separator: " "),
+            processors: ProcessInfo.processInfo.processorCount, processor: processor ?? "CPU of unknown name", loadBefore: load,
+            loadAfter: load,
+            kernel: probe.log.first?.text ?? "of unknown version", isRealTime: realtime,
+            kiosk: firstLine(["git", "-C", Bed.package, "describe", "--always", "--dirty", "--exclude", "*"]) ?? "of unknown commit",
+            mpv: firstLine(["mpv", "--no-config", "--version"], words: 2) ?? "no mpv",
+            ffmpeg: firstLine(["ffmpeg", "-version"], words: 3)?.replacingOccurrences(of: " version", with: "") ?? "no ffmpeg")
+    }
+
+    /// What mpv calls the mode of each scenario, by the mode.
+    func modeNames(for scenarios: [Scenario]) async throws -> [String: String] {
+        var names: [String: String] = [:]
+        for scenario in scenarios where names["\(scenario.mode)"] == nil && scenario.players.contains(.mpv) {
+            let machine = Machine {
+                $0.mode = scenario.mode
+                $0.recordsSound = false
+            }
+            let list = try await Bed.run("bench modes", for: .seconds(5), .command(ModeList.command), on: machine)
+            names["\(scenario.mode)"] = ModeList.name(of: scenario.mode, in: list.log.map(\.text))
+        }
+        return names
+    }
+
+    /// Processes that want to run, on average over a minute.
+    static var load: Double {
+        var averages = [0.0]
+        return getloadavg(&averages, 1) == 1 ? averages[0] : 0
+    }
+
+    /// For the name of a file: 2026-01-31T0915.
+    static func stamp(_ date: Date) -> String {
+        String(date.ISO8601Format().prefix(16)).replacingOccurrences(of: ":", with: "")
+    }
+
+    /// The first words of the first line that a program prints; nil where it is not there or fails.
+    private func firstLine(_ command: [String], words: Int = .max) -> String? {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return nil }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0, let line = text.split(separator: "\n").first else { return nil }
+        return line.split(separator: " ").prefix(words).joined(separator: " ")
+    }
+}

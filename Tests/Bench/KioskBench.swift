@@ -1,0 +1,132 @@
+import ArgumentParser
+import Bed
+import Foundation
+
+/// kiosk and mpv on the test bed, in turn; docs/testing-bench.md says how to read what it prints.
+@main struct KioskBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kiosk-bench", abstract: "Measures the promises of kiosk on the test bed, beside mpv.",
+        discussion: """
+            Without options it takes about ten minutes: three runs of the main cases, one of each other. The result is printed as Markdown, \
+            and written with every sample as JSON. What it is doing meanwhile goes to standard error.
+            """)
+
+    @Option(name: .customLong("case"), parsing: .upToNextOption, help: "Only these cases (--list names them).") var cases: [String] = []
+    @Option(help: "So many runs of every case that is selected.") var runs: Int?
+    @Option(help: "So many seconds a run.") var seconds: Int?
+    @Flag(help: "One run of the main case.") var quick = false
+    @Flag(help: "Names the cases.") var list = false
+    @Flag(
+        inversion: .prefixedNo, help: "Real-time priority for the bed: little disturbs it, but the host may throttle one that never rests.")
+    var realtime = geteuid() == 0
+    @Option(help: "The JSON file; Markdown goes beside it. Default: .build/bench/ and the date.") var output: String?
+
+    func validate() throws {
+        if let name = cases.first(where: { name in !Scenario.all.contains { $0.name == name } }) {
+            throw ValidationError("no case is called \(name): --list names them")
+        }
+        if let runs, runs < 1 { throw ValidationError("--runs \(runs): at least one") }
+        if let seconds, seconds < 7 { throw ValidationError("--seconds \(seconds): at least 7, as the clips last 5 s") }
+    }
+
+    func run() async throws {
+        if list { return print(Scenario.all.map(\.name).joined(separator: "\n")) }
+        if let reason = Bed.unavailability {
+            complain("there is no test bed here: \(reason)")
+            throw ExitCode(69)
+        }
+        // What is judged at the beginning is judged to the end, though somebody edits its sources meanwhile.
+        setenv("KIOSK_BED_PLAYER", try Bed.player(), 1)
+        let scenarios = selection
+        let path = output ?? "\(Bed.package)/.build/bench/\(Self.stamp(Date())).json"
+        var findings = Findings(circumstances: try await circumstances(), series: scenarios.flatMap(\.series))
+        let modeNames = try await modeNames(for: scenarios)
+        for (round, scenario, player) in turns(of: scenarios) {
+            guard let place = findings.series.firstIndex(where: { $0.scenario == scenario.name && $0.player == player.rawValue })
+            else { continue }
+            complain("\(scenario.name), \(player.rawValue), run \(round + 1)")
+            await perform(scenario, player, modeNames["\(scenario.mode)"], into: &findings.series[place])
+            findings.circumstances.loadAfter = Self.load
+            // Written every time, so that what was measured is there if the rest is not waited for.
+            try write(findings, to: path)
+        }
+        print(findings.markdown)
+        complain("written: \(path)")
+    }
+
+    private var selection: [Scenario] {
+        var scenarios = quick ? Array(Scenario.all.prefix(1)) : Scenario.all
+        if !cases.isEmpty { scenarios = Scenario.all.filter { cases.contains($0.name) } }
+        for index in scenarios.indices { scenarios[index].seconds = seconds ?? scenarios[index].seconds }
+        return scenarios
+    }
+
+    /// In turn: kiosk, mpv, kiosk, mpv …, so that what else the machine does hits all alike.
+    private func turns(of scenarios: [Scenario]) -> [(round: Int, scenario: Scenario, player: Scenario.Player)] {
+        func rounds(_ scenario: Scenario) -> Int { runs ?? (quick || !scenario.isMain ? 1 : 3) }
+        return (0..<(scenarios.map(rounds).max() ?? 0)).flatMap { round in
+            scenarios.filter { round < rounds($0) }.flatMap { scenario in scenario.players.map { (round, scenario, $0) } }
+        }
+    }
+
+    /// One run that counts, if it can be had within three.
+    private func perform(_ scenario: Scenario, _ player: Scenario.Player, _ modeName: String?, into series: inout Series) async {
+        for _ in 1...3 {
+            do {
+                let record = try await record(scenario, player, modeName ?? "\(scenario.mode)")
+                if player != .ffmpeg, record.frames.isEmpty {
+                    let last = record.log.last.map { "; it said: \($0.text)" } ?? ""
+                    series.failures.append("no picture, status \(record.status)\(last)")
+                } else {
+                    series.add(Measurement(record, scenario, player))
+                }
+                return
+            } catch BedError.starved(let reason) {
+                series.starved += 1
+                complain("  starved: \(reason)")
+            } catch {
+                complain("  \(error)")
+                series.failures.append("\(error)")
+                return
+            }
+        }
+    }
+
+    private func record(_ scenario: Scenario, _ player: Scenario.Player, _ modeName: String) async throws -> Record {
+        let clips = try scenario.clips.map { try $0.file() }
+        let machine = Machine {
+            $0.mode = scenario.mode
+            $0.isRealTime = realtime
+            // An end of a loopback that is open holds nobody up; but what records it costs time on the one processor.
+            $0.recordsSound = player != .ffmpeg
+        }
+        let seconds = player == .ffmpeg ? 2 * scenario.seconds : scenario.seconds
+        // Without this the folders of starved runs would stay.
+        let folders = Bed.Folders()
+        defer { folders.remove() }
+        return try await Bed.$folders.withValue(folders) {
+            try await Bed.run(
+                "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
+                scenario.program(player, clips.map(\.path), modeName: modeName), on: machine, attempts: 1
+            ) { at in
+                if scenario.kind == .controls { Control.act(on: &at) }
+            }
+        }
+    }
+
+    private func write(_ findings: Findings, to path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let url = URL(fileURLWithPath: path)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try encoder.encode(findings).write(to: url)
+        try Data((findings.markdown + "\n").utf8).write(to: url.deletingPathExtension().appendingPathExtension("md"))
+    }
+
+    private func complain(_ text: String) { FileHandle.standardError.write(Data("kiosk-bench: \(text)\n".utf8)) }
+}
+
+extension Scenario {
+    /// One for each player, still empty.
+    var series: [Series] { players.map { Series(scenario: name, player: $0.rawValue) } }
+}

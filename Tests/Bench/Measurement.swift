@@ -1,0 +1,103 @@
+import Bed
+
+/// What one run says of each measure: one sample of most of them, one a seam, a flash or an event of the others.
+struct Measurement: Equatable {
+    var samples: [Measure: [Double]] = [:]
+
+    /// Everything that a run of `scenario` tells.
+    init(_ record: Record, _ scenario: Scenario, _ player: Scenario.Player) {
+        // It shows nothing; its frames are those of its option -frames:v.
+        if player == .ffmpeg {
+            measureUsage(record, frames: scenario.convertedFrames)
+            return
+        }
+        switch scenario.kind {
+        case .playback:
+            measurePicture(record)
+            measureSeams(record)
+            measureUsage(record, frames: record.frames.count)
+        case .flash: measureFlashes(record)
+        case .controls: measureControls(record)
+        }
+    }
+
+    private mutating func measurePicture(_ record: Record) {
+        let frames = record.frames
+        samples[.firstPicture] = record.firstPicture.map { [$0.milliseconds] }
+        samples[.motion] = frames.dropFirst().first.map { [$0.time.milliseconds] }
+        // The first frame and the last one are not judged.
+        if frames.count > 2 { samples[.wrongHolds] = [100 * Double(record.wrongHolds.count) / Double(frames.count - 2)] }
+        samples[.skippedFrames] = [1000 * Skipped.share(of: frames)]
+    }
+
+    private mutating func measureSeams(_ record: Record) {
+        let seams = record.seams
+        samples[.cleanSeams] = seams.map { $0.isClean ? 1 : 0 }
+        samples[.lastFrameHold] = seams.map { Double($0.last.vblanks) }
+        // That of a frame at the very end of the log is not known.
+        samples[.firstFrameHold] = seams.filter { $0.first != record.frames.last }.map { Double($0.first.vblanks) }
+        guard let sound = record.sound else { return }
+        let (holes, audible) = (sound.holes, sound.audible)
+        let end = audible.start + audible.duration
+        samples[.soundHole] = seams.map(\.first.time).filter { $0 + Self.around < end }.map { seam in
+            holes.filter { $0.start > seam - Self.around && $0.start < seam + Self.around }.reduce(0) { $0 + $1.duration.milliseconds }
+        }
+    }
+
+    /// How far from a seam of the picture the sound may have its own.
+    private static let around = Duration.milliseconds(300)
+
+    private mutating func measureUsage(_ record: Record, frames: Int) {
+        samples[.cpu] = [record.usage.cpu.milliseconds / Double(frames)]
+        samples[.peakMemory] = [Double(record.usage.peakMemory) / 1_048_576]
+        guard let first = record.usage.samples.first, let last = record.usage.samples.last, first != last else { return }
+        let shown = record.frames.count { first.time <= $0.time && $0.time < last.time }
+        if shown > 0 { samples[.steadyCPU] = [(last.cpu - first.cpu).milliseconds / Double(shown)] }
+    }
+
+    private mutating func measureFlashes(_ record: Record) {
+        guard let sound = record.sound else { return }
+        let flashes = record.frames.filter { FlashAndBeep.isFlash($0.number) }.map(\.time)
+        samples[.soundOffset] = FlashAndBeep.offsets(flashes: flashes, beeps: FlashAndBeep.beeps(in: sound)).map(\.milliseconds)
+    }
+
+    private mutating func measureControls(_ record: Record) {
+        for event in record.events {
+            guard let name = event.name, let time = event.time, let control = Control(name: name) else { continue }
+            let response = control.action == .pause ? Pause.response(to: time, in: record.vblanks) : record.response(to: name)
+            let measure: Measure = control.action == .next ? .nextItem : control.device == .touchScreen ? .touch : .key
+            samples[measure, default: []] += response.map { [$0.milliseconds] } ?? []
+        }
+    }
+}
+
+/// When a pause is seen of a clip that has a frame for every vblank: at the first vblank without a new one.
+enum Pause {
+    /// From the event on; nil where the picture went on.
+    static func response(to event: Duration, in vblanks: [Vblank]) -> Duration? {
+        guard let next = vblanks.firstIndex(where: { $0.time >= event }), next > 0 else { return nil }
+        let standing = vblanks.indices[next...].first { vblanks[$0].number == vblanks[$0 - 1].number }
+        guard let standing else { return nil }
+        // A frame that only stood a little longer is no pause.
+        let rest = vblanks[standing...].prefix(stillness)
+        return rest.count == stillness && rest.allSatisfy { $0.number == vblanks[standing].number } ? vblanks[standing].time - event : nil
+    }
+
+    /// Vblanks that no frame of a clip stands for which plays.
+    private static let stillness = 8
+}
+
+/// Frames that a viewer never saw, within a turn of a clip. What a seam loses is counted there.
+enum Skipped {
+    /// As a share of those that should have been seen.
+    static func share(of frames: [ShownFrame]) -> Double {
+        // Further back or forward is a seam: no run of this length is skipped in a turn that goes on.
+        let steps = zip(frames, frames.dropFirst()).map { $1.number - $0.number }.filter { (1...60).contains($0) }
+        let due = steps.reduce(0, +)
+        return due == 0 ? 0 : Double(due - steps.count) / Double(due)
+    }
+}
+
+extension Duration {
+    var milliseconds: Double { self / .milliseconds(1) }
+}

@@ -1,0 +1,85 @@
+import Bed
+
+/// A promise of the design beside what was measured of it.
+struct Promise: Codable, Equatable {
+    var subject: String
+    var target: String
+    var measured: String
+    var isKept: Bool
+}
+
+extension Findings {
+    /// Those that something was measured of.
+    var promises: [Promise] {
+        [seams, cadence, firstPicture, comparison, conversion, memory, offset, answer(.touch), answer(.key)].compactMap { $0 }
+    }
+
+    private static let main = "720p30@60"
+    private static let playlist = "720p30@60-two-items"
+
+    private func all(_ measure: Measure) -> [Double] {
+        series.filter { $0.player == Scenario.Player.kiosk.rawValue }.flatMap { $0.samples[measure] ?? [] }
+    }
+
+    private var seams: Promise? {
+        let clean = all(.cleanSeams)
+        guard !clean.isEmpty else { return nil }
+        return Promise(
+            subject: "seams of all cases", target: "0 vblanks late, nothing lost or dark",
+            measured: Measure.cleanSeams.cell(clean) + " clean",
+            isKept: clean.allSatisfy { $0 == 1 })
+    }
+
+    /// Of the cases in which the refresh is a multiple of the frame rate.
+    private var cadence: Promise? {
+        let fitting = Scenario.all.filter { $0.kind == .playback && $0.mode.refresh % $0.clips[0].frameRate == 0 }.map(\.name)
+        let wrong = fitting.flatMap { name in
+            series.first { $0.scenario == name && $0.player == Scenario.Player.kiosk.rawValue }?.samples[.wrongHolds] ?? []
+        }
+        guard let worst = wrong.max() else { return nil }
+        return Promise(
+            subject: "wrong holds where the refresh is a multiple", target: "0",
+            measured: "0 % in \(wrong.count { $0 == 0 }) of \(wrong.count) runs, "
+                + "\(worst.text(1)) % in the worst", isKept: worst == 0)
+    }
+
+    private var firstPicture: Promise? {
+        // The design has it for a local 1080p file.
+        for name in ["1080p30@60", Self.main] {
+            guard let kiosk = samples(.firstPicture, .kiosk, in: name).median, let mpv = samples(.firstPicture, .mpv, in: name).median
+            else { continue }
+            return Promise(
+                subject: "first picture, \(name)", target: "≤ 250 ms, ≤ 0.5 × mpv",
+                measured: "\(kiosk.text(0)) ms, \((kiosk / mpv).text(2)) × mpv", isKept: kiosk <= 250 && kiosk <= 0.5 * mpv)
+        }
+        return nil
+    }
+
+    private var comparison: Promise? { ratio("CPU", .cpu, to: .mpv, atMost: 0.4, in: Self.main) }
+    private var conversion: Promise? { ratio("CPU", .cpu, to: .ffmpeg, atMost: 1.25, in: Self.main) }
+    private var memory: Promise? { ratio("peak memory", .peakMemory, to: .mpv, atMost: 0.8, in: Self.playlist) }
+
+    private func ratio(_ subject: String, _ measure: Measure, to other: Scenario.Player, atMost limit: Double, in name: String) -> Promise?
+    {
+        guard let ours = samples(measure, .kiosk, in: name).median, let theirs = samples(measure, other, in: name).median, theirs > 0
+        else { return nil }
+        return Promise(
+            subject: "\(subject), \(name)", target: "≤ \(limit) × \(other.rawValue)",
+            measured: "\((ours / theirs).text(2)) × \(other.rawValue)",
+            isKept: ours <= limit * theirs)
+    }
+
+    private var offset: Promise? {
+        guard let p99 = samples(.soundOffset, .kiosk, in: "flash").magnitudes.percentile(99) else { return nil }
+        return Promise(subject: "sound to picture, p99", target: "≤ 20 ms", measured: "\(p99.text(1)) ms", isKept: p99 <= 20)
+    }
+
+    private func answer(_ measure: Measure) -> Promise? {
+        let samples = samples(measure, .kiosk, in: "controls")
+        // Two periods of 60 Hz.
+        guard let median = samples.median, let worst = samples.maximum else { return nil }
+        return Promise(
+            subject: measure == .touch ? "touch to vblank" : "key to vblank", target: "≤ 2 periods (33 ms)",
+            measured: "\(median.text(0)) ms, the worst of \(samples.count) \(worst.text(0)) ms", isKept: worst <= 2 * 1000 / 60.0)
+    }
+}

@@ -1,0 +1,165 @@
+import Bed
+
+/// A clip or two on a display, the players that show it, and what is measured of them.
+struct Scenario: Sendable {
+    /// As --case has it: the clip, the refresh of the display; then what is particular.
+    var name: String
+    var clips: [Clip]
+    var mode: Machine.Mode
+    var kind = Kind.playback
+    /// It is run again and again in the short form, too.
+    var isMain = false
+    var seconds = 9
+    var players = [Player.kiosk, .mpv]
+
+    enum Kind: Sendable {
+        /// The picture, its seams, the sound at them, processor and memory.
+        case playback
+        /// How far the sound is from the picture.
+        case flash
+        /// How soon touch and keys are answered.
+        case controls
+    }
+
+    enum Player: String, Sendable {
+        case kiosk, mpv
+        /// Decodes and converts the same frames, and shows nothing.
+        case ffmpeg
+    }
+
+    /// A numbered clip of the gallery.
+    struct Clip: Sendable, Equatable {
+        var name: String
+        var height: Int, frameRate: Int
+        var first = 1
+
+        static func hd(_ frameRate: Int) -> Clip { Clip(name: frameRate == 30 ? "a" : "a\(frameRate)", height: 720, frameRate: frameRate) }
+        static func fullHD(_ frameRate: Int) -> Clip { Clip(name: "a1080p\(frameRate)", height: 1080, frameRate: frameRate) }
+        static let other = Clip(name: "b", height: 720, frameRate: 30, first: 1001)
+        static let flash = Clip(name: "flash", height: 720, frameRate: 30)
+
+        /// All of them last 5 s.
+        func file() throws -> NumberedClip {
+            try Gallery.clip(name, frames: 5 * frameRate, from: first, frameRate: Double(frameRate))
+        }
+    }
+
+    /// All there are, the main ones first.
+    static let all: [Scenario] = main + cadences + sizes + [flash, controls]
+
+    private static let main = [
+        Scenario(
+            name: "720p30@60", clips: [.hd(30)], mode: hd(60), isMain: true, seconds: 12, players: [.kiosk, .mpv, .ffmpeg]),
+        Scenario(name: "720p30@60-two-items", clips: [.hd(30), .other], mode: hd(60), isMain: true, seconds: 12),
+    ]
+
+    private static let cadences = [60, 50].flatMap { refresh in
+        [24, 25, 30, 50, 60].filter { ($0, refresh) != (30, 60) }.map { rate in
+            Scenario(name: "720p\(rate)@\(refresh)", clips: [.hd(rate)], mode: hd(refresh))
+        }
+    }
+
+    private static let sizes = [
+        Scenario(name: "1080p25@50", clips: [.fullHD(25)], mode: fullHD(50)),
+        Scenario(name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
+        Scenario(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60)),
+        Scenario(name: "1080p30@60-two-items", clips: [.fullHD(30), .fullHD(30)], mode: fullHD(60)),
+        Scenario(name: "720p30@60-on-1080p", clips: [.hd(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
+        Scenario(name: "1080p30@60-on-720p", clips: [.fullHD(30)], mode: hd(60), players: [.kiosk, .mpv, .ffmpeg]),
+    ]
+
+    private static let flash = Scenario(name: "flash", clips: [.flash], mode: hd(60), kind: .flash, isMain: true, seconds: 12)
+    // One frame a vblank: that a frame does not come is seen at once. mpv reads no touch screen and, without a terminal, no keys.
+    private static let controls = Scenario(
+        name: "controls", clips: [.hd(60)], mode: hd(60), kind: .controls, seconds: 17, players: [.kiosk])
+
+    private static func hd(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1280, height: 720, refresh: refresh) }
+    private static func fullHD(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1920, height: 1080, refresh: refresh) }
+
+    /// How many frames ffmpeg is given, in `seconds` at the clip's own speed.
+    var convertedFrames: Int { clips[0].frameRate * seconds }
+
+    /// The command of a player, with these files on its playlist.
+    ///
+    /// - Parameter modeName: the mode as mpv knows it; see ``ModeList``.
+    func program(_ player: Player, _ files: [String], modeName: String) -> Program {
+        switch player {
+        case .kiosk: .kiosk()
+        case .mpv:
+            .command(
+                [
+                    "mpv", "--no-config", "--no-terminal", "--vo=drm", "--drm-mode=\(modeName)", "--ao=alsa",
+                    "--audio-device=alsa/hw:Loopback,0,0",
+                ] + (files.count == 1 ? ["--loop-file=inf"] : ["--loop-playlist=inf", "--prefetch-playlist=yes"]) + files)
+        case .ffmpeg:
+            // As fast as it is played and no faster. It ends by itself.
+            .command(
+                ["ffmpeg", "-nostdin", "-loglevel", "error", "-re", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
+                    + (clips[0].height == mode.height ? [] : ["-vf", "scale=\(mode.width):\(mode.height)"])
+                    + ["-frames:v", "\(convertedFrames)", "-pix_fmt", "bgr0", "-f", "null", "-"])
+        }
+    }
+}
+
+/// What `mpv --drm-mode=help` prints. It wants the refresh of a mode to two decimals, and the kernel's 1280x720 at 50 Hz is one of 50.03.
+enum ModeList {
+    static let command = ["mpv", "--no-config", "--vo=drm", "--drm-mode=help"]
+
+    /// The name of the mode of this size and nearest to this refresh; nil where there is none within 1 Hz.
+    static func name(of mode: Machine.Mode, in lines: [String]) -> String? {
+        let names = lines.compactMap { line -> (refresh: Double, name: String)? in
+            guard let match = line.firstMatch(of: #/\((\d+)x(\d+)@([\d.]+)Hz\)/#), let refresh = Double(match.output.3),
+                Int(match.output.1) == mode.width, Int(match.output.2) == mode.height
+            else { return nil }
+            return (refresh, "\(mode.width)x\(mode.height)@\(match.output.3)")
+        }
+        func distance(_ refresh: Double) -> Double { abs(refresh - Double(mode.refresh)) }
+        return names.filter { distance($0.refresh) < 1 }.min { distance($0.refresh) < distance($1.refresh) }?.name
+    }
+}
+
+/// A finger or a key, and what it asks for. Taps and keys come in turn at moments that are spread over the period of the display.
+struct Control: Equatable {
+    enum Action: String { case pause, play, next }
+
+    var device: Timeline.Device
+    var action: Action
+    var number: Int
+
+    init(_ device: Timeline.Device, _ action: Action, _ number: Int) { (self.device, self.action, self.number) = (device, action, number) }
+
+    /// What its event is called in a record.
+    var name: String { "\(device.rawValue) \(action.rawValue) \(number)" }
+
+    /// That of an event.
+    init?(name: String) {
+        let words = name.split(separator: " ").map(String.init)
+        guard words.count == 3, let device = Timeline.Device(rawValue: words[0]), let action = Action(rawValue: words[1]),
+            let number = Int(words[2])
+        else { return nil }
+        self.init(device, action, number)
+    }
+
+    /// Pauses and goes on with the finger, then with a key, six times each, then skips to the next item six times.
+    static func act(on timeline: inout Timeline) {
+        for number in 0..<6 {
+            // 60 Hz has a vblank every 16.67 ms: 2.3 ms more each time, so that all phases are met.
+            let start = 2.0 + 2.0 * Double(number) + 0.0023 * Double(number)
+            for (offset, device, action) in [
+                (0.0, Timeline.Device.touchScreen, Action.pause), (0.4, .touchScreen, .play), (0.8, .keyboard, .pause),
+                (1.2, .keyboard, .play),
+                (1.6, .keyboard, .next),
+            ] {
+                let name = Control(device, action, number).name
+                switch (device, action) {
+                // A touch becomes a tap when the finger lifts: that is the event.
+                case (.touchScreen, _):
+                    timeline(start + offset - 0.06, .down(640, 360))
+                    timeline(start + offset, .up, name)
+                case (.keyboard, .next): timeline(start + offset, .key(.n), name)
+                case (.keyboard, _): timeline(start + offset, .key(.space), name)
+                }
+            }
+        }
+    }
+}

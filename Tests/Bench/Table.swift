@@ -1,0 +1,63 @@
+/// A table in Markdown.
+struct Table: Equatable {
+    var heading: [String]
+    var rows: [[String]] = []
+
+    /// The lines, with columns that stand below each other in a terminal, too.
+    var markdown: String {
+        let all = [heading] + rows
+        let widths = heading.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        func line(_ cells: [String]) -> String {
+            "| " + zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ") + " |"
+        }
+        let rule = "|" + widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|"
+        return ([line(heading), rule] + rows.map(line)).joined(separator: "\n")
+    }
+}
+
+extension Findings {
+    /// Everything, for people.
+    var markdown: String {
+        let tables = [
+            table([.firstPicture, .motion, .wrongHolds, .skippedFrames, .cleanSeams, .lastFrameHold, .firstFrameHold, .soundHole]),
+            table([.cpu, .steadyCPU, .peakMemory]), table([.soundOffset]), table([.touch, .key, .nextItem]), promiseTable,
+        ]
+        let failures = series.flatMap { series in series.failures.map { "- \(series.scenario), \(series.player): \($0)" } }
+        return ([circumstances.text] + tables.compactMap { $0?.markdown } + [failures.joined(separator: "\n")])
+            .filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    /// A row for each case and player that has one of these measures, or should have and has no run that counts.
+    func table(_ measures: [Measure]) -> Table? {
+        let rows = series.filter { series in
+            let isMeasured = measures.contains { !(series.samples[$0] ?? []).isEmpty }
+            return isMeasured || (series.runs == 0 && measures.contains(.firstPicture))
+        }
+        guard rows.contains(where: { $0.runs > 0 }) || (!rows.isEmpty && measures.contains(.firstPicture)) else { return nil }
+        return Table(
+            heading: ["case", "player", "runs"] + measures.map(\.title),
+            rows: rows.map { series in
+                let starved = series.starved == 0 ? "" : " (+\(series.starved) starved)"
+                return [series.scenario, series.player, "\(series.runs)\(starved)"] + measures.map { $0.cell(series.samples[$0] ?? []) }
+            })
+    }
+
+    private var promiseTable: Table? {
+        promises.isEmpty
+            ? nil
+            : Table(
+                heading: ["promise", "target", "measured", ""],
+                rows: promises.map { [$0.subject, $0.target, $0.measured, $0.isKept ? "kept" : "missed"] })
+    }
+}
+
+extension Circumstances {
+    /// A paragraph.
+    var text: String {
+        """
+        \(date), `\(command)`: kiosk \(kiosk); \(mpv); \(ffmpeg).
+        Bed: Linux \(kernel), 1 CPU\(isRealTime ? ", with real-time priority" : ""), on \(processors) × \(processor) \
+        with a load of \(loadBefore.text(1)) before and \(loadAfter.text(1)) after. Median (smallest…largest).
+        """
+    }
+}

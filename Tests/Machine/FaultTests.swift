@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+/// What breaks: the process, the power, and whatever has a plug.
+extension MachineTests {
+    @Test func `a killed player is back on the screen`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        let before = try machine.shell("systemctl show -P MainPID kiosk.service")
+        try machine.shell("systemctl kill -s KILL kiosk.service")
+        try machine.wait(untilSucceeds: "pid=$(systemctl show -P MainPID kiosk.service); test $pid != \(before) && test $pid != 0")
+        try machine.waitForMovingPicture()
+        let seen = try machine.watch(frames: 15)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+    }
+
+    @Test func `after a power cut it boots to the picture again`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        // Somebody is copying a clip onto it.
+        try machine.shell("(while :; do cp /srv/kiosk/one.mp4 /srv/copy.$((n += 1)).mp4; sync -d /srv; done) >/dev/null 2>&1 & sleep 2")
+        machine.cutPower()
+        try machine.switchOn()
+        try machine.waitForShell()
+        #expect(try machine.shell("systemctl is-system-running --wait") == "running")
+        try machine.waitForMovingPicture()
+        #expect(try machine.shell("dmesg").contains("EXT4-fs (vda): recovery complete"))
+        #expect(try machine.shell("dmesg | grep -i 'ext4.*error' || true") == "")
+        #expect(try machine.shell("cd / && grep -v /doc/ /var/lib/dpkg/info/kiosk.md5sums | md5sum --check --quiet") == "")
+        let seen = try machine.watch(frames: 15)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+    }
+
+    @Test func `a monitor is pulled out, put back, and becomes another one`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.monitor.unplug()
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'waiting for one'")
+        for (width, height) in [(640, 360), (800, 600), (1024, 768)] as [(UInt16, UInt16)] {
+            try machine.monitor.plug(width, height)
+            try machine.wait("\(width)x\(height)") { $0.width == width && $0.height == height && $0.number != nil }
+            try machine.waitForMovingPicture()
+            let seen = try machine.watch(frames: 10)
+            #expect(seen.foreign == 0, "\(width)x\(height): \(seen)")
+            #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(width)x\(height): \(seen)")
+        }
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    @Test(arguments: ["keyboard", "tablet"])
+    func `an input device is pulled out and put back`(_ device: String) throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.pull(device)
+        let seen = try machine.watch(frames: 5)
+        #expect(seen.foreign == 0, "\(seen)")
+        try machine.plug(device == "keyboard" ? "usb-kbd" : "usb-tablet", id: device)
+        let name = device == "keyboard" ? "QEMU USB Keyboard" : "QEMU USB Tablet"
+        try machine.wait(untilSucceeds: "test $(journalctl -b -u kiosk | grep -c 'input: .*\(name)') = 2")
+        guard device == "keyboard" else {
+            try machine.qmp.tap(0.5, 0.4)
+            _ = try machine.waitForStill()
+            return
+        }
+        // What is pressed in the moment after a keyboard is opened the kernel drops (usbhid_open), and a moment is long here. This key
+        // pauses and does nothing else, however often it is pressed.
+        for attempt in 1...4 {
+            try machine.qmp.key("pause")
+            if (try? machine.waitForStill(within: 5)) != nil { break }
+            #expect(attempt < 4, "the key does not pause")
+        }
+    }
+
+    @Test func `a USB sound card is pulled out and put back`() throws {
+        let machine = try Machine.playing()
+        try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
+        try machine.wait(untilSucceeds: "test -e /proc/asound/Audio")
+        try machine.shell(#"sed -i '1i [audio]\ndevice = "plughw:CARD=Audio"' /etc/kiosk/kiosk.conf"#)
+        try machine.shell("systemctl restart kiosk.service")
+        try machine.waitForTone()
+        try machine.pull("sound")
+        let seen = try machine.watch(frames: 15)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+        try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
+        try machine.waitForTone()
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    @Test func `a stick with media is pulled out and put back`() throws {
+        let machine = try Machine.playing()
+        try machine.wait(for: PlayOrder.stick)
+        try machine.pull("stick")
+        try machine.wait(untilSucceeds: "! grep -q /media/stick /proc/mounts")
+        // What of it has been decoded already may still be shown; then there is the other clip only, again and again.
+        try machine.wait(for: PlayOrder.disk)
+        let alone = PlayOrder(clips: [PlayOrder.disk])
+        let away = try machine.watch(seams: 1, of: alone)
+        #expect(away.foreign == 0, "\(away)")
+        #expect(alone.faults(in: away.frames).isEmpty, "\(away)")
+        try machine.plug("usb-storage", id: "stick", ["drive": "stick-image", "removable": true])
+        try machine.wait(for: PlayOrder.stick)
+        let back = try machine.watch(seams: 2)
+        #expect(back.foreign == 0, "\(back)")
+        #expect(PlayOrder.whole.faults(in: back.frames).isEmpty, "\(back)")
+    }
+}
+
+extension Machine {
+    /// Waits until the USB sound card plays one of the clips' tones, in what it is given from now on.
+    fileprivate func waitForTone() throws {
+        let path = folder + "/usb-audio.wav"
+        let start = (try? Recording(path).seconds) ?? 0
+        let end = Date() + 30
+        while true {
+            let tones = (try? Recording(path).tones(from: start)) ?? []
+            if tones.contains(where: { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }) { return }
+            guard Date() < end else { throw MachineError("no tone from the USB sound card; heard: \(tones)") }
+            usleep(200_000)
+        }
+    }
+}

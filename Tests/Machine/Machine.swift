@@ -1,0 +1,264 @@
+import Foundation
+
+/// An emulated machine that runs kiosk, looked at from outside: its screen, its sound card, its devices; and a root shell in it, for what
+/// only the inside knows. It ends with the value, and its disk and dumps with it unless ``keepsFolder``.
+final class Machine: @unchecked Sendable {
+    // Sendable because the suite is serialized: a test and its scope have it one after the other.
+
+    /// The display adapters that are tried. Neither has vblanks.
+    enum Adapter: String, CaseIterable {
+        case virtioGPU = "virtio-gpu-pci"
+        case bochs = "bochs-display"
+    }
+
+    /// What is its own: sockets, dumps, recordings, disk.
+    let folder: String
+    let adapter: Adapter
+    private let base: String
+    private let disk: String
+    private(set) var qmp: QMP
+    private var qemu: Process
+    private var guest: UnixSocket?
+    private var dumps = 0
+    /// Whether the folder stays, for somebody to look at.
+    var keepsFolder = false
+
+    /// Starts QEMU on a disk image, from power-on or from a saved state; see `Tests/Machine/boot`.
+    ///
+    /// - Parameters:
+    ///   - base: the folder that `Tests/Machine/build` makes.
+    ///   - options: further ones for QEMU.
+    init(_ adapter: Adapter, base: String, disk: String, folder: String, options: [String] = []) throws {
+        (self.adapter, self.base, self.disk, self.folder) = (adapter, base, disk, folder)
+        (qemu, qmp) = try Self.start(adapter, base, disk, folder, options)
+    }
+
+    deinit {
+        end()
+        if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
+    }
+
+    private static func start(
+        _ adapter: Adapter, _ base: String, _ disk: String, _ folder: String, _ options: [String]
+    ) throws -> (Process, QMP) {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let qemu = Process()
+        qemu.executableURL = URL(fileURLWithPath: Sources.folder + "/boot")
+        qemu.arguments = [base, disk, folder] + options
+        qemu.environment = ProcessInfo.processInfo.environment.merging(["GPU": adapter.rawValue]) { $1 }
+        let log = folder + "/qemu.log"
+        _ = FileManager.default.createFile(atPath: log, contents: nil)
+        qemu.standardInput = FileHandle.nullDevice
+        qemu.standardOutput = FileHandle(forWritingAtPath: log)
+        qemu.standardError = qemu.standardOutput
+        try qemu.run()
+        let end = Date() + 20
+        while true {
+            if let qmp = try? QMP(folder + "/qmp.sock") { return (qemu, qmp) }
+            guard qemu.isRunning, Date() < end else {
+                kill(qemu.processIdentifier, SIGKILL)
+                throw MachineError("start QEMU: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "it says nothing")")
+            }
+            usleep(50_000)
+        }
+    }
+
+    /// The plug is pulled: nothing is written, nothing said.
+    func cutPower() { end() }
+
+    /// Switched on again, on the same disk.
+    func switchOn() throws {
+        guest = nil
+        (qemu, qmp) = try Self.start(adapter, base, disk, folder, [])
+    }
+
+    /// Waits for QEMU to end by itself, as it does when the machine is switched off in order.
+    func waitForEnd(within seconds: Double = 60) throws {
+        let end = Date() + seconds
+        while qemu.isRunning {
+            guard Date() < end else { throw MachineError("the machine is still on after \(seconds) s") }
+            usleep(50_000)
+        }
+    }
+
+    private func end() {
+        guard qemu.isRunning else { return }
+        kill(qemu.processIdentifier, SIGKILL)
+        qemu.waitUntilExit()
+    }
+}
+
+// The screen.
+extension Machine {
+    /// What stands on the screen now.
+    func screen() throws -> Screen {
+        let path = folder + "/dump-\(String(format: "%04d", dumps)).ppm"
+        try qmp.execute("screendump", ["filename": path])
+        dumps += 1
+        // The latest tell what went wrong, if something did.
+        try? FileManager.default.removeItem(atPath: folder + "/dump-\(String(format: "%04d", dumps - 41)).ppm")
+        return try Screen(ppm: [UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
+    }
+
+    /// Looks at the screen again and again until so many frames have been seen.
+    func watch(frames count: Int) throws -> Sightings {
+        try wait("\(count) frames") { Set($0.frames).count >= count || $0.foreign > 0 }
+    }
+
+    /// Looks at the screen again and again until clips of `order` have followed one another so often.
+    func watch(seams count: Int, of order: PlayOrder = .whole) throws -> Sightings {
+        try wait("\(count) seams", within: 60) { order.seams(in: $0.frames) >= count }
+    }
+
+    /// The same until what was seen is as wanted.
+    private func wait(_ what: String, within seconds: Double = 30, untilSeen isEnough: (Sightings) -> Bool) throws -> Sightings {
+        var seen = Sightings()
+        let end = Date() + seconds
+        while !isEnough(seen) {
+            guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
+            seen.numbers.append(try screen().number)
+            usleep(50_000)
+        }
+        return seen
+    }
+
+    /// Waits until the screen shows what is asked for.
+    func wait(_ what: String, within seconds: Double = 30, until isSo: (Screen) -> Bool) throws {
+        var seen = Sightings()
+        let end = Date() + seconds
+        while true {
+            let screen = try screen()
+            if isSo(screen) { return }
+            seen.numbers.append(screen.number)
+            guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
+            usleep(50_000)
+        }
+    }
+
+    /// Waits for a picture of the clips that moves.
+    func waitForMovingPicture(within seconds: Double = 30) throws {
+        var first: Int?
+        try wait("a moving picture", within: seconds) { screen in
+            guard let number = screen.number, PlayOrder.whole.distance(from: number, to: number) != nil else { return false }
+            defer { first = first ?? number }
+            return first.map { $0 != number } ?? false
+        }
+    }
+
+    /// Waits until frames of `clip` are shown.
+    func wait(for clip: ClosedRange<Int>, within seconds: Double = 30) throws {
+        try wait("frames \(clip)", within: seconds) { $0.number.map(clip.contains) ?? false }
+    }
+
+    /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing one can
+    /// stand for a good second.)
+    func waitForStill(within seconds: Double = 15) throws -> Screen {
+        let end = Date() + seconds
+        while true {
+            let before = try screen()
+            usleep(1_500_000)
+            if try screen() == before { return before }
+            guard Date() < end else { throw MachineError("the picture does not stand still") }
+        }
+    }
+
+    /// The monitor that hangs at a virtio-gpu.
+    var monitor: Monitor { Monitor(socket: folder + "/vnc.sock") }
+}
+
+/// Frame numbers in the order in which they were seen; nil stands for a screen without one.
+struct Sightings: CustomStringConvertible {
+    var numbers: [Int?] = []
+
+    /// How many screens were not a frame of the clips: black, the console, a torn picture.
+    var foreign: Int { numbers.count { $0 == nil } }
+    /// The frames.
+    var frames: [Int] { numbers.compactMap { $0 } }
+
+    var description: String { numbers.map { $0.map(String.init) ?? "-" }.joined(separator: " ") }
+}
+
+// The devices, by the ids of Tests/Machine/boot.
+extension Machine {
+    /// Pulls out a USB device.
+    func pull(_ id: String) throws {
+        try qmp.execute("device_del", ["id": id])
+        try qmp.wait(for: "DEVICE_DELETED", device: id)
+    }
+
+    /// Plugs in a USB device: QEMU's name of the driver, and its properties.
+    func plug(_ driver: String, id: String, _ properties: [String: Any] = [:]) throws {
+        try qmp.execute("device_add", properties.merging(["driver": driver, "id": id, "bus": "usb.0"]) { $1 })
+    }
+
+    /// What the built-in sound card played so far.
+    func recording() throws -> Recording { try Recording(folder + "/audio.wav") }
+}
+
+// The inside.
+extension Machine {
+    /// Runs a command in the machine as root; its output. Throws when it does not end with status 0.
+    @discardableResult
+    func shell(_ command: String, within seconds: Double = 60) throws -> String {
+        let guest = try guest ?? UnixSocket(folder + "/shell.sock")
+        self.guest = guest
+        let tag = "end-\(UInt64.random(in: .min ... .max))-"
+        // In two parts, so that an echo of the command is not taken for its end.
+        try guest.write("\n{ \(command)\n} 2>&1; echo; echo '\(tag.prefix(4))''\(tag.dropFirst(4))'$?\n".utf8)
+        var lines: [String] = []
+        let end = Date() + seconds
+        while true {
+            let line = String(decoding: try guest.read(within: end.timeIntervalSinceNow), as: UTF8.self)
+            guard line.hasPrefix(tag) else {
+                lines.append(line)
+                continue
+            }
+            let output = lines.joined(separator: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
+            guard line == tag + "0" else { throw MachineError("\(command): status \(line.dropFirst(tag.count))\n\(output)") }
+            return output
+        }
+    }
+
+    /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost.
+    func waitForShell(within seconds: Double = 90) throws {
+        let end = Date() + seconds
+        while true {
+            do {
+                try shell("true", within: 2)
+                return
+            } catch {
+                guest = nil
+                guard Date() < end, qemu.isRunning else { throw MachineError("no shell in the machine: \(error)") }
+            }
+        }
+    }
+
+    /// Waits until a command succeeds in the machine.
+    func wait(untilSucceeds command: String, within seconds: Double = 30) throws {
+        let end = Date() + seconds
+        while true {
+            do {
+                try shell(command)
+                return
+            } catch {
+                guard Date() < end else { throw error }
+                usleep(200_000)
+            }
+        }
+    }
+
+    /// Puts into the folder what somebody will want to read: the journals, and the dumps as PNG.
+    func gatherEvidence() {
+        keepsFolder = true
+        let command = "journalctl -b -o short-monotonic --no-pager; cat /proc/asound/card*/pcm0p/sub0/status"
+        let journal = (try? shell(command, within: 20)) ?? "no answer"
+        try? Data(journal.utf8).write(to: URL(fileURLWithPath: folder + "/journal.txt"))
+        guard let dumps = try? FileManager.default.contentsOfDirectory(atPath: folder).filter({ $0.hasSuffix(".ppm") }) else { return }
+        for dump in dumps {
+            let path = folder + "/" + dump
+            if (try? run("ffmpeg", ["-nostdin", "-v", "error", "-y", "-i", path, path.dropLast(3) + "png"])) != nil {
+                try? FileManager.default.removeItem(atPath: path)
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// The package on an emulated Debian 12 with that system's own kernel, drivers and systemd, judged by what its screen shows and its sound
+/// card plays: frame numbers and their order, never speed, because the emulation is some twelve times slower than the machine it runs on.
+@Suite(.serialized, .onMachine)
+struct MachineTests {}
+
+/// Playing undisturbed, and what people do to it.
+extension MachineTests {
+    @Test func `systemd starts it at boot, as a user without rights`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        #expect(try machine.shell("systemctl is-system-running") == "running")
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+        #expect(try machine.shell("stat -c %U /proc/$(systemctl show -P MainPID kiosk.service)") == "kiosk")
+        #expect(try machine.shell("systemctl is-enabled kiosk.service kiosk.path getty@tty1.service || true") == "enabled\nenabled\nmasked")
+    }
+
+    @Test(arguments: Machine.Adapter.allCases)
+    func `frames come in their order, over the seams too`(adapter: Machine.Adapter) throws {
+        let machine = try Machine.playing(adapter)
+        let seen = try machine.watch(seams: 3)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+    }
+
+    @Test(arguments: ["key", "tap"])
+    func `pauses and goes on`(by gesture: String) throws {
+        let machine = try Machine.playing()
+        let touch = { gesture == "key" ? try machine.qmp.key("spc") : try machine.qmp.tap(0.5, 0.4) }
+        try machine.waitForMovingPicture()
+        try touch()
+        let paused = try #require(try machine.waitForStill().number)
+        try touch()
+        try machine.waitForMovingPicture()
+        let next = try #require(try machine.screen().number)
+        let distance = try #require(PlayOrder.whole.distance(from: paused, to: next))
+        #expect((1...50).contains(distance), "paused at \(paused), went on with \(next)")
+    }
+
+    @Test func `plays the tones of both clips`() throws {
+        let machine = try Machine.playing()
+        _ = try machine.watch(seams: 3)
+        let recording = try machine.recording()
+        let tones = recording.tones()
+        let frequencies = tones.map { $0.frequency.rounded() }
+        #expect(Set(frequencies) == [440, 660], "\(tones)")
+        #expect(tones.reduce(0) { $0 + $1.seconds } > recording.seconds / 2, "\(tones) in \(recording.seconds) s")
+    }
+
+    @Test func `purging the package leaves nothing of it`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.shell("apt-get purge -y -q kiosk", within: 120)
+        try machine.wait("the console") { $0.number == nil }
+        #expect(try machine.shell("find / -xdev -name '*kiosk*'") == "/srv/kiosk")
+        #expect(try machine.shell("getent passwd kiosk; getent group kiosk; true") == "")
+        #expect(try machine.shell("systemctl is-system-running") == "running")
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+
+/// QEMU's control socket: a line of JSON for each command, one for each answer, and events in between (QEMU's docs/interop/qmp-spec).
+final class QMP {
+    private let socket: UnixSocket
+    /// Names of the events that came while answers were awaited, with the id of the device they are of.
+    private var events: [(name: String, device: String?)] = []
+
+    init(_ path: String) throws {
+        socket = try UnixSocket(path)
+        _ = try socket.read(within: 10)
+        try execute("qmp_capabilities")
+    }
+
+    /// Executes a command and returns what it returns. Throws QEMU's own complaint.
+    @discardableResult
+    func execute(_ command: String, _ arguments: [String: Any] = [:], within seconds: Double = 30) throws -> Any {
+        try socket.write(JSONSerialization.data(withJSONObject: ["execute": command, "arguments": arguments]) + [UInt8(ascii: "\n")])
+        while true {
+            let message = try next(within: seconds)
+            if let value = message["return"] { return value }
+            if let error = message["error"] as? [String: Any] { throw MachineError("\(command): \(error["desc"] ?? error)") }
+        }
+    }
+
+    /// Waits for an event of a device; one that has come already counts, once.
+    func wait(for event: String, device: String, within seconds: Double = 20) throws {
+        let end = Date() + seconds
+        while true {
+            if let index = events.firstIndex(where: { $0.name == event && $0.device == device }) {
+                events.remove(at: index)
+                return
+            }
+            _ = try next(within: end.timeIntervalSinceNow)
+        }
+    }
+
+    private func next(within seconds: Double) throws -> [String: Any] {
+        let line = try socket.read(within: seconds)
+        guard let message = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any] else {
+            throw MachineError("QMP: not an object: \(String(decoding: line, as: UTF8.self))")
+        }
+        if let name = message["event"] as? String {
+            events.append((name, (message["data"] as? [String: Any])?["device"] as? String))
+        }
+        return message
+    }
+}
+
+extension QMP {
+    /// Presses keys one after the other, by QEMU's names (`spc`, `pgdn`, `right`).
+    func key(_ names: String...) throws {
+        for name in names {
+            for isDown in [true, false] {
+                try input(["type": "key", "data": ["down": isDown, "key": ["type": "qcode", "data": name]]])
+                usleep(80_000)
+            }
+        }
+    }
+
+    /// Touches the screen at a place given as fractions of its width and height.
+    func tap(_ x: Double, _ y: Double) throws {
+        for (axis, value) in [("x", x), ("y", y)] {
+            try input(["type": "abs", "data": ["axis": axis, "value": Int(value * 0x7fff)]])
+        }
+        for isDown in [true, false] {
+            try input(["type": "btn", "data": ["down": isDown, "button": "left"]])
+            usleep(80_000)
+        }
+    }
+
+    private func input(_ event: [String: Any]) throws { try execute("input-send-event", ["events": [event]]) }
+}

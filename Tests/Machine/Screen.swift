@@ -1,0 +1,84 @@
+import Foundation
+
+/// What stands on the machine's screen: the pixels of a `screendump`.
+struct Screen: Equatable {
+    let width: Int
+    let height: Int
+    /// Three bytes a pixel: red, green, blue.
+    let pixels: [UInt8]
+
+    /// Reads a PPM file, as QEMU writes it: `P6`, width, height, 255, each in a line or divided by blanks, then the pixels.
+    init(ppm data: [UInt8]) throws {
+        var fields: [Int] = []
+        var offset = 2
+        while fields.count < 3, offset < data.count {
+            let digits = data[offset...].prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+            if let number = Int(String(decoding: digits, as: UTF8.self)) { fields.append(number) }
+            offset += digits.count + 1
+        }
+        guard data.starts(with: Array("P6".utf8)), fields.count == 3, data.count == offset + fields[0] * fields[1] * 3 else {
+            throw MachineError("screendump: not a whole PPM file")
+        }
+        (width, height) = (fields[0], fields[1])
+        pixels = Array(data[offset...])
+    }
+
+    /// The number burned into the picture of 320x180 that is shown as large as fits: 16 cells at its bottom left, most significant bit
+    /// first, and the same inverted above them. nil for every other picture.
+    var number: Int? {
+        let scale = min(Double(width) / 320, Double(height) / 180)
+        let (left, top) = ((Double(width) - 320 * scale) / 2, (Double(height) - 180 * scale) / 2)
+        var number = 0
+        for cell in 0..<16 {
+            let x = Int(left + (Double(cell) * 16 + 8) * scale)
+            guard let bit = bit(x, Int(top + 172 * scale)), let inverted = self.bit(x, Int(top + 156 * scale)), bit != inverted else {
+                return nil
+            }
+            number = number << 1 | bit
+        }
+        return number
+    }
+
+    /// 1 for white, 0 for black, nil for what is neither.
+    private func bit(_ x: Int, _ y: Int) -> Int? {
+        let pixel = pixels[(y * width + x) * 3..<(y * width + x) * 3 + 3]
+        if pixel.allSatisfy({ $0 > 192 }) { return 1 }
+        return pixel.allSatisfy { $0 < 64 } ? 0 : nil
+    }
+}
+
+/// The clips of the playlist, one after the other: the frame numbers in the order in which they must come.
+struct PlayOrder {
+    /// The clip on the disk, and the one on the stick.
+    static let disk = 1...60
+    static let stick = 101...145
+    static let whole = PlayOrder(clips: [disk, stick])
+
+    let clips: [ClosedRange<Int>]
+
+    /// How far `number` is from `other` in the order, going forward, round the loop where need be; nil when one is not in it.
+    func distance(from other: Int, to number: Int) -> Int? {
+        guard let from = place(of: other), let to = place(of: number) else { return nil }
+        return (to - from + count) % count
+    }
+
+    /// Numbers that cannot have followed the one before: not in the order, or behind it. Between two looks at the screen the player can
+    /// have gone on by less than half of the loop; what would be more than that, was a step back.
+    func faults(in numbers: [Int]) -> [(before: Int, after: Int)] {
+        zip(numbers, numbers.dropFirst()).filter { distance(from: $0, to: $1).map { $0 > count / 2 } ?? true }.map { ($0, $1) }
+    }
+
+    /// How often the numbers went from one clip to the next.
+    func seams(in numbers: [Int]) -> Int {
+        zip(numbers, numbers.dropFirst()).count { before, after in clip(of: before) != clip(of: after) || after < before }
+    }
+
+    private var count: Int { clips.reduce(0) { $0 + $1.count } }
+
+    private func clip(of number: Int) -> Int? { clips.firstIndex { $0.contains(number) } }
+
+    private func place(of number: Int) -> Int? {
+        guard let clip = clip(of: number) else { return nil }
+        return clips[..<clip].reduce(0) { $0 + $1.count } + number - clips[clip].lowerBound
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+
+/// A stream to one of the doors of the machine (`Tests/Machine/boot` lists them). Every wait has a bound. One thread at a time.
+final class UnixSocket {
+    private let descriptor: Int32
+    private let path: String
+    private var received: [UInt8] = []
+
+    /// Connects to the socket that listens at `path`.
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let fits = withUnsafeMutableBytes(of: &address.sun_path) { field in
+            guard path.utf8.count < field.count else { return false }
+            field.copyBytes(from: Array(path.utf8))
+            return true
+        }
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard fits, connected == 0 else {
+            let reason = fits ? String(cString: strerror(errno)) : "longer than a socket's name can be"
+            close(descriptor)
+            throw MachineError("connect to \(path): \(reason)")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: some Collection<UInt8>) throws {
+        var rest = ArraySlice(Array(bytes))
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw MachineError("write to \(path): \(String(cString: strerror(errno)))") }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The next `count` bytes.
+    func read(_ count: Int, within seconds: Double) throws -> [UInt8] {
+        let end = Date() + seconds
+        while received.count < count { try receive(until: end) }
+        defer { received.removeFirst(count) }
+        return Array(received[..<count])
+    }
+
+    /// What comes up to the next `delimiter`, which is taken and left out.
+    func read(to delimiter: UInt8 = UInt8(ascii: "\n"), within seconds: Double) throws -> [UInt8] {
+        let end = Date() + seconds
+        var searched = 0
+        while true {
+            if let index = received[searched...].firstIndex(of: delimiter) {
+                defer { received.removeFirst(index + 1) }
+                return Array(received[..<index])
+            }
+            searched = received.count
+            try receive(until: end)
+        }
+    }
+
+    private func receive(until end: Date) throws {
+        let left = end.timeIntervalSinceNow
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard left > 0, poll(&wanted, 1, Int32(left * 1000) + 1) > 0 else { throw MachineError("read from \(path): no answer in time") }
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { throw MachineError("read from \(path): \(count == 0 ? "closed" : String(cString: strerror(errno)))") }
+        received += buffer[..<count]
+    }
+}
+
+/// Something the machine could not be made to do: what, and why.
+struct MachineError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+/// Every clip of the gallery through the whole engine, round and round: at the seam no picture and no sample is lost or comes twice.
+@Suite struct GalleryTests {
+    /// Some clips that are played side by side, because each takes its time.
+    struct Group: CustomTestStringConvertible {
+        var clips: [GalleryClip]
+        var testDescription: String { clips.map(\.name).joined(separator: ", ") }
+
+        static func groups(of clips: [GalleryClip]) -> [Group] {
+            stride(from: 0, to: clips.count, by: 4).map { Group(clips: Array(clips[$0..<min($0 + 4, clips.count)])) }
+        }
+    }
+
+    @Test(arguments: Group.groups(of: Gallery.moving.sorted { $0.seconds < $1.seconds })) func twoTurnsOfEach(_ group: Group) throws {
+        let stages = try group.clips.map { clip in
+            let audio = RecordingOutput()
+            return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], audio: audio))
+        }
+        for (clip, audio, stage) in stages {
+            #expect(stage.wait(30) { stage.statistics.seams >= 2 }, "\(clip.name)")
+            // 0 is the background, where the machine took its time to begin.
+            let missing = Stage.missing(from: stage.numbers.filter { $0 != 0 }, cycle: Array(clip.numbers!))
+            #expect(missing != nil && missing! <= stage.statistics.framesDropped, "\(clip.name): \(stage.numbers)")
+            #expect(stage.complaints.isEmpty, "\(clip.name): \(stage.complaints)")
+            if clip.frameCount > 1 { expectSound(of: clip, in: audio.samples) }
+        }
+    }
+
+    @Test func twoTurnsOfSoundAlone() throws {
+        let stages = try Gallery.soundAlone.map { clip in
+            let audio = RecordingOutput()
+            return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], audio: audio))
+        }
+        for (clip, audio, stage) in stages {
+            #expect(stage.wait(30) { stage.statistics.seams >= 2 }, "\(clip.name)")
+            expectSound(of: clip, in: audio.samples)
+        }
+    }
+
+    /// The tone runs on over the seams without a hole; in the second turn it begins anew, in phase, a turn's length after the first.
+    private func expectSound(of clip: GalleryClip, in samples: [Float]) {
+        guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
+        let length = Int((clip.seconds * 48000).rounded())
+        // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last one), and
+        // what follows is only later. Any other silence was laid on the timeline.
+        var heard: [Float] = []
+        var silence = 0
+        for (index, sample) in samples.enumerated() {
+            if sample != 0 {
+                if silence >= 48, !heard.isEmpty, (samples.count - index + 2) % RecordingOutput.period > 4 {
+                    Issue.record("\(clip.name): \(silence) samples of silence after \(heard.count), with turns of \(length)")
+                }
+                if silence < 3, !heard.isEmpty { heard.append(contentsOf: repeatElement(0, count: silence)) }
+                heard.append(sample)
+                silence = 0
+            } else {
+                silence += 1
+            }
+        }
+        guard heard.count >= 2 * length - 480 else {
+            Issue.record("\(clip.name): \(heard.count) samples of \(2 * length)")
+            return
+        }
+        guard let late = sound.inexactness.late else { return }
+        let phase = tonePhase(heard[length..<min(heard.count, 2 * length)])
+        // Of whole milliseconds the turn itself is made as well.
+        #expect(phase.strength > 0.9 && abs(phase.samples) < (late > 1 ? 3 * late : 3), "\(clip.name): \(phase)")
+    }
+
+    @Test func stillsOneAfterAnother() throws {
+        let stage = Stage(try Gallery.stills.map { PlaylistItem(source: try Clips.named($0.name), duration: .milliseconds(100)) })
+        #expect(stage.wait(30) { stage.statistics.seams >= Gallery.stills.count })
+        #expect(stage.numbers.allSatisfy { $0 == 401 }, "\(stage.numbers)")
+        #expect(stage.numbers.count + stage.statistics.framesDropped >= Gallery.stills.count)
+        #expect(stage.complaints.isEmpty, "\(stage.complaints)")
+    }
+
+    /// What cannot be played is left out, each with one line that names it.
+    @Test func theUnplayableAreLeftOut() throws {
+        let sources = try Gallery.unplayable.map(Clips.named)
+        let stage = Stage((sources + [try Reel.three()]).map { PlaylistItem(source: $0) })
+        stage.expectPlays([301, 302, 303], count: 15)
+        #expect(stage.complaints.map(\.index).sorted() == Array(sources.indices))
+        for (index, message) in stage.complaints { #expect(message.hasPrefix("\(sources[index]): ")) }
+    }
+
+    /// What is damaged is shown as far as it goes, and the next item follows. Where the header tells that there should be more, one line says so.
+    @Test(arguments: Gallery.damaged) func theDamagedArePlayedAsFarAsTheyGo(name: String) throws {
+        let path = try Clips.named(name)
+        let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())]) { $0.imageDuration = .milliseconds(100) }
+        #expect(stage.wait(30) { stage.numbers.count { $0 == 303 } >= 3 })
+        let isCutOff = name == "truncated.mp4" || name == "truncated.mkv"
+        #expect(stage.complaints.count == (isCutOff ? 1 : 0), "\(stage.complaints)")
+        #expect(stage.complaints.allSatisfy { $0.message.hasPrefix("\(path): its picture ends ") })
+    }
+
+    /// A file that somebody is still writing is shown as it grows; where it is slower than the clock it ends, and in the next turn there is more.
+    @Test(arguments: ["long.ts", "ntsc60.mkv"]) func aGrowingFile(name: String) throws {
+        let whole = try Clips.bytes(Clips.named(name))
+        let last = try #require((Gallery.moving.first { $0.name == name })?.frameCount)
+        let path = try Clips.file("growing-\(UInt32.random(in: 0 ... .max))-\(name)", Array(whole.prefix(whole.count / 3)))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.seekToEnd()
+        let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait(for: 3))
+        try file.write(contentsOf: whole.dropFirst(whole.count / 3))
+        #expect(stage.wait(for: last) && stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
+        // Which turn sees all of it depends on when the machine gets round to it: none goes back, each goes on with the next item.
+        for turn in stage.numbers.split(separator: 301) {
+            let shown = turn.filter { $0 < 301 }
+            #expect(shown == shown.sorted(), "\(shown)")
+        }
+        #expect(stage.complaints.count <= 1, "\(stage.complaints)")
+    }
+
+    /// A file that grows too slowly ends, with what is there, as often as its turn comes.
+    @Test func aFileThatStopsGrowing() throws {
+        let whole = try Clips.bytes(Clips.named("long.ts"))
+        let path = try Clips.file("stopped-\(UInt32.random(in: 0 ... .max)).ts", Array(whole.prefix(whole.count / 4)))
+        let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait(30) { stage.numbers.count { $0 == 303 } >= 2 })
+        let turn = try #require(stage.numbers.split(separator: 301).first)
+        // The last picture was only half there, and the decoder has made up the rest from the one before.
+        let missing = Stage.missing(from: Array(turn.dropLast()), cycle: Array(1...120))
+        #expect(turn.count < 60 && missing ?? 999 <= stage.statistics.framesDropped, "\(turn)")
+        #expect(stage.complaints.isEmpty, "\(stage.complaints)")
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.seekToEnd()
+        try file.write(contentsOf: whole.dropFirst(whole.count / 4))
+        #expect(stage.wait(for: 120), "the next turn has all of it")
+    }
+}

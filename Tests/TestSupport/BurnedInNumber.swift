@@ -1,0 +1,46 @@
+import CFFmpeg
+import Media
+
+// The number that Tests/Clips/make burns into every picture: 16 cells along its bottom, from the left, the most significant first; each a 40th of
+// the picture's width and two 45ths of its height.
+
+/// The number in a picture, 0 where there is none; that of a turned picture as it reads upright.
+public let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
+    guard let format = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.av.pointee.format)) else { return 0 }
+    // Black and white alike, green does for the luma of RGB.
+    let isRGB = format.pointee.flags & UInt64(AV_PIX_FMT_FLAG_RGB) != 0
+    let component = isRGB ? format.pointee.comp.1 : format.pointee.comp.0
+    let planes = [frame.av.pointee.data.0, frame.av.pointee.data.1, frame.av.pointee.data.2]
+    let strides = [frame.av.pointee.linesize.0, frame.av.pointee.linesize.1, frame.av.pointee.linesize.2]
+    guard let plane = planes[Int(component.plane)] else { return 0 }
+    let (width, height, orientation) = (frame.width, frame.height, frame.orientation)
+    let isTurned = orientation.rotation.swapsAxes
+    return burnedInNumber(width: isTurned ? height : width, height: isTurned ? width : height) { x, y in
+        let stored = orientation.stored(x: x, y: y, width: width, height: height)
+        let pixel = plane + stored.y * Int(strides[Int(component.plane)]) + stored.x * Int(component.step) + Int(component.offset)
+        // More than 8 bits are 16-bit little-endian numbers, of which the upper part decides.
+        return component.depth > 8 ? (Int(pixel[0]) | Int(pixel[1]) << 8) >> Int(component.shift + component.depth - 8) : Int(pixel[0])
+    }
+}
+
+/// The number in an upright picture of so many pixels whose brightness, 0 to 255, is told by `brightness` for each place.
+public func burnedInNumber(width: Int, height: Int, _ brightness: (_ x: Int, _ y: Int) -> Int) -> Int {
+    guard width >= 40, height >= 23 else { return 0 }
+    return (0..<16).reduce(0) { number, cell in
+        number << 1 | (brightness((2 * cell + 1) * width / 80, height * 44 / 45) > 128 ? 1 : 0)
+    }
+}
+
+extension Orientation {
+    /// Where in a stored picture of `width`×`height` the pixel lies that stands at `x`, `y` when the picture is upright.
+    fileprivate func stored(x: Int, y: Int, width: Int, height: Int) -> (x: Int, y: Int) {
+        let (mirroredX, storedY) =
+            switch rotation {
+            case .none: (x, y)
+            case .clockwise90: (y, height - 1 - x)
+            case .clockwise180: (width - 1 - x, height - 1 - y)
+            case .clockwise270: (width - 1 - y, x)
+            }
+        return (isMirrored ? width - 1 - mirroredX : mirroredX, storedY)
+    }
+}

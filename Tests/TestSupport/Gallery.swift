@@ -1,0 +1,187 @@
+import Media
+import Testing
+
+/// What a clip of the gallery truly holds, as `Tests/Clips/make` drew it; what tests hold the player's findings against.
+public struct GalleryClip: Sendable, CustomTestStringConvertible {
+    /// The file's name.
+    public var name: String
+    /// Pixels across and down as it stands upright.
+    public var width = 320, height = 180
+    /// The pixels' width divided by their height.
+    public var pixelAspectRatio = 1.0
+    /// How the stored picture must be turned.
+    public var orientation = Orientation.up
+    /// The numbers of its pictures; none where it is sound alone.
+    public var numbers: ClosedRange<Int>? = 1...24
+    /// Pictures a second; nil for a still.
+    public var rate: Double? = 30
+    /// Whether they follow each other at one rate.
+    public var isConstantRate = true
+    /// Whether it consists of fields.
+    public var isInterlaced = false
+    /// Its sound, if any.
+    public var sound: Sound? = Sound()
+
+    /// The tone of 440 Hz.
+    public struct Sound: Sendable {
+        /// Samples a second for each channel, as stored.
+        public var sampleRate = 48000
+        /// How many channels are stored.
+        public var channels = 2
+        /// Its length in seconds; nil where it is as long as the picture.
+        public var seconds: Double?
+        /// What the container tells of where it begins and ends.
+        public var timing = Timing.exact
+
+        /// How exactly a container tells where sound begins and ends.
+        public enum Timing: Sendable {
+            /// Both, to the sample.
+            case exact
+            /// Both, in whole milliseconds.
+            case milliseconds
+            /// Not how much of the last packet is padding.
+            case padded
+            /// Neither that nor the encoder's delay.
+            case delayed
+        }
+
+        /// How many samples of 48 kHz there may be too many, and how many it may be early or late (nil: nobody knows).
+        public var inexactness: (surplus: Int, late: Double?) {
+            switch timing {
+            case .exact: (sampleRate == 48000 ? 0 : 1, 1)
+            case .milliseconds: (1024, 24)
+            case .padded: (3 * 1152, 1)
+            case .delayed: (3 * 1152, nil)
+            }
+        }
+
+        /// Stereo at 48 kHz, as long as the picture and exact, but for what is named.
+        public init(sampleRate: Int = 48000, channels: Int = 2, seconds: Double? = nil, timing: Timing = .exact) {
+            (self.sampleRate, self.channels, self.seconds, self.timing) = (sampleRate, channels, seconds, timing)
+        }
+    }
+
+    /// Whether it is a single image.
+    public var isStill: Bool { numbers != nil && rate == nil }
+    /// How many pictures there are.
+    public var frameCount: Int { numbers?.count ?? 0 }
+    /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60 ms, but for
+    /// the last, of which no encoder can know: 20.
+    public func time(ofFrame index: Int) -> Double {
+        if !isConstantRate {
+            return index == frameCount ? time(ofFrame: index - 1) + 0.02 : 0.12 * Double(index / 3) + [0, 0.02, 0.06][index % 3]
+        }
+        return rate.map { Double(index) / $0 } ?? 0
+    }
+
+    /// How long it lasts in seconds: as long as its picture, or its sound where that is all there is.
+    public var seconds: Double { numbers == nil ? sound?.seconds ?? 0 : time(ofFrame: frameCount) }
+    /// The name.
+    public var testDescription: String { name }
+
+    /// Changes some of the standard values.
+    init(_ name: String, _ change: (inout GalleryClip) -> Void = { _ in }) {
+        self.name = name
+        change(&self)
+    }
+
+    /// A clip like most: 24 frames at 30 a second with stereo sound, but for what is named.
+    init(_ name: String, frames: Int, rate: Double = 30, sound: Sound? = Sound(), size: (Int, Int) = (320, 180)) {
+        self.name = name
+        (numbers, self.rate, self.sound, width, height) = (1...frames, rate, sound, size.0, size.1)
+    }
+
+    static func still(_ name: String, size: (Int, Int) = (320, 180), orientation: Orientation = .up) -> GalleryClip {
+        GalleryClip(name) { clip in
+            (clip.numbers, clip.rate, clip.sound, clip.orientation) = (401...401, nil, nil, orientation)
+            (clip.width, clip.height) = size
+        }
+    }
+}
+
+/// Every clip of the gallery that can be played as it was meant, in the order of `Tests/Clips/make`.
+public enum Gallery {
+    /// What the bed and the benchmark play: five seconds each.
+    public static let bed: [GalleryClip] = [
+        GalleryClip("a1080p60.mp4", frames: 300, rate: 60, size: (1920, 1080)),
+        GalleryClip("a1080p30.mp4", frames: 150, size: (1920, 1080)),
+        GalleryClip("a1080p25.mp4", frames: 125, rate: 25, size: (1920, 1080)),
+        GalleryClip("a60.mp4", frames: 300, rate: 60, size: (1280, 720)),
+        GalleryClip("a50.mp4", frames: 250, rate: 50, size: (1280, 720)),
+        GalleryClip("a.mp4", frames: 150, size: (1280, 720)),
+        GalleryClip("b.mp4") { ($0.numbers, $0.width, $0.height) = (1001...1150, 1280, 720) },
+        GalleryClip("a25.mp4", frames: 125, rate: 25, size: (1280, 720)),
+        GalleryClip("a24.mp4", frames: 120, rate: 24, size: (1280, 720)),
+        GalleryClip("flash.mp4", frames: 150, size: (1280, 720)),
+    ]
+
+    /// Moving pictures of up to three seconds.
+    public static let moving: [GalleryClip] = [
+        GalleryClip("corners.mp4", frames: 60, size: (640, 480)),
+        GalleryClip("thirty.mp4", frames: 30),
+        GalleryClip("faststart.mp4", frames: 60),
+        GalleryClip("keyframes.mp4", frames: 90),
+        GalleryClip("one-frame.mp4", frames: 1, sound: .init(seconds: 0.033)),
+        GalleryClip("film.mp4", frames: 24, rate: 24000 / 1001),
+        GalleryClip("ntsc.mp4", frames: 30, rate: 30000 / 1001),
+        GalleryClip("ntsc60.mkv", frames: 60, rate: 60000 / 1001, sound: .init(timing: .milliseconds)),
+        GalleryClip("vfr.mp4") { ($0.numbers, $0.rate, $0.isConstantRate) = (1...30, 25, false) },
+        GalleryClip("interlaced.mp4") { ($0.rate, $0.isInterlaced) = (25, true) },
+        GalleryClip("h264.ts", frames: 24, sound: .init(timing: .padded)),
+        GalleryClip("hevc.mp4"), GalleryClip("hevc10.mp4"),
+        GalleryClip("vp8.webm", frames: 24, sound: .init(timing: .milliseconds)),
+        GalleryClip("vp9.webm", frames: 24, sound: .init(timing: .milliseconds)),
+        GalleryClip("vp9-alpha.webm", frames: 24, sound: .init(timing: .milliseconds)),
+        GalleryClip("av1.mkv", frames: 24, sound: .init(timing: .milliseconds)),
+        GalleryClip("long.ts", frames: 120, sound: .init(timing: .padded)),
+        GalleryClip("mpeg2.ts", frames: 20, rate: 25, sound: .init(timing: .padded)),
+        GalleryClip("mpeg2.mpg", frames: 20, rate: 25, sound: .init(timing: .padded)),
+        GalleryClip("mpeg4.avi", frames: 24, sound: .init(timing: .delayed)),
+        GalleryClip("mjpeg.avi"), GalleryClip("prores.mov"),
+        GalleryClip("animation.gif", frames: 8, rate: 10, sound: nil),
+        GalleryClip("animation.apng", frames: 8, rate: 10, sound: nil),
+        turned("turned-90.mp4", .clockwise90), turned("turned-180.mp4", .clockwise180), turned("turned-270.mp4", .clockwise270),
+        GalleryClip("odd.webm", frames: 24, sound: .init(timing: .milliseconds), size: (321, 179)),
+        GalleryClip("odd444.mp4", frames: 24, size: (321, 179)),
+        GalleryClip("anamorphic.mp4") { clip in
+            (clip.numbers, clip.rate, clip.width, clip.height, clip.pixelAspectRatio) = (1...20, 25, 360, 288, 64.0 / 45)
+        },
+        GalleryClip("silent.mp4", frames: 24, sound: nil),
+        GalleryClip("mono-22050.mp4", frames: 24, sound: .init(sampleRate: 22050, channels: 1)),
+        GalleryClip("surround.mp4", frames: 24, sound: .init(channels: 6)),
+        GalleryClip("sound-longer.mp4", frames: 24, sound: .init(seconds: 2)),
+        GalleryClip("sound-shorter.mp4", frames: 60, sound: .init(seconds: 0.4)),
+        GalleryClip("edit-list.mov") { ($0.numbers, $0.sound) = (16...47, .init(seconds: 1.014)) },
+        GalleryClip("late-picture.mov", frames: 24, sound: .init(seconds: 0.5)),
+        GalleryClip("wrong-extension.mp3", frames: 30), GalleryClip("wrong-extension.jpg", frames: 30),
+    ]
+
+    /// A second of the tone, in four codecs.
+    public static let soundAlone: [GalleryClip] = ["sound-only.m4a", "sound-only.mp3", "sound-only.opus", "sound-only.flac"].map { name in
+        GalleryClip(name) { ($0.numbers, $0.rate, $0.sound) = (nil, nil, .init(seconds: 1)) }
+    }
+
+    /// Images.
+    public static let stills: [GalleryClip] = [
+        .still("still.jpg"), .still("still.png"), .still("still.webp"), .still("still.bmp"), .still("still.tiff"),
+        .still("odd.png", size: (321, 179)), .still("corners.png", size: (640, 480)),
+        // What EXIF counts from 2 to 8: mirrored, then turned clockwise
+        .still("exif-2.jpg", orientation: .init(isMirrored: true)), .still("exif-3.jpg", orientation: .init(rotation: .clockwise180)),
+        .still("exif-4.jpg", orientation: .init(rotation: .clockwise180, isMirrored: true)),
+        .still("exif-5.jpg", orientation: .init(rotation: .clockwise270, isMirrored: true)),
+        .still("exif-6.jpg", orientation: .init(rotation: .clockwise90)),
+        .still("exif-7.jpg", orientation: .init(rotation: .clockwise90, isMirrored: true)),
+        .still("exif-8.jpg", orientation: .init(rotation: .clockwise270)), .still("wrong-extension.mp4"),
+    ]
+
+    /// Those that cannot be played at all.
+    public static let unplayable = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
+    /// Those of which some pictures can be seen.
+    public static let damaged = ["truncated.mp4", "truncated.mkv", "truncated.ts", "truncated.jpg", "flipped.mp4", "flipped.ts"]
+
+    private static func turned(_ name: String, _ rotation: Rotation) -> GalleryClip {
+        GalleryClip(name) { clip in
+            (clip.width, clip.height, clip.orientation) = (180, 320, Orientation(rotation: rotation))
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// How many samples late a tone of 440 Hz at 48 kHz is, within half a period, by its correlation with the sine that begins at the first sample; and
+/// how much of the sound that tone is, 0…1.
+public func tonePhase(_ samples: ArraySlice<Float>) -> (samples: Double, strength: Double) {
+    let step = 2 * Double.pi * 440 / 48000
+    var (sine, cosine, power) = (0.0, 0.0, 0.0)
+    for (index, sample) in samples.enumerated() {
+        sine += Double(sample) * sin(step * Double(index))
+        cosine += Double(sample) * cos(step * Double(index))
+        power += Double(sample) * Double(sample)
+    }
+    let strength = (sine * sine + cosine * cosine) * 2 / (power * Double(max(1, samples.count)))
+    return (-atan2(cosine, sine) / step, strength)
+}
