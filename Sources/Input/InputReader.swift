@@ -103,12 +103,14 @@ private struct InputLoop: ~Copyable {
     private var sources: [Source] = []
     /// Nodes that are open, or of no use.
     private var settled: Set<InputFolder.Node> = []
-    /// Nodes that did not open, by how often.
-    private var refusals: [InputFolder.Node: Int] = [:]
+    /// Nodes that did not open: since when, and whether that has been said.
+    private var refusals: [InputFolder.Node: (since: HostTime, isTold: Bool)] = [:]
     private var nextLook = HostTime.now
     private var isActive = true
 
     static let lookInterval = MediaTime.milliseconds(2000)
+    /// How long a node may refuse before somebody is told.
+    private static let patience = MediaTime.seconds(3)
 
     init(
         keyMap: KeyMap, rotation: Rotation, grabs: Bool, usesTouch: Bool, control: InputReader.Control,
@@ -155,9 +157,11 @@ private struct InputLoop: ~Copyable {
             log.info("\(device.path) \(device.name): \(device.abilities)")
             sources.append(Source(device, node: node))
         } catch {
-            // A node exists a moment before udev has given it its permissions, so a refusal counts the second time.
-            refusals[node, default: 0] += 1
-            if refusals[node] == 2 { log.warning("\(error)") }
+            // A node exists before udev has given it its permissions, on a slow machine for some seconds.
+            let refusal = refusals[node] ?? (since: .now, isTold: false)
+            let isLasting = HostTime.now - refusal.since >= Self.patience
+            if isLasting, !refusal.isTold { log.warning("\(error)") }
+            refusals[node] = (refusal.since, refusal.isTold || isLasting)
         }
     }
 

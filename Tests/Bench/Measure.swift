@@ -4,6 +4,7 @@ enum Measure: String, CaseIterable {
     case motion
     case wrongHolds
     case skippedFrames
+    case stepsBack
     case cleanSeams
     case lastFrameHold
     case firstFrameHold
@@ -23,6 +24,7 @@ enum Measure: String, CaseIterable {
         case .motion: "in motion, ms"
         case .wrongHolds: "wrong holds, %"
         case .skippedFrames: "skipped, ‰"
+        case .stepsBack: "steps back"
         case .cleanSeams: "clean seams"
         case .lastFrameHold: "last frame, vblanks"
         case .firstFrameHold: "first frame, vblanks"

@@ -27,11 +27,12 @@ struct Measurement: Equatable {
         samples[.motion] = frames.dropFirst().first.map { [$0.time.milliseconds] }
         // The first frame and the last one are not judged.
         if frames.count > 2 { samples[.wrongHolds] = [100 * Double(record.wrongHolds.count) / Double(frames.count - 2)] }
-        samples[.skippedFrames] = [1000 * Skipped.share(of: frames)]
+        samples[.skippedFrames] = [1000 * Steps.skippedShare(of: frames)]
+        samples[.stepsBack] = [Double(zip(frames, frames.dropFirst()).count { Steps.isBack(from: $0.number, to: $1.number) })]
     }
 
     private mutating func measureSeams(_ record: Record) {
-        let seams = record.seams
+        let seams = record.seams.filter { !Steps.isBack(from: $0.last.number, to: $0.first.number) }
         samples[.cleanSeams] = seams.map { $0.isClean ? 1 : 0 }
         samples[.lastFrameHold] = seams.map { Double($0.last.vblanks) }
         // That of a frame at the very end of the log is not known.
@@ -87,15 +88,18 @@ enum Pause {
     private static let stillness = 8
 }
 
-/// Frames that a viewer never saw, within a turn of a clip. What a seam loses is counted there.
-enum Skipped {
-    /// As a share of those that should have been seen.
-    static func share(of frames: [ShownFrame]) -> Double {
-        // Further back or forward is a seam: no run of this length is skipped in a turn that goes on.
+/// From the number of one frame to that of the next, within a turn of a clip.
+enum Steps {
+    /// Frames that were never shown, as a share of those that should have been. What a seam loses is counted there.
+    static func skippedShare(of frames: [ShownFrame]) -> Double {
+        // Further forward is another clip.
         let steps = zip(frames, frames.dropFirst()).map { $1.number - $0.number }.filter { (1...60).contains($0) }
         let due = steps.reduce(0, +)
         return due == 0 ? 0 : Double(due - steps.count) / Double(due)
     }
+
+    /// Whether an older picture was shown again, which is no seam: those lead back further.
+    static func isBack(from last: Int, to next: Int) -> Bool { (1..<20).contains(last - next) }
 }
 
 extension Duration {

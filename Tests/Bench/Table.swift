@@ -19,7 +19,9 @@ extension Findings {
     /// Everything, for people.
     var markdown: String {
         let tables = [
-            table([.firstPicture, .motion, .wrongHolds, .skippedFrames, .cleanSeams, .lastFrameHold, .firstFrameHold, .soundHole]),
+            table([
+                .firstPicture, .motion, .wrongHolds, .skippedFrames, .stepsBack, .cleanSeams, .lastFrameHold, .firstFrameHold, .soundHole,
+            ]),
             table([.cpu, .steadyCPU, .peakMemory]), table([.soundOffset]), table([.touch, .key, .nextItem]), promiseTable,
         ]
         let failures = series.flatMap { series in series.failures.map { "- \(series.scenario), \(series.player): \($0)" } }

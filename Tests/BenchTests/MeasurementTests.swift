@@ -31,7 +31,7 @@ import Testing
     @Test func `a run without a fault`() {
         let samples = Measurement(record(vblanks([(0, 3)] + turns(400))), main, .kiosk).samples
         #expect(samples[.firstPicture] == [550] && samples[.motion]?.map { $0.rounded() } == [583])
-        #expect(samples[.wrongHolds] == [0] && samples[.skippedFrames] == [0])
+        #expect(samples[.wrongHolds] == [0] && samples[.skippedFrames] == [0] && samples[.stepsBack] == [0])
         #expect(samples[.cleanSeams] == [1, 1] && samples[.lastFrameHold] == [2, 2] && samples[.firstFrameHold] == [2, 2])
         #expect(samples[.cpu] == [10] && samples[.peakMemory] == [80])
         // 300 frames are begun between the looks at 2 s and at 12 s: the picture is there from 0.55 s on.
@@ -46,10 +46,13 @@ import Testing
         // In the second turn one frame stands too long, and the next one is skipped.
         holds[200].vblanks = 4
         holds.remove(at: 201)
+        // And an older picture once more, 250, 248, 249, 250, 251.
+        holds.insert(contentsOf: [(248, 2), (249, 2), (250, 2)].map { (number: $0.0 - 150, vblanks: $0.1) }, at: 248)
         let samples = Measurement(record(vblanks(holds)), main, .mpv).samples
+        #expect(samples[.stepsBack] == [1])
         #expect(samples[.cleanSeams] == [0] && samples[.lastFrameHold] == [8] && samples[.firstFrameHold] == [2])
-        #expect(samples[.wrongHolds] == [100 * 2 / 296.0])
-        #expect(samples[.skippedFrames]?.map { $0.text(3) } == [(1000 / 297.0).text(3)])
+        #expect(samples[.wrongHolds] == [100 * 2 / 299.0])
+        #expect(samples[.skippedFrames]?.map { $0.text(3) } == [(1000 / 299.0).text(3)])
     }
 
     @Test func `a hole in the sound counts where a seam is, and not elsewhere`() {

@@ -220,7 +220,7 @@ extension Machine {
     }
 
     /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost.
-    func waitForShell(within seconds: Double = 90) throws {
+    func waitForShell(within seconds: Double = 240) throws {
         let end = Date() + seconds
         while true {
             do {

@@ -104,11 +104,15 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.long())])
         stage.player.rate = rate
         #expect(stage.wait { stage.numbers.count > 20 })
-        let begin = HostTime.now
-        let from = stage.player.currentTime
-        _ = stage.wait(1.5) { false }
-        let pace = (stage.player.currentTime - from).seconds / (HostTime.now - begin).seconds
-        #expect(abs(pace - rate) < 0.2 * rate, "\(pace)")
+        // A machine that is busy holds up the player now and then; at another rate it would never keep this pace.
+        var paces: [Double] = []
+        let keepsPace = stage.wait(30) {
+            let (begin, from) = (HostTime.now, stage.player.currentTime)
+            usleep(500_000)
+            paces.append((stage.player.currentTime - from).seconds / (HostTime.now - begin).seconds)
+            return abs(paces.last! - rate) < 0.15 * rate
+        }
+        #expect(keepsPace, "\(paces)")
         #expect(Stage.missing(from: stage.numbers, cycle: Array(1001...1300)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
     }
 
