@@ -36,6 +36,10 @@ public struct Configuration: Hashable, Sendable {
         public var seekStep = MediaTime.seconds(10)
         /// `image-duration`: more than zero.
         public var imageDuration = MediaTime.seconds(10)
+        /// `transition`.
+        public var transition = Transition.cut
+        /// `transition-duration`: more than zero.
+        public var transitionDuration = MediaTime.seconds(1)
     }
 
     /// `[input]` and `[input.keys]`.

@@ -121,6 +121,8 @@ extension Configuration.Playback {
         loop = table.word("loop", LoopMode.self) ?? loop
         seekStep = table.time("seek-step") ?? seekStep
         imageDuration = table.time("image-duration") ?? imageDuration
+        transition = table.word("transition", Transition.self) ?? transition
+        transitionDuration = table.time("transition-duration") ?? transitionDuration
     }
 }
 

@@ -47,6 +47,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     // The compositor's.
     private let converter = PictureConverter()
+    /// There while one item fades into the next.
+    private var mixer: PictureMixer?
     private var refusals: Set<PictureConverter.Refusal> = []
 
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
@@ -150,26 +152,43 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     // MARK: The compositor
 
-    /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer.
-    public func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity) -> Composition {
+    /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer, mixed with `underlay`.
+    public func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
         let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, frame: ComposedFrame)? in
             guard let index = shared.book.take() else { return nil }
             return (shared.buffers[index], ComposedFrame(buffer: index, generation: shared.book.generation))
         }
         guard let slot else { return mode == nil ? .dark : .noSpareBuffer }
-        switch frame {
-        case .some(let frame):
-            do throws(PictureConverter.Refusal) {
-                try converter.draw(
-                    frame, gravity: gravity, rotation: settings.rotation, background: settings.background.rgb, into: slot.buffer)
-            } catch {
-                slot.buffer.clear(to: settings.background.rgb)
-                if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
-            }
-        case nil: slot.buffer.clear(to: settings.background.rgb)
+        switch underlay {
+        case .some(let underlay):
+            let mixer = self.mixer.flatMap { $0.fits(slot.buffer.pixels) ? $0 : nil } ?? PictureMixer(like: slot.buffer.pixels)
+            self.mixer = mixer
+            draw(underlay.picture, gravity: underlay.gravity, by: mixer.converter, into: mixer.lower)
+            draw(frame, gravity: gravity, into: mixer.upper)
+            mixer.mix(share: underlay.share, into: slot.buffer)
+        case nil:
+            mixer = nil
+            draw(frame, gravity: gravity, into: slot.buffer)
         }
         shared.withLock { $0.book.finish(slot.frame.buffer, generation: slot.frame.generation) }
         return .composed(slot.frame)
+    }
+
+    private func draw(_ frame: borrowing VideoFrame?, gravity: VideoGravity, into buffer: ScanoutBuffer) {
+        switch frame {
+        case .some(let frame): draw(frame, gravity: gravity, by: converter, into: buffer)
+        case nil: buffer.clear(to: settings.background.rgb)
+        }
+    }
+
+    private func draw(_ frame: borrowing VideoFrame, gravity: VideoGravity, by converter: PictureConverter, into buffer: ScanoutBuffer) {
+        let background = settings.background.rgb
+        do throws(PictureConverter.Refusal) {
+            try converter.draw(frame, gravity: gravity, rotation: settings.rotation, background: background, into: buffer)
+        } catch {
+            buffer.clear(to: background)
+            if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
+        }
     }
 
     // MARK: The presenter

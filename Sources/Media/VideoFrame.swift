@@ -24,6 +24,9 @@ public struct VideoFrame: ~Copyable, @unchecked Sendable {
         av_frame_free(&pointer)
     }
 
+    /// Another frame with the same picture, which is not copied. Nil without memory. The C function is `av_frame_clone`.
+    public func shared() -> VideoFrame? { av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation) } }
+
     /// Stored width in pixels, before orientation.
     public var width: Int { Int(av.pointee.width) }
     /// Stored height in pixels, before orientation.

@@ -11,19 +11,42 @@ import Platform
 /// The output renders without end; where there is nothing to play (paused, not started, ran dry) it gets silence. What was rendered
 /// when is kept as a list of *runs*, and the timeline's instant is read off the run the card is in: inside silence the timeline stands still.
 /// This one rule makes the clock right across pauses, seeks, stalls and cards that come and go.
+///
+/// ``ratio`` is how many samples are played in the time of one: a display that is a little fast or slow beside the card is followed by the sound
+/// (``FrameScheduler``). At 1 samples pass through as they are; else they are read between (``Interpolator``), and a run remembers its ratio, so that the
+/// clock stays exact.
 final class AudioQueue: AudioRenderer {
+    /// A place in the samples, to a fraction of one: two numbers, because one would be too coarse after some months.
+    private struct Position: Hashable {
+        var sample: Int64
+        var fraction = 0.0
+
+        var value: Double { Double(sample) + fraction }
+
+        func advanced(by samples: Double) -> Position {
+            let whole = (fraction + samples).rounded(.down)
+            return Position(sample: sample + Int64(whole), fraction: fraction + samples - whole)
+        }
+    }
+
     private struct Run: Hashable {
         /// Device frame the run begins at; it ends where the next begins.
         var begin: Int64
-        /// Sample number at its beginning; for silence the sample that comes next.
-        var sample: Int64
-        var isSilence: Bool
+        /// What is played at its beginning; for silence what comes next.
+        var position: Position
+        /// Samples a device frame; 0 in silence.
+        var ratio: Double
+
+        var isSilence: Bool { ratio == 0 }
+        func position(at frame: Int64) -> Position { position.advanced(by: Double(frame - begin) * ratio) }
     }
 
     private struct State: ~Copyable {
         var ring: [Float]
         var written: Int64 = 0
-        var read: Int64 = 0
+        var read = Position(sample: 0)
+        var ratio = 1.0
+        var interpolator = Interpolator()
         /// Device frames rendered since the output started.
         var rendered: Int64 = 0
         var runs = Deque<Run>()
@@ -38,6 +61,7 @@ final class AudioQueue: AudioRenderer {
 
     let format: AudioFormat
     private let capacity: Int64  // frames
+    private let ringFrames: Int64  // with what the interpolator reads behind and ahead
     // Not a Mutex: its lock is not seen by ThreadSanitizer, and this is what most threads share.
     private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
@@ -50,9 +74,10 @@ final class AudioQueue: AudioRenderer {
         self.format = format
         self.onRoom = onRoom
         capacity = Int64(format.sampleRate)  // a second
+        ringFrames = capacity + 2 * Int64(Interpolator.reach)
         state = Monitor(
             State(
-                ring: [Float](repeating: 0, count: format.sampleRate * format.channelCount),
+                ring: [Float](repeating: 0, count: Int(ringFrames) * format.channelCount),
                 clock: DeviceClock(sampleRate: format.sampleRate)))
     }
 
@@ -81,7 +106,7 @@ final class AudioQueue: AudioRenderer {
         state.withLock { state in
             let channels = format.channelCount
             precondition(Int64(samples.count / channels) <= capacity - (state.written - heard(state)), "AudioQueue: written without room")
-            var offset = Int(state.written % capacity) * channels
+            var offset = Int(state.written % ringFrames) * channels
             for index in samples.indices {
                 state.ring[offset] = samples[index]
                 offset += 1
@@ -94,9 +119,9 @@ final class AudioQueue: AudioRenderer {
     /// Drops everything and stands still at timeline instant zero; the output must be interrupted afterwards.
     func reset() {
         state.withLock { state in
-            (state.written, state.read, state.isRunning, state.ranDry) = (0, 0, false, false)
+            (state.written, state.read, state.isRunning, state.ranDry) = (0, Position(sample: 0), false, false)
             state.runs.removeAll(keepingCapacity: true)
-            state.runs.append(Run(begin: state.rendered, sample: 0, isSilence: true))
+            state.runs.append(Run(begin: state.rendered, position: state.read, ratio: 0))
         }
     }
 
@@ -112,7 +137,13 @@ final class AudioQueue: AudioRenderer {
     var ranDry: Bool { state.withLock { $0.ranDry } }
 
     /// Frames ready to be rendered.
-    var available: Int64 { state.withLock { $0.written - $0.read } }
+    var available: Int64 { state.withLock { $0.written - $0.read.sample } }
+
+    /// How many samples are played in the time of one, for what is rendered from now on.
+    var ratio: Double {
+        get { state.withLock { $0.ratio } }
+        set { state.withLock { $0.ratio = newValue } }
+    }
 
     /// A volume, 0…1, as a factor of amplitude; the player's and an item's alike. The cube follows the ear: half-way sounds about half as loud.
     static func gain(ofVolume volume: Double) -> Double { volume * volume * volume }
@@ -131,19 +162,18 @@ final class AudioQueue: AudioRenderer {
     private func sample(heardAt position: Double, _ state: borrowing State) -> Double {
         guard let index = state.runs.lastIndex(where: { Double($0.begin) <= position }) else {
             // Before the oldest run that is kept.
-            return state.runs.first.map { Double($0.sample) } ?? 0
+            return state.runs.first.map { $0.position.value } ?? 0
         }
         let run = state.runs[index]
-        if !run.isSilence { return Double(run.sample) + position - Double(run.begin) }
         // The silence before a generation's first sample counts down to it, so that the first frames can be timed.
-        if run.sample == 0, index + 1 < state.runs.count { return Double(run.sample) - (Double(state.runs[index + 1].begin) - position) }
-        return Double(run.sample)
+        if run.isSilence, run.position.value == 0, index + 1 < state.runs.count { return position - Double(state.runs[index + 1].begin) }
+        return run.position.value + (position - Double(run.begin)) * run.ratio
     }
 
     private func heard(_ state: borrowing State) -> Int64 {
         // Samples of runs the card may still be in cannot be overwritten: `read` less everything rendered but not certainly heard.
-        guard let run = state.runs.first else { return state.read }
-        return min(run.sample, state.read)
+        guard let run = state.runs.first else { return state.read.sample }
+        return min(run.position.sample, state.read.sample)
     }
 
     // MARK: The output's side
@@ -152,14 +182,15 @@ final class AudioQueue: AudioRenderer {
         let channels = format.channelCount
         let frames = Int64(samples.count / channels)
         let hasRoom = state.withLock { state in
-            let count = state.isRunning ? min(frames, state.written - state.read) : 0
+            let count = state.isRunning ? min(frames, Self.renderable(state)) : 0
             state.ranDry = state.isRunning && count < frames
             if count > 0 {
-                append(Run(begin: state.rendered, sample: state.read, isSilence: false), to: &state)
-                unsafe copy(count, to: samples, &state)
+                append(Run(begin: state.rendered, position: state.read, ratio: state.ratio), to: &state)
+                unsafe read(Int(count), into: samples, &state)
+                state.read = state.runs[state.runs.count - 1].position(at: state.rendered + count)
             }
             if count < frames {
-                append(Run(begin: state.rendered + count, sample: state.read, isSilence: true), to: &state)
+                append(Run(begin: state.rendered + count, position: state.read, ratio: 0), to: &state)
                 for index in Int(count) * channels..<samples.count { unsafe samples[index] = 0 }
                 if count == 0 { state.gain = state.targetGain }
             }
@@ -169,29 +200,46 @@ final class AudioQueue: AudioRenderer {
         if hasRoom { onRoom() }
     }
 
+    /// How many device frames the samples that are written and not read make.
+    private static func renderable(_ state: borrowing State) -> Int64 {
+        let left = Double(state.written - state.read.sample) - state.read.fraction
+        return left <= 0 ? 0 : max(0, Int64(((left - 1) / state.ratio).rounded(.down)) + 1)
+    }
+
     private func append(_ run: Run, to state: inout State) {
-        if let last = state.runs.last, last.isSilence == run.isSilence,
-            run.isSilence ? last.sample == run.sample : last.sample + run.begin - last.begin == run.sample
-        {
-            return  // the last run goes on
-        }
+        // A run that goes on is the last one still; where it stands now follows from it.
+        if let last = state.runs.last, last.ratio == run.ratio, !last.isSilence || last.position == run.position { return }
         state.runs.append(run)
     }
 
-    private func copy(_ count: Int64, to samples: UnsafeMutableBufferPointer<Float>, _ state: inout State) {
+    private func read(_ count: Int, into samples: UnsafeMutableBufferPointer<Float>, _ state: inout State) {
         let channels = format.channelCount
-        let ramp = Float(1 / (Self.rampTime * Double(format.sampleRate)))
-        var offset = Int(state.read % capacity) * channels
-        for frame in 0..<Int(count) {
-            if state.gain != state.targetGain {
-                state.gain =
-                    state.gain < state.targetGain ? min(state.targetGain, state.gain + ramp) : max(state.targetGain, state.gain - ramp)
+        if state.ratio == 1, state.read.fraction == 0 {
+            var offset = Int(state.read.sample % ringFrames) * channels
+            for index in 0..<count * channels {
+                unsafe samples[index] = state.ring[offset]
+                offset += 1
+                if offset == state.ring.count { offset = 0 }
             }
-            for channel in 0..<channels { unsafe samples[frame * channels + channel] = state.ring[offset + channel] * state.gain }
-            offset += channels
-            if offset == state.ring.count { offset = 0 }
+        } else {
+            let first = state.read.sample - Int64(Interpolator.reach - 1)
+            let (written, ring) = (state.written, state.ring)
+            unsafe state.interpolator.read(count, fraction: state.read.fraction, ratio: state.ratio, channels: channels, into: samples) {
+                frame, channel in
+                let sample = first + Int64(frame)
+                return sample < 0 || sample >= written ? 0 : ring[Int(sample % ringFrames) * channels + channel]
+            }
         }
-        state.read += count
+        guard state.gain != 1 || state.targetGain != 1 else { return }
+        let ramp = Float(1 / (Self.rampTime * Double(format.sampleRate)))
+        for frame in 0..<count {
+            if state.gain < state.targetGain {
+                state.gain = min(state.targetGain, state.gain + ramp)
+            } else if state.gain > state.targetGain {
+                state.gain = max(state.targetGain, state.gain - ramp)
+            }
+            for channel in 0..<channels { unsafe samples[frame * channels + channel] *= state.gain }
+        }
     }
 
     func takeBack(frames: Int) {
@@ -199,11 +247,9 @@ final class AudioQueue: AudioRenderer {
             state.rendered -= Int64(frames)
             while let last = state.runs.last, last.begin >= state.rendered {
                 state.runs.removeLast()
-                state.read = last.sample
+                state.read = last.position
             }
-            if let last = state.runs.last {
-                state.read = last.isSilence ? last.sample : last.sample + state.rendered - last.begin
-            }
+            if let last = state.runs.last { state.read = last.position(at: state.rendered) }
             state.clock.restart()
         }
     }
@@ -216,7 +262,7 @@ final class AudioQueue: AudioRenderer {
             let horizon = position - Int64(format.sampleRate / 4)
             while state.runs.count > 1, state.runs[1].begin <= horizon { state.runs.removeFirst() }
             if let first = state.runs.first, !first.isSilence, horizon > first.begin {
-                state.runs[0] = Run(begin: horizon, sample: first.sample + horizon - first.begin, isSilence: false)
+                state.runs[0] = Run(begin: horizon, position: first.position(at: horizon), ratio: first.ratio)
             }
             return roomBecame(&state)
         }

@@ -48,12 +48,14 @@ struct Compositor: Sendable {
         if let now = clock(HostTime.now) {
             while frame.place.end < now, let next = successor(generation) {
                 // A turn's first frame hands its mark on, so that its seam is still counted.
+                let passed = frame.place
+                pipeline.withLock { $0.countDropped(passed) }
                 let isFirst = frame.place.isFirst && next.place.turn?.serial == frame.place.turn?.serial
                 frame = next
                 if isFirst { frame.place.isFirst = true }
             }
         }
-        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
+        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
         var laid: LaidFrame? = frame
         let (surplus, wake): (ComposedFrame?, Bool) = pipeline.signal { pipeline in
             pipeline.isComposing = false
@@ -77,15 +79,11 @@ struct Compositor: Sendable {
 
     /// The next frame of the same generation, for which the one in hand is dropped.
     private func successor(_ generation: UInt64) -> LaidFrame? {
-        pipeline.withLock { pipeline -> LaidFrame? in
-            guard pipeline.generation == generation, let frame = pipeline.popFrame() else { return nil }
-            pipeline.statistics.framesDropped += 1
-            return frame
-        }
+        pipeline.withLock { $0.generation == generation ? $0.popFrame() : nil }
     }
 
     private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64, _ returned: UInt64) {
-        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect)
+        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
         var laid: LaidFrame? = frame
         let surplus: ComposedFrame? = pipeline.signal { pipeline in
             pipeline.isRepainting = false

@@ -15,12 +15,17 @@ struct Feeder: ~Copyable {
     private let items: [PlaylistItem]
     private let cursor: PlaylistCursor
     private let imageDuration: MediaTime
+    /// How long one item fades into the next; zero is a cut.
+    private let transition: MediaTime
     private let emit: @Sendable (PlayerEvent) -> Void
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
     private let logger = Logger(label: "playback")
 
     private var lane: Lane?
+    /// The turn that ended in a frame from which it is to fade out, until the next one begins.
+    private var outgoing: Lane?
+    private var fade: CrossFade?
     /// The turn that is being opened, or is open, ahead.
     private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
     private var generation: UInt64 = 0
@@ -34,6 +39,7 @@ struct Feeder: ~Copyable {
     /// The last complaint about each item, so that each is made once.
     private var complaints: [Int: String] = [:]
     private var scratch: [Float]
+    private var mixing: [Float]
     private var startedAt = HostTime.now
     private var hasShownAnything = false
 
@@ -61,7 +67,7 @@ struct Feeder: ~Copyable {
 
     init(
         pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, items: [PlaylistItem], loop: LoopMode, imageDuration: MediaTime,
-        emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
+        transition: MediaTime, emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
         interruptAudio: @escaping @Sendable () -> Void
     ) {
         self.pipeline = pipeline
@@ -70,10 +76,12 @@ struct Feeder: ~Copyable {
         self.items = items
         cursor = PlaylistCursor(items, loop: loop)
         self.imageDuration = imageDuration
+        self.transition = transition
         self.emit = emit
         self.wakePresenter = wakePresenter
         self.interruptAudio = interruptAudio
         scratch = [Float](repeating: 0, count: Self.chunkFrames * audio.format.channelCount)
+        mixing = scratch
     }
 
     /// The thread's body.
@@ -226,6 +234,7 @@ struct Feeder: ~Copyable {
             reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
         lane.isLengthKnown = natural != nil || description.isStill
         self.lane = lane
+        beginFade(lane)
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: audio.format) }
         if lane.isSoundOnly { layCover(lane) }
@@ -269,6 +278,12 @@ struct Feeder: ~Copyable {
             return
         }
         let itemTime = lane.turn.isStill ? lane.anchorItemTime : max(frame.time, lane.anchorItemTime)
+        if !lane.isFirst, let fadeBegin = lane.fadeBegin, itemTime >= fadeBegin {
+            lane.fading = .some(frame)
+            lane.picturesDone = true
+            prepareNext()
+            return
+        }
         if !lane.isFirst, let limit = lane.limit, itemTime >= limit {
             lane.picturesDone = true
             prepareNext()
@@ -277,13 +292,17 @@ struct Feeder: ~Copyable {
         var itemEnd = frame.time + frame.duration
         if lane.turn.isStill { itemEnd = max(lane.limit ?? itemEnd, itemTime + .milliseconds(1)) }
         if let limit = lane.limit { itemEnd = min(itemEnd, max(limit, itemTime + .milliseconds(1))) }
+        if lane.turn.isStill, let fadeBegin = lane.fadeBegin, fadeBegin > itemTime, let copy = frame.frame.shared() {
+            itemEnd = fadeBegin
+            lane.fading = TimedFrame(frame: copy, time: fadeBegin, duration: .zero)
+        }
         let start = lane.timeline(itemTime)
         let end = max(lane.timeline(max(itemEnd, itemTime)), start)
         let cadence = lane.reader.nominalFrameDuration?.scaled(by: 1 / lane.rate)
         push(frame.intoFrame(), of: lane, start: start, end: end, itemTime: itemTime, cadence: cadence)
         lane.pictureEnd = end
         if lane.turn.isStill { lane.picturesDone = true }
-        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead { return }
+        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead + transition { return }
         // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
         if !lane.isLengthKnown, lane.turn.position.remaining ?? lane.turn.item.duration != nil { return }
         prepareNext()
@@ -296,7 +315,39 @@ struct Feeder: ~Copyable {
             start: start, end: end, itemTime: itemTime, rate: lane.rate, cadence: cadence, turn: lane.turn, isFirst: lane.isFirst)
         lane.isFirst = false
         if !lane.isSoundOnly { hasPlayed() }
-        append(LaidFrame(picture, at: place))
+        if fade == nil { append(LaidFrame(picture, at: place)) } else { appendFading(picture, at: place) }
+    }
+
+    // MARK: Fading
+
+    /// Decides whether a turn that has just been opened fades out in the end, and has what came before it fade out.
+    private mutating func beginFade(_ lane: Lane) {
+        fade = nil
+        let outgoing = outgoing.take()
+        guard transition > .zero, !lane.isSoundOnly else { return }
+        let half = lane.turn.itemEnd.map { ($0 - lane.anchorItemTime).scaled(by: 0.5) }
+        if let itemEnd = lane.turn.itemEnd, let half, half > .zero, following(lane.turn) != nil {
+            lane.fadeBegin = itemEnd - min(transition.scaled(by: lane.rate), half)
+        }
+        guard let outgoing, let itemEnd = outgoing.turn.itemEnd, let begin = outgoing.fading?.time, begin < itemEnd else { return }
+        var duration = (itemEnd - begin).scaled(by: 1 / outgoing.rate)
+        if let half { duration = min(duration, half.scaled(by: 1 / lane.rate)) }
+        if duration > .zero { fade = CrossFade(outgoing, at: lane.anchor, for: duration) }
+    }
+
+    /// Lays a frame with what fades out beneath it, in pieces where it stands for long.
+    private mutating func appendFading(_ picture: consuming VideoFrame?, at place: FramePlace) {
+        var rest = place
+        while rest.end - rest.start > CrossFade.longestFrame, rest.start < fade?.end ?? .zero {
+            var piece = rest
+            piece.end = rest.start + CrossFade.pieceLength
+            piece.cadence = CrossFade.pieceLength
+            append(LaidFrame(picture?.shared(), over: fade?.underlay(from: piece.start, to: piece.end), at: piece))
+            rest.itemTime = rest.itemTime(at: piece.end)
+            rest.start = piece.end
+            rest.isFirst = false
+        }
+        append(LaidFrame(picture, over: fade?.underlay(from: rest.start, to: rest.end), at: rest))
     }
 
     /// Something plays, so that it is not all of the playlist that fails.
@@ -370,7 +421,13 @@ struct Feeder: ~Copyable {
         }
         for index in filled * channels..<frames * channels { scratch[index] = 0 }
         let isLast = lane.picturesDone && end >= audio.sample(at: lane.pictureEnd)
-        if isLast, filled == frames, hasSurplusSound(lane) { fadeOut(frames) }
+        if isLast, filled == frames, lane.fading == nil, hasSurplusSound(lane) { fadeOut(frames) }
+        let begin = audio.time(ofSample: Double(audio.writtenSamples))
+        if begin < fade?.end ?? .zero {
+            fade?.mix(into: &scratch, count: frames, from: begin, scratch: &mixing, format: audio.format)
+        } else if lane.pictureEnd >= fade?.end ?? .zero {
+            fade = nil
+        }
         audio.write(scratch.span.extracting(first: frames * channels))
         // A still's picture is laid at once, long before what follows is to be opened.
         if lane.picturesDone, lane.pictureEnd - audio.time(ofSample: Double(audio.writtenSamples)) < Self.openAhead { prepareNext() }
@@ -404,6 +461,7 @@ struct Feeder: ~Copyable {
         prepareNext()
         if let lane, !lane.isFlawed { complaints[lane.turn.position.index] = nil }
         end = lane?.pictureEnd ?? end
+        if let lane, lane.fading != nil { outgoing = lane }
         lane = nil
         if upcoming == nil { endTimeline() }
     }
@@ -434,6 +492,8 @@ struct Feeder: ~Copyable {
         end = .zero
         (retryAt, failures) = (nil, 0)
         upcoming = nil
+        outgoing = nil
+        fade = nil
         // Moving within the item that is open needs no opening.
         if let time = jump.time, let lane, lane.turn.position == jump.position, !lane.turn.isStill, lane.reader.description.isSeekable,
             let landed = try? lane.reader.seek(to: time, precision: jump.precision)

@@ -7,12 +7,13 @@ import Platform
 /// clock's jitter would otherwise make frames whose edges fall near a vblank wobble by one.
 ///
 /// Where the frame duration is a simple ratio of the refresh period within ±0.5 % (30 on 60 Hz: 2 vblanks a frame, 24 on 60 Hz: 5 vblanks for
-/// two frames), the step is that ratio exactly, and the position is kept half-way between the instants at which frames can change, as far from
-/// any edge as it can be: every frame then stands for exactly its number of vblanks, however long it runs. Elsewhere the step is the refresh
-/// period, and the position is pulled gently towards the clock.
+/// two frames), the scheduler is *locked* to the display: the step is that ratio exactly, and the position is kept half-way between the instants at
+/// which frames can change, as far from any edge as it can be: every frame then stands for exactly its number of vblanks, however long it runs. The sound
+/// is made to follow (``SoundLock``), so that frames appear at the vblank nearest to their sound. Elsewhere the step is the refresh period, and
+/// the position is pulled gently towards the clock.
 ///
-/// The position follows the clock only when it has gone wrong by ``tolerance``: it then jumps by whole vblanks. What is due is the
-/// newest frame that begins at or before the position; older ones that were never shown are dropped.
+/// Only when position and clock have gone wrong by ``tolerance`` does the position jump, by whole vblanks. What is due is the newest frame that
+/// begins at or before the position; older ones that were never shown are dropped.
 struct FrameScheduler: Sendable {
     /// A frame's place on the timeline.
     struct Frame: Hashable, Sendable {
@@ -39,6 +40,7 @@ struct FrameScheduler: Sendable {
     private var anchorIndex: Int64 = 0
     private var flips = 0
     private var lock: Lock?
+    private var sound = SoundLock()
 
     private struct Lock: Hashable, Sendable {
         var cadence: MediaTime?
@@ -55,9 +57,15 @@ struct FrameScheduler: Sendable {
         period = nominalPeriod
     }
 
-    /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest
-    /// is room for the clock's jitter.
-    var tolerance: Double { 0.6 * period + 4_000_000 }
+    /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest is
+    /// room for the clock's jitter. While locked the sound comes after, and needs the time: half a minute for the most that nobody notices
+    /// (ITU-R BT.1359: sound 45 ms early).
+    private func tolerance(isLocked: Bool) -> Double { isLocked ? max(35_000_000, 0.6 * period + 4_000_000) : 0.6 * period + 4_000_000 }
+
+    /// How many samples are to be played in the time of one.
+    var soundRatio: Double { sound.ratio }
+    /// By how much the picture was ahead of its sound, on average over a pattern of vblanks, at the last decision; nil when nothing was decided since ``unlock()``.
+    private(set) var lead: MediaTime?
 
     /// Takes in the time of a vblank at which a flip took effect.
     mutating func flipped(at time: HostTime) {
@@ -85,7 +93,11 @@ struct FrameScheduler: Sendable {
     var hasNoGrid: Bool { anchor == nil }
 
     /// Forgets the position, after a pause, a seek or anything else that sets the clock.
-    mutating func unlock() { lock = nil }
+    mutating func unlock() {
+        lock = nil
+        lead = nil
+        sound.release()
+    }
 
     /// Which of `ready` (in order, oldest first) to show at the next vblank after `now`, given the timeline's instant at a host time (nil while
     /// it stands still).
@@ -113,25 +125,39 @@ struct FrameScheduler: Sendable {
 
     private mutating func position(at index: Int64, clock: Double, next: Frame) -> Double {
         let (step, phase) = Self.step(cadence: next.cadence, period: nominalPeriod)
+        // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
+        let heard = clock + 0.5 * step
+        let position = advanced(to: index, heard: heard, step: step, phase: phase, next: next)
+        lead = MediaTime(nanoseconds: Int64((position - heard).rounded()))
+        return position
+    }
+
+    private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, next: Frame) -> Double {
         let reference = Double(next.start.nanoseconds)
         func aligned(_ position: Double) -> Double {
             guard let phase else { return position }
             return reference + (((position - reference) / step - phase).rounded() + phase) * step
         }
-        if var current = lock {
-            var position = current.position + Double(index - current.index) * current.step
+        if let current = lock {
+            let vblanks = Double(index - current.index)
+            var position = current.position + vblanks * current.step
             if current.cadence != next.cadence || current.phase != phase {
                 position = aligned(position)
             } else if phase == nil {
-                position += 0.05 * (clock - position)
+                position += 0.05 * (heard - position)
             }
-            if abs(clock - position) <= tolerance {
-                current = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
-                lock = current
+            if abs(heard - position) <= tolerance(isLocked: phase != nil) {
+                lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
+                if phase == nil {
+                    sound.release()
+                } else if vblanks > 0 {
+                    sound.follow(error: (position - heard) / 1e9, elapsed: vblanks * period / 1e9, speed: step / nominalPeriod)
+                }
                 return position
             }
         }
-        let position = aligned(clock)
+        sound.release()
+        let position = aligned(heard)
         lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
         return position
     }

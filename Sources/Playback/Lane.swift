@@ -26,6 +26,10 @@ final class Lane {
     var isFlawed = false
     /// Whether any of its sound has been laid.
     var hasSounded = false
+    /// Item time from which on the next turn fades in; nil for a cut.
+    var fadeBegin: MediaTime?
+    /// The frame at which it begins to fade out; the pictures laid end before it.
+    var fading: TimedFrame?
     private let interruption: Interruption
 
     init(
@@ -77,6 +81,7 @@ final class Lane {
         (anchorItemTime, self.anchor, pictureEnd, self.rate) = (itemTime, anchor, anchor, rate)
         (picturesDone, soundEnded, isFirst) = (false, false, true)
         (soundBegin, framesRead, leftover) = (itemTime, 0, [])
+        fading = nil
         tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
     }
 

@@ -108,6 +108,12 @@ struct Pipeline: ~Copyable {
         frames.prepend(frame)
     }
 
+    /// Counts a frame that was left out.
+    mutating func countDropped(_ place: FramePlace) {
+        statistics.framesDropped += 1
+        if let index = place.turn?.position.index { statistics.items[index, default: .init()].framesDropped += 1 }
+    }
+
     /// A flip has freed a buffer, or one was discarded: the compositor may try again.
     mutating func returnBuffers() {
         buffersReturned += 1

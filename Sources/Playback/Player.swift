@@ -17,6 +17,10 @@ public final class Player: Sendable {
         public var loop = LoopMode.playlist
         /// How long a still without a duration of its own stands.
         public var imageDuration = MediaTime.seconds(10)
+        /// How one item gives way to the next.
+        public var transition = Transition.cut
+        /// How long a fade lasts.
+        public var transitionDuration = MediaTime.seconds(1)
         /// How far one seek step moves.
         public var seekStep = MediaTime.seconds(10)
         /// Loudness, 0…1 of full scale.
@@ -79,7 +83,8 @@ public final class Player: Sendable {
                 Thread("feeder") {
                     var feeder = Feeder(
                         pipeline: pipeline, audio: audio, opener: opener, items: items, loop: options.loop,
-                        imageDuration: options.imageDuration, emit: emit, wakePresenter: { video.wake() },
+                        imageDuration: options.imageDuration, transition: options.transition == .cut ? .zero : options.transitionDuration,
+                        emit: emit, wakePresenter: { video.wake() },
                         interruptAudio: { output.interrupt() })
                     feeder.run()
                 },
@@ -283,7 +288,8 @@ public final class Player: Sendable {
             let turn = pipeline.shown?.turn
             return PlayerSnapshot(
                 status: pipeline.status, itemIndex: turn?.position.index, time: itemTime(pipeline), duration: turn?.itemEnd,
-                statistics: pipeline.statistics, queuedFrames: pipeline.frames.count)
+                statistics: pipeline.statistics, queuedFrames: pipeline.frames.count,
+                queuedSound: audio.time(ofSample: Double(audio.available)))
         }
     }
 

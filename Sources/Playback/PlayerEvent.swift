@@ -29,22 +29,6 @@ public enum TimeControlStatus: String, Hashable, Sendable {
     case playing
 }
 
-/// Counts since the player was made, from flip events.
-public struct PlayerStatistics: Hashable, Sendable {
-    /// Frames that reached the screen.
-    public var framesShown = 0
-    /// Of those, how many came a vblank or more after their time.
-    public var framesLate = 0
-    /// Frames whose time had passed before they could be shown.
-    public var framesDropped = 0
-    /// Joints of one turn and the next that reached the screen.
-    public var seams = 0
-    /// The most vblanks a seam's first frame was late.
-    public var worstSeamLateness = 0
-    /// Vblanks at which a pending flip was given up as lost.
-    public var flipsLost = 0
-}
-
 /// A consistent view of a ``Player`` at one moment.
 public struct PlayerSnapshot: Hashable, Sendable {
     /// What it is doing about time.
@@ -59,4 +43,6 @@ public struct PlayerSnapshot: Hashable, Sendable {
     public var statistics: PlayerStatistics
     /// Decoded frames waiting.
     public var queuedFrames: Int
+    /// Sound that waits to be rendered.
+    public var queuedSound: MediaTime
 }

@@ -26,6 +26,8 @@ struct Presenter: ~Copyable {
     /// Whether the clock was going at the last decision.
     private var wasRunning = false
     private var currentTurn: Turn?
+    /// What the sound was last told.
+    private var soundRatio = 1.0
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
     private var candidates: [FrameScheduler.Frame] = []
 
@@ -33,6 +35,8 @@ struct Presenter: ~Copyable {
         var id: UInt64
         var since: HostTime
         var late: Int
+        /// Where it lies; nil for a repaint.
+        var place: FramePlace?
         /// The turn this frame is the first of.
         var starts: Turn?
     }
@@ -153,7 +157,13 @@ struct Presenter: ~Copyable {
         for index in 0..<pipeline.ready.count {
             candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
         }
-        switch scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) }) {
+        let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) })
+        if abs(scheduler.soundRatio - soundRatio) > 2e-6 {
+            soundRatio = scheduler.soundRatio
+            audio.ratio = soundRatio
+            pipeline.statistics.soundRatio = soundRatio
+        }
+        switch decision {
         case .show(let index, let late, let vblank):
             if !output.reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
             return show(index, late: late, &pipeline, &returned)
@@ -185,7 +195,7 @@ struct Presenter: ~Copyable {
             guard let dropped = pipeline.ready.popFirst() else { break }
             if dropped.laid.place.isFirst { starts = dropped.laid.place.turn }
             if let composed = dropped.composed { returned.append(composed) }
-            pipeline.statistics.framesDropped += 1
+            pipeline.countDropped(dropped.laid.place)
         }
         guard let frame = pipeline.ready.popFirst() else { return .wait(until: nil) }
         if frame.laid.place.isFirst { starts = frame.laid.place.turn }
@@ -195,7 +205,7 @@ struct Presenter: ~Copyable {
         pipeline.shownSerial += 1
         pipeline.onScreen = frame.intoLaid()
         pipeline.needsRepaint = false
-        pending = Pending(id: 0, since: .now, late: late, starts: starts)
+        pending = Pending(id: 0, since: .now, late: late, place: pipeline.shown, starts: starts)
         if let composed { return .present(composed) }
         // No display: the frame counts as shown, so that the timeline goes on in the dark. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.needsRepaint = true }
@@ -223,7 +233,7 @@ struct Presenter: ~Copyable {
     private mutating func present(_ frame: ComposedFrame) {
         lastID += 1
         // Without one it is a repaint.
-        var given = pending.take() ?? refused.take() ?? Pending(id: lastID, since: .now, late: 0, starts: nil)
+        var given = pending.take() ?? refused.take() ?? Pending(id: lastID, since: .now, late: 0, place: nil, starts: nil)
         given.id = lastID
         switch output.present(frame, id: lastID) {
         case .queued:
@@ -252,7 +262,7 @@ struct Presenter: ~Copyable {
             pipeline.signal { $0.returnBuffers() }
             guard let given = pending, flip.id == given.id else { return }
             pending = nil
-            begin(given, shown: true)
+            begin(given, shown: true, at: flip.time)
         case .changed:
             scheduler = Self.scheduler(for: output)
             if let given = pending.take() ?? refused.take() { begin(given, shown: false) }
@@ -273,21 +283,39 @@ struct Presenter: ~Copyable {
         }
     }
 
-    private mutating func begin(_ given: Pending, shown: Bool) {
-        pipeline.withLock { begin(given, shown: shown, &$0) }
+    private mutating func begin(_ given: Pending, shown: Bool, at time: HostTime? = nil) {
+        pipeline.withLock { pipeline in
+            // A still has no sound of its own, and a pause no time.
+            if let time, let place = given.place, place.cadence != nil, pipeline.isStarted, pipeline.wantsPlay,
+                let heard = audio.timelineTime(at: time)
+            {
+                pipeline.statistics.synchrony.count(heard - place.start)
+            }
+            begin(given, shown: shown, &pipeline)
+        }
     }
 
     /// Counts a frame that has reached the screen (or would have, were there one), and tells of the turn it begins.
     private mutating func begin(_ given: Pending, shown: Bool, _ pipeline: inout Pipeline) {
+        let index = given.place?.turn?.position.index
         if shown {
             pipeline.statistics.framesShown += 1
             if given.late > 0 { pipeline.statistics.framesLate += 1 }
+            if let index {
+                pipeline.statistics.items[index, default: .init()].framesShown += 1
+                if given.late > 0 { pipeline.statistics.items[index]!.framesLate += 1 }
+            }
         }
         guard let turn = given.starts else { return }
         if turn.isSeam {
             if shown {
                 pipeline.statistics.seams += 1
                 pipeline.statistics.worstSeamLateness = max(pipeline.statistics.worstSeamLateness, given.late)
+                if let index {
+                    pipeline.statistics.items[index, default: .init()].seams += 1
+                    let worst = pipeline.statistics.items[index]!.worstSeamLateness
+                    pipeline.statistics.items[index]!.worstSeamLateness = max(worst, given.late)
+                }
             }
             if let currentTurn { emit(.itemEnded(index: currentTurn.position.index)) }
         }

@@ -54,18 +54,17 @@ struct FramePlace: Hashable, Sendable {
 /// A picture with its place on the timeline.
 struct LaidFrame: ~Copyable, Sendable {
     /// nil is the bare background: sound without a picture, or nothing that can be played.
-    var picture: VideoFrame?
+    let picture: VideoFrame?
+    /// What shows through it while it fades in.
+    let underlay: Underlay?
     var place: FramePlace
     /// Bytes of picture memory it keeps alive.
     let byteCount: Int
 
-    init(_ picture: consuming VideoFrame?, at place: FramePlace) {
-        if let picture {
-            byteCount = picture.byteCount
-            self.picture = .some(consume picture)
-        } else {
-            byteCount = 0
-        }
+    init(_ picture: consuming VideoFrame?, over underlay: consuming Underlay? = nil, at place: FramePlace) {
+        byteCount = (picture?.byteCount ?? 0) + (underlay?.picture.byteCount ?? 0)
+        self.picture = picture
+        self.underlay = underlay
         self.place = place
     }
 }

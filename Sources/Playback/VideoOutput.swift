@@ -34,7 +34,7 @@ public struct ComposedFrame: Hashable, Sendable {
     }
 }
 
-/// The answer to ``VideoOutput/compose(_:gravity:)``.
+/// The answer to ``VideoOutput/compose(_:gravity:over:)``.
 public enum Composition: Sendable {
     /// The picture is in a scan-out buffer.
     case composed(ComposedFrame)
@@ -85,7 +85,7 @@ public enum VideoOutputEvent: Sendable {
 
 /// Glass: somewhere to put frames. Display implements it (KMS, fbdev, offscreen).
 ///
-/// The engine calls ``compose(_:gravity:)`` on its compositor thread and ``wait(until:)``, ``present(_:id:)`` on its presenter thread,
+/// The engine calls ``compose(_:gravity:over:)`` on its compositor thread and ``wait(until:)``, ``present(_:id:)`` on its presenter thread,
 /// at the same time; ``wake()``, ``mode``, ``generation`` and ``discard(_:)`` come from any thread. No call but `wait` may block for longer than a
 /// conversion takes. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by itself.
 public protocol VideoOutput: AnyObject, Sendable {
@@ -97,8 +97,9 @@ public protocol VideoOutput: AnyObject, Sendable {
     var reportsVblank: Bool { get }
 
     /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer: oriented, scaled as `gravity` says, turned by
-    /// the configured rotation. A frame that cannot be converted is drawn as background and logged once.
-    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity) -> Composition
+    /// the configured rotation; mixed with `underlay`, while one item fades into the next. A frame that cannot be converted is drawn as background and
+    /// logged once.
+    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition
     /// Asks for `frame` to be scanned out from the next vblank on. `id` must grow from call to call.
     func present(_ frame: ComposedFrame, id: UInt64) -> Presentation
     /// Gives an unpresented frame's buffer back.

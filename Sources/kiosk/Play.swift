@@ -149,7 +149,11 @@ struct Play: ParsableCommand {
         input.stop()
         player.stop()
         display.close()
-        if signal != nil { Logger(label: "kiosk").info("ended: \(reporter.summary)") }
+        if signal != nil {
+            let log = Logger(label: "kiosk")
+            for line in reporter.itemSummaries { log.debug("\(line)") }
+            log.info("ended: \(reporter.summary)")
+        }
         return signal
     }
 }
@@ -160,6 +164,8 @@ extension Player.Options {
         self.init()
         loop = configuration.playback.loop
         imageDuration = configuration.playback.imageDuration
+        transition = configuration.playback.transition
+        transitionDuration = configuration.playback.transitionDuration
         seekStep = configuration.playback.seekStep
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted

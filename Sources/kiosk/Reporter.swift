@@ -80,7 +80,7 @@ final class Reporter: Sendable {
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
         return "\(item)  \(now.time)\(duration)  \(now.status.rawValue)  \(counts.framesShown) shown, \(counts.framesLate) late, "
-            + "\(counts.framesDropped) dropped  \(counts.seams) seams"
+            + "\(counts.framesDropped) dropped  \(counts.seams) seams\(synchrony(counts).map { "  " + $0 } ?? "")"
     }
 
     /// What it came to.
@@ -88,6 +88,24 @@ final class Reporter: Sendable {
         let counts = player.snapshot.statistics
         return
             "\(counts.framesShown) frames shown, \(counts.framesLate) late, \(counts.framesDropped) dropped; \(counts.seams) seams, the worst "
-            + "\(counts.worstSeamLateness) vblanks late; \(counts.flipsLost) flips lost"
+            + "\(counts.worstSeamLateness) vblanks late; \(counts.flipsLost) flips lost\(synchrony(counts).map { "; " + $0 } ?? "")"
+    }
+
+    /// Picture against sound: half of the frames and 99 % of them are this close; and the sound's speed where it is not its own.
+    private func synchrony(_ counts: PlayerStatistics) -> String? {
+        guard let half = counts.synchrony.distance(within: 0.5), let most = counts.synchrony.distance(within: 0.99) else { return nil }
+        let change = Int(((counts.soundRatio - 1) * 1e6).rounded())
+        let speed = change == 0 ? "" : ", sound \(change > 0 ? "+" : "−")\(abs(change)) ppm"
+        return "A/V \(Int((half.seconds * 1000).rounded()))/\(Int((most.seconds * 1000).rounded())) ms\(speed)"
+    }
+
+    /// What it came to for each item, a line each.
+    var itemSummaries: [String] {
+        let counts = player.snapshot.statistics.items
+        return counts.keys.sorted().map { index in
+            let item = counts[index]!
+            return "\(name(index)): \(item.framesShown) frames shown, \(item.framesLate) late, \(item.framesDropped) dropped; "
+                + "\(item.seams) seams, the worst \(item.worstSeamLateness) vblanks late"
+        }
     }
 }

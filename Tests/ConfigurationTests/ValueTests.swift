@@ -53,6 +53,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             loop = "off"
             seek-step = 2.5
             image-duration = "1:00:00.25"
+            transition = "fade"
+            transition-duration = 0.5
             [input]
             touch = false
             allow-quit = true
@@ -78,6 +80,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.playback.loop == .off)
         #expect(configuration.playback.seekStep == .milliseconds(2500))
         #expect(configuration.playback.imageDuration == .milliseconds(3_600_250))
+        #expect(configuration.playback.transition == .fade && configuration.playback.transitionDuration == .milliseconds(500))
         #expect(!configuration.input.usesTouch && configuration.input.allowsQuit && !configuration.input.grabsDevices)
         let entry = try #require(configuration.playlist.first)
         #expect(

@@ -30,7 +30,7 @@ struct DisplayOutputTests {
 
     private func composed(_ output: DisplayOutput) throws -> ComposedFrame {
         let nothing: VideoFrame? = nil
-        guard case .composed(let frame) = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
+        guard case .composed(let frame) = output.compose(nothing, gravity: .resize, over: nil) else { throw Unexpected() }
         return frame
     }
     struct Unexpected: Error {}
@@ -43,7 +43,7 @@ struct DisplayOutputTests {
         #expect(output.mode?.name == "offscreen 32x18@240.00")
         for id in 1...20 as ClosedRange<UInt64> {
             let frame: VideoFrame? = Pictures.solid(id % 2 == 0 ? 235 : 16, 128, 128, 32, 18)
-            guard case .composed(let token) = output.compose(frame, gravity: .resize) else { throw Unexpected() }
+            guard case .composed(let token) = output.compose(frame, gravity: .resize, over: nil) else { throw Unexpected() }
             guard case .queued = output.present(token, id: id) else { throw Unexpected() }
             guard case .flipped(let flip) = output.wait(until: .now + .seconds(5)) else { throw Unexpected() }
             #expect(flip.id == id && flip.time <= .now)
@@ -77,7 +77,7 @@ struct DisplayOutputTests {
         let output = DisplayOutput(Configuration().display, screen: screen)
         let (a, b) = (try composed(output), try composed(output))
         let nothing: VideoFrame? = nil
-        guard case .noSpareBuffer = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
+        guard case .noSpareBuffer = output.compose(nothing, gravity: .resize, over: nil) else { throw Unexpected() }
         guard case .queued = output.present(a, id: 1), case .busy = output.present(b, id: 2) else { throw Unexpected() }
         output.discard(b)
         let c = try composed(output)
@@ -112,7 +112,7 @@ struct DisplayOutputTests {
         guard case .stale = output.present(b, id: 2) else { throw Unexpected() }
         output.discard(b)
         let nothing: VideoFrame? = nil
-        guard case .dark = output.compose(nothing, gravity: .resize) else { throw Unexpected() }
+        guard case .dark = output.compose(nothing, gravity: .resize, over: nil) else { throw Unexpected() }
         guard case .deadline = output.wait(until: .now + .milliseconds(1)) else { throw Unexpected() }
         #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
     }
@@ -139,7 +139,7 @@ struct DisplayOutputTests {
         let screen = ManualScreen()
         let output = DisplayOutput(settings, screen: screen)
         let frame: VideoFrame? = VideoFrame(adopting: av_frame_alloc()!)
-        guard case .composed(let token) = output.compose(frame, gravity: .resizeAspect) else { throw Unexpected() }
+        guard case .composed(let token) = output.compose(frame, gravity: .resizeAspect, over: nil) else { throw Unexpected() }
         #expect(ScreenPixels(screen.buffers[token.buffer])[5, 5] == 0x112233)
     }
 
@@ -174,7 +174,7 @@ struct DisplayOutputTests {
             var luma = 16
             while !queue.withLock({ $0.done }) {
                 let frame: VideoFrame? = Pictures.solid(luma, 128, 128, 48, 20)
-                if case .composed(let token) = output.compose(frame, gravity: .resize) {
+                if case .composed(let token) = output.compose(frame, gravity: .resize, over: nil) {
                     queue.signal { $0.tokens.append((token, UInt32(luma))) }
                     luma = luma == 235 ? 16 : luma + 1
                 } else {

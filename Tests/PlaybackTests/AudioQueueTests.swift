@@ -1,3 +1,4 @@
+import Glibc
 import Media
 import Platform
 import Testing
@@ -120,6 +121,60 @@ import Testing
         let steps = zip(samples, samples.dropFirst()).map { abs($0 - $1) }
         #expect(steps.max()! < 0.003)
         #expect(samples.last == 0)
+    }
+
+    @Test(arguments: [440.0, 3000, 12_000, 18_000], [0.99875, 0.9999, 1.00125])
+    func aRatioChangesThePitchAndNothingElse(frequency: Double, ratio: Double) {
+        let queue = AudioQueue(format: .init(sampleRate: 48000, channelCount: 2)) {}
+        queue.reset()
+        queue.isRunning = true
+        let angle = 2 * Double.pi * frequency / 48000
+        let tones = (0..<48000).flatMap { [Float(sin(angle * Double($0))), Float(cos(angle * Double($0)))] }
+        queue.write(tones.span)
+        queue.ratio = ratio
+        var heard: [Float] = []
+        for _ in 0..<60 { heard += render(queue, 2 * 500) }
+        let worst = (100..<30_000).map { frame in
+            let place = angle * Double(frame) * ratio
+            return max(abs(Double(heard[2 * frame]) - sin(place)), abs(Double(heard[2 * frame + 1]) - cos(place)))
+        }.max()!
+        #expect(worst < 1e-4, "80 dB below the tone")
+    }
+
+    @Test func theClockKnowsWhatEachRatioWasPlayedFor() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.isRunning = true
+        queue.write(ramp(0..<900).span)
+        queue.ratio = 1.5
+        _ = render(queue, 100)
+        queue.ratio = 0.5
+        _ = render(queue, 100)
+        queue.report(unheard: 200, at: at(0))
+        #expect(queue.timelineTime(at: at(100)) == .milliseconds(150))
+        #expect(queue.timelineTime(at: at(200)) == .milliseconds(200))
+        // 60 frames are taken back, and rendered at the clip's own pace.
+        queue.takeBack(frames: 60)
+        queue.ratio = 1
+        #expect(render(queue, 1)[0] == 170)
+        queue.report(unheard: 1, at: at(140))
+        #expect(queue.timelineTime(at: at(141)) == .milliseconds(171))
+    }
+
+    @Test func changesOfRatioLeaveNoStep() {
+        let queue = AudioQueue(format: .init(sampleRate: 48000, channelCount: 1)) {}
+        queue.reset()
+        queue.isRunning = true
+        let angle = 2 * Double.pi * 440 / 48000
+        let tone = (0..<48000).map { Float(sin(angle * Double($0))) }
+        queue.write(tone.span)
+        var heard: [Float] = []
+        for step in 0..<80 {
+            queue.ratio = [1, 1.0001, 0.999, 1, 1.00125][step % 5]
+            heard += render(queue, 480)
+        }
+        let steps = zip(heard, heard.dropFirst()).map { abs($0 - $1) }
+        #expect(Double(steps.max()!) < angle * 1.002, "no step is larger than the tone's own")
     }
 }
 

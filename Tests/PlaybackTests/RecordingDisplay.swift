@@ -13,10 +13,19 @@ final class RecordingDisplay: VideoOutput {
         var index: Int64
         /// The number burned in; 0 is the background or not a numbered clip.
         var number: Int
+        /// The number of the picture beneath it, and what of the mixture is the upper one's.
+        var underlay: (number: Int, share: Double)?
+
+        static func == (a: Vblank, b: Vblank) -> Bool { (a.index, a.number) == (b.index, b.number) }
+        func hash(into hasher: inout Hasher) { hasher.combine(index) }
+
+        init(index: Int64, _ shown: (number: Int, underlay: (number: Int, share: Double)?)) {
+            (self.index, number, underlay) = (index, shown.number, shown.underlay)
+        }
     }
 
     private struct State {
-        var numbers: [Int]
+        var numbers: [(number: Int, underlay: (number: Int, share: Double)?)]
         var free: Set<Int>
         var violations: [String] = []
         var lastID: UInt64 = 0
@@ -39,7 +48,7 @@ final class RecordingDisplay: VideoOutput {
     let reportsVblank: Bool
 
     init(buffers: Int = 3, refreshRate: Double = 60, composeTime: MediaTime = .zero, reportsVblank: Bool = true) {
-        state = Monitor(State(numbers: [Int](repeating: 0, count: buffers), free: Set(0..<buffers)))
+        state = Monitor(State(numbers: Array(repeating: (0, nil), count: buffers), free: Set(0..<buffers)))
         bufferCount = buffers
         period = .seconds(1 / refreshRate)
         self.composeTime = composeTime
@@ -80,17 +89,22 @@ final class RecordingDisplay: VideoOutput {
         }
     }
 
-    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity) -> Composition {
+    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
         let number: Int
         switch frame {
         case .some(let frame): number = burnedInNumber(frame)
         case .none: number = 0
         }
+        var beneath: (number: Int, share: Double)?
+        switch underlay {
+        case .some(let underlay): beneath = (burnedInNumber(underlay.picture), underlay.share)
+        case .none: break
+        }
         if composeTime > .zero { usleep(UInt32(composeTime.nanoseconds / 1000)) }
         return state.withLock { state in
             guard state.isLit else { return .dark }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
-            state.numbers[buffer] = number
+            state.numbers[buffer] = (number, beneath)
             return .composed(ComposedFrame(buffer: buffer, generation: state.generation))
         }
     }
@@ -129,7 +143,7 @@ final class RecordingDisplay: VideoOutput {
                     if let shown = state.shown, shown != pending.buffer { state.free.insert(shown) }
                     state.shown = pending.buffer
                     state.pending = nil
-                    state.flips.append(Vblank(index: pending.vblank, number: state.numbers[pending.buffer]))
+                    state.flips.append(Vblank(index: pending.vblank, state.numbers[pending.buffer]))
                     return .flipped(Flip(id: pending.id, time: begin + period * pending.vblank, sequence: UInt64(pending.vblank)))
                 }
                 if state.isWoken {

@@ -8,6 +8,8 @@ import Testing
 /// there was none.
 @Suite struct SoundTests {
     private let audio = RecordingOutput()
+    /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
+    private let display = RecordingDisplay(refreshRate: 47)
 
     /// Where `heard`, silence left out, departs from the clip played again and again from sample `begin` on; nil where it does not.
     private func flaw(_ heard: [Float], from begin: Int = 0) -> Int? {
@@ -18,7 +20,7 @@ import Testing
     private func hasHole(_ heard: [Float]) -> Bool { heard.drop { $0 == 0 }.reversed().drop { $0 == 0 }.contains(0) }
 
     @Test func theLoopSeamHasNoHole() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio)
         #expect(stage.wait { stage.statistics.seams >= 5 })
         let heard = audio.samples
         #expect(heard.count { $0 != 0 } > 3 * 48_000)
@@ -31,7 +33,7 @@ import Testing
     }
 
     @Test func aPauseLosesAndRepeatsNothing() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio)
         #expect(stage.wait(for: 5))
         for _ in 0..<4 {
             stage.player.pause()
@@ -45,7 +47,7 @@ import Testing
     }
 
     @Test func aSeekIsExactToTheSample() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], audio: audio)
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio)
         #expect(stage.wait(for: 5))
         _ = stage.pause()
         let count = audio.samples.count
@@ -59,7 +61,7 @@ import Testing
 
     @Test func soundThatIsCutOffIsFaded() throws {
         let item = PlaylistItem(source: try Reel.numberedSamples(), end: .milliseconds(500))
-        let stage = Stage([item, PlaylistItem(source: try Reel.fifty())], audio: audio)
+        let stage = Stage([item, PlaylistItem(source: try Reel.fifty())], display: display, audio: audio)
         #expect(stage.wait(for: 105))
         // The rest is silence until the first item comes again.
         let heard = Array(audio.samples.filter { $0 != 0 }.prefix(24_000))
@@ -70,7 +72,7 @@ import Testing
     }
 
     @Test func anItemsOwnVolume() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(), volume: 0.25)], audio: audio)
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(), volume: 0.25)], display: display, audio: audio)
         #expect(stage.wait(for: 10))
         let heard = audio.samples.filter { $0 != 0 }
         #expect(
@@ -79,7 +81,7 @@ import Testing
     }
 
     @Test func soundAndPictureStayTogetherAcrossRates() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(seconds: 4))], audio: audio)
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(seconds: 4))], display: display, audio: audio)
         stage.player.rate = 2
         #expect(stage.wait(for: 6))
         stage.player.rate = 0.5

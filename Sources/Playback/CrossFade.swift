@@ -1,0 +1,92 @@
+import Media
+import Platform
+
+/// What happens where one turn gives way to the next.
+public enum Transition: String, Sendable, CaseIterable {
+    /// The next one's first frame follows the last one's last.
+    case cut
+    /// The next one fades in over the end of the last one, picture and sound, for ``Player/Options/transitionDuration`` but at most half of either. Where
+    /// the length of what ends is not known, or one of the two is only sound, it is a cut.
+    case fade
+}
+
+/// A turn that is fading out while the next one, which is the feeder's, fades in.
+///
+/// The turn that ends is laid up to the frame at which the fade begins. There its lane is handed over with that frame in hand, and goes on being read here:
+/// for every frame that is laid of the next turn the picture that would have been shown at that instant, and for every sample its sample.
+/// The mixing of pictures is the display's (``VideoOutput/compose(_:gravity:over:)``). A frame that stands for long, a still above all, is laid in pieces
+/// while the fade goes on. Used by the feeder's thread alone.
+struct CrossFade: ~Copyable {
+    /// The instants it lasts from and to.
+    let begin: MediaTime, end: MediaTime
+    private let lane: Lane
+    private var picture: VideoFrame?
+    private var upcoming: TimedFrame?
+
+    /// How long a piece of a frame may be, and what a longer one is cut into.
+    static let longestFrame = MediaTime.milliseconds(50)
+    static let pieceLength = MediaTime(nanoseconds: 1_000_000_000 / 30)
+
+    /// Fades out what `lane` holds from `begin` on, for `duration`.
+    init(_ lane: Lane, at begin: MediaTime, for duration: MediaTime) {
+        self.begin = begin
+        end = begin + duration
+        self.lane = lane
+        upcoming = lane.fading.take()
+    }
+
+    /// How far the next turn has come in at an instant, 0…1.
+    func share(at time: MediaTime) -> Double { min(max((time - begin).seconds / (end - begin).seconds, 0), 1) }
+
+    /// What lies beneath the next turn's picture from `start` to `stop`; nil once the fade is over.
+    mutating func underlay(from start: MediaTime, to stop: MediaTime) -> Underlay? {
+        guard start < end else { return nil }
+        while let next = upcoming.take() {
+            if lane.timeline(next.time) > start, picture != nil {
+                upcoming = .some(next)
+                break
+            }
+            picture = next.intoFrame()
+            if !lane.turn.isStill { upcoming = lane.reader.nextFrame() }
+        }
+        let middle = start + (stop - start).scaled(by: 0.5)
+        guard let shown = picture?.shared() else { return nil }
+        return Underlay(shown, gravity: lane.turn.item.gravity, share: share(at: middle))
+    }
+
+    /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same power.
+    mutating func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
+        let channels = format.channelCount
+        var filled = 0
+        if !lane.turn.isStill, !lane.turn.item.isMuted, lane.reader.hasSound, !lane.soundEnded, lane.rate == 1 || lane.tempo != nil {
+            filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
+                unsafe lane.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
+            }
+            if filled < count { lane.soundEnded = true }
+        }
+        let volume = AudioQueue.gain(ofVolume: lane.turn.item.volume)
+        for frame in 0..<count {
+            let share = share(at: time + .seconds(Double(frame) / Double(format.sampleRate)))
+            let (rising, falling) = (Float(share.squareRoot()), Float((1 - share).squareRoot() * volume))
+            for index in frame * channels..<(frame + 1) * channels {
+                samples[index] = samples[index] * rising + (frame < filled ? scratch[index] * falling : 0)
+            }
+        }
+    }
+}
+
+/// A picture that shows through another one while that fades in.
+public struct Underlay: ~Copyable, Sendable {
+    /// The picture.
+    public let picture: VideoFrame
+    /// How it is fitted to the screen.
+    public let gravity: VideoGravity
+    /// What the upper picture has of the mixture, 0…1.
+    public let share: Double
+
+    init(_ picture: consuming VideoFrame, gravity: VideoGravity, share: Double) {
+        self.picture = picture
+        self.gravity = gravity
+        self.share = share
+    }
+}
