@@ -40,6 +40,8 @@ struct FrameScheduler: Sendable {
     private var anchorIndex: Int64 = 0
     private var flips = 0
     private var lock: Lock?
+    /// Whether a frame has been shown since ``unlock()``: until then nobody sees the position move, and the clock's first readings are its worst.
+    private var hasShown = false
     private var sound = SoundLock()
 
     private struct Lock: Hashable, Sendable {
@@ -95,6 +97,7 @@ struct FrameScheduler: Sendable {
     /// Forgets the position, after a pause, a seek or anything else that sets the clock.
     mutating func unlock() {
         lock = nil
+        hasShown = false
         lead = nil
         sound.release()
     }
@@ -108,6 +111,7 @@ struct FrameScheduler: Sendable {
         let position = self.position(at: index, clock: Double(time.nanoseconds), next: first)
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
             let late = (position - Double(ready[due].start.nanoseconds)) / lock!.step
+            hasShown = true
             return .show(due, late: max(0, Int(late)), vblank: vblank)
         }
         let vblanks = ((Double(first.start.nanoseconds) - position) / lock!.step).rounded(.up)
@@ -138,7 +142,7 @@ struct FrameScheduler: Sendable {
             guard let phase else { return position }
             return reference + (((position - reference) / step - phase).rounded() + phase) * step
         }
-        if let current = lock {
+        if let current = lock, hasShown {
             let vblanks = Double(index - current.index)
             var position = current.position + vblanks * current.step
             if current.cadence != next.cadence || current.phase != phase {
