@@ -151,20 +151,23 @@ final class AudioQueue: AudioRenderer {
     /// Loudness as a factor of amplitude, approached without a click.
     func setGain(_ gain: Double) { state.withLock { $0.targetGain = Float(gain) } }
 
-    /// The timeline instant that is heard at `host`, which may lie in the near future; nil before the output's first report.
+    /// The timeline instant that is heard at `host`, which may lie in the near future; nil before the output's first report, and while the output
+    /// has yet to render the samples that are to be heard from now on.
     func timelineTime(at host: HostTime) -> MediaTime? {
         state.withLock { state in
             guard let position = state.clock.frames(at: host) else { return nil }
-            return time(ofSample: sample(heardAt: position, state))
+            return sample(heardAt: position, state).map { time(ofSample: $0) }
         }
     }
 
-    private func sample(heardAt position: Double, _ state: borrowing State) -> Double {
+    private func sample(heardAt position: Double, _ state: borrowing State) -> Double? {
         guard let index = state.runs.lastIndex(where: { Double($0.begin) <= position }) else {
             // Before the oldest run that is kept.
-            return state.runs.first.map { $0.position.value } ?? 0
+            return state.runs.first?.position.value ?? 0
         }
         let run = state.runs[index]
+        // Silence from before the clock was set going: nobody knows yet when it ends.
+        if run.isSilence, index == state.runs.count - 1, state.isRunning, !state.ranDry { return nil }
         // The silence before a generation's first sample counts down to it, so that the first frames can be timed.
         if run.isSilence, run.position.value == 0, index + 1 < state.runs.count { return position - Double(state.runs[index + 1].begin) }
         return run.position.value + (position - Double(run.begin)) * run.ratio

@@ -44,6 +44,21 @@ import Testing
         #expect(queue.timelineTime(at: at(80)) == .milliseconds(30))
     }
 
+    @Test func theClockSaysNothingWhileTheCardPlaysOldSilence() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.write(ramp(1..<501).span)
+        _ = render(queue, 50)
+        queue.report(unheard: 50, at: at(0))
+        #expect(queue.timelineTime(at: at(10)) == .zero)
+        queue.isRunning = true
+        #expect(queue.timelineTime(at: at(10)) == nil, "the samples may come at once")
+        queue.takeBack(frames: 40)
+        _ = render(queue, 50)
+        queue.report(unheard: 50, at: at(12))
+        #expect(queue.timelineTime(at: at(22)) == .milliseconds(10))
+    }
+
     @Test func aPauseTakesBackWhatWasNotHeard() {
         let queue = makeQueue()
         queue.reset()
