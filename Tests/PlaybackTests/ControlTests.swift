@@ -133,7 +133,9 @@ import Testing
 
     @Test func volumeAndMute() throws {
         let audio = RecordingOutput()
-        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: RecordingDisplay(refreshRate: 47), audio: audio)
+        let stage = Stage(
+            [PlaylistItem(source: try Reel.numberedSamples())], display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate),
+            audio: audio)
         /// The loudest sample of what is rendered from now on for a while.
         func peak() -> Float {
             _ = stage.wait(0.2) { false }

@@ -43,7 +43,7 @@ import Testing
     @Test func bothAreHeardWithTheSamePower() throws {
         let audio = RecordingOutput()
         let item = PlaylistItem(source: try Reel.numberedSamples())
-        let stage = Stage([item], display: RecordingDisplay(refreshRate: 47), audio: audio) { [duration] in
+        let stage = Stage([item], display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate), audio: audio) { [duration] in
             ($0.transition, $0.transitionDuration) = (.fade, duration)
         }
         #expect(stage.wait { fades(stage.display).count >= 2 })

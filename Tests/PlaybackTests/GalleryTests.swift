@@ -20,7 +20,8 @@ import Testing
     @Test(arguments: Group.groups(of: Gallery.moving.sorted { $0.seconds < $1.seconds })) func twoTurnsOfEach(_ group: Group) throws {
         let stages = try group.clips.map { clip in
             let audio = RecordingOutput()
-            return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], audio: audio))
+            let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
+            return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], display: display, audio: audio))
         }
         for (clip, audio, stage) in stages {
             #expect(stage.wait(30) { stage.statistics.seams >= 2 }, "\(clip.name)")
@@ -35,7 +36,8 @@ import Testing
     @Test func twoTurnsOfSoundAlone() throws {
         let stages = try Gallery.soundAlone.map { clip in
             let audio = RecordingOutput()
-            return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], audio: audio))
+            let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
+            return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], display: display, audio: audio))
         }
         for (clip, audio, stage) in stages {
             #expect(stage.wait(30) { stage.statistics.seams >= 2 }, "\(clip.name)")

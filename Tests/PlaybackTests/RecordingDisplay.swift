@@ -39,6 +39,9 @@ final class RecordingDisplay: VideoOutput {
         var isWoken = false
     }
 
+    /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
+    static let oddRefreshRate = 68.1
+
     private let state: Monitor<State>
     private let bufferCount: Int
     private let period: MediaTime

@@ -8,8 +8,7 @@ import Testing
 /// there was none.
 @Suite struct SoundTests {
     private let audio = RecordingOutput()
-    /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
-    private let display = RecordingDisplay(refreshRate: 47)
+    private let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
 
     /// Where `heard`, silence left out, departs from the clip played again and again from sample `begin` on; nil where it does not.
     private func flaw(_ heard: [Float], from begin: Int = 0) -> Int? {
