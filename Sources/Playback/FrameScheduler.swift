@@ -112,12 +112,20 @@ struct FrameScheduler: Sendable {
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
             let late = (position - Double(ready[due].start.nanoseconds)) / lock!.step
             hasShown = true
+            if late >= 1, due == ready.count - 1 { slip(by: late.rounded(.down)) }
             return .show(due, late: max(0, Int(late)), vblank: vblank)
         }
         let vblanks = ((Double(first.start.nanoseconds) - position) / lock!.step).rounded(.up)
         // Just after the vblank before the one it is due for, when the flip before has certainly been done.
         let wake = vblank + MediaTime(nanoseconds: Int64((vblanks - 1) * period + 0.25 * period))
         return .wake(wake)
+    }
+
+    /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is due always one
+    /// ahead of what is ready: so the position gives way, and the sound comes after. Not beyond ``tolerance``: the next decision catches up then.
+    private mutating func slip(by steps: Double) {
+        guard let current = lock, current.phase != nil else { return }
+        lock!.position -= steps * current.step
     }
 
     /// The first vblank after `time`, and its number on the grid.

@@ -140,18 +140,31 @@ public struct Record: Sendable {
 /// The player's own count, of its last log line.
 public struct Statistics: Sendable, Equatable {
     public var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int, flipsLost: Int
+    /// Half of the frames, and 99 % of them, were no further from their sound than so many milliseconds; nil where there was nothing to compare.
+    public var synchrony: (half: Int, most: Int)?
+    /// How much faster than written the sound was played at the end, in parts per million.
+    public var soundChange: Int
 
-    /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost".
+    /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm".
     public init?(_ line: String) {
-        guard
-            let match = line.firstMatch(
-                of: #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#)
-        else { return nil }
+        let counts = #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#
+        guard let match = line.firstMatch(of: counts) else { return nil }
         let output = match.output
         guard let shown = Int(output.1), let late = Int(output.2), let dropped = Int(output.3), let seams = Int(output.4),
             let worst = Int(output.5), let lost = Int(output.6)
         else { return nil }
         (self.shown, self.late, self.dropped, self.seams, worstSeam, flipsLost) = (shown, late, dropped, seams, worst, lost)
+        synchrony = line.firstMatch(of: #/; A/V (\d+)/(\d+) ms/#).flatMap { match in
+            Int(match.output.1).flatMap { half in Int(match.output.2).map { (half, $0) } }
+        }
+        let change = line.firstMatch(of: #/, sound ([+−])(\d+) ppm/#)
+        soundChange = change.flatMap { match in Int(match.output.2).map { match.output.1 == "+" ? $0 : -$0 } } ?? 0
+    }
+
+    /// Whether all counts are equal.
+    public static func == (a: Statistics, b: Statistics) -> Bool {
+        (a.shown, a.late, a.dropped, a.seams, a.worstSeam, a.flipsLost) == (b.shown, b.late, b.dropped, b.seams, b.worstSeam, b.flipsLost)
+            && a.synchrony?.half == b.synchrony?.half && a.synchrony?.most == b.synchrony?.most && a.soundChange == b.soundChange
     }
 }
 

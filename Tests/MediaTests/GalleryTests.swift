@@ -6,7 +6,7 @@ import Testing
 /// Every clip of the gallery, read to its end: the reader must say what it is, and give out exactly the pictures and samples that were put in.
 @Suite struct GalleryTests {
     private static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
-    private static let pictures = Gallery.bed + Gallery.moving + Gallery.stills
+    private static let pictures = Gallery.bed + Gallery.loops + Gallery.mixed + Gallery.moving + Gallery.stills
 
     private func open(_ clip: GalleryClip) throws -> MediaReader {
         try MediaReader.open(Clips.named(clip.name), samples: Self.stereo, decoderThreads: 2)

@@ -115,6 +115,36 @@ public enum Gallery {
         GalleryClip("flash.mp4", frames: 150, size: (1280, 720)),
     ]
 
+    /// A second each, for many turns on the bed.
+    public static let loops: [GalleryClip] = [24, 25, 30, 50, 60].flatMap { rate in
+        [("loop", 1), ("other", 1001)].map { name, first in
+            GalleryClip("\(name)\(rate).mp4") { ($0.numbers, $0.rate) = (first...(first + rate - 1), Double(rate)) }
+        }
+    }
+
+    /// About a second each, with nothing in common.
+    public static let mixed: [GalleryClip] = [
+        mixed(1, "mp4", 30, 30, (480, 270)),
+        mixed(2, "webm", 25, 25, (320, 240), .init(timing: .milliseconds)),
+        mixed(3, "mkv", 24, 24000 / 1001, (320, 180), .init(timing: .milliseconds)),
+        mixed(4, "ts", 25, 25, (352, 288), .init(timing: .padded)),
+        mixed(5, "mp4", 60, 60, (320, 180), nil),
+        mixed(6, "mp4", 50, 50, (640, 360), .init(sampleRate: 22050, channels: 1)),
+        mixed(7, "mov", 24, 24, (320, 180)),
+        mixed(8, "mkv", 15, 15, (400, 300), .init(timing: .milliseconds)),
+        mixed(9, "mp4", 30, 30000 / 1001, (320, 180), .init(channels: 6)),
+        mixed(10, "mp4", 30, 30, (321, 179)),
+    ]
+
+    private static func mixed(
+        _ place: Int, _ container: String, _ frames: Int, _ rate: Double, _ size: (Int, Int), _ sound: GalleryClip.Sound? = .init()
+    ) -> GalleryClip {
+        GalleryClip("mix-\(place).\(container)") { clip in
+            (clip.numbers, clip.rate, clip.sound) = (1000 * place + 1...1000 * place + frames, rate, sound)
+            (clip.width, clip.height) = size
+        }
+    }
+
     /// Moving pictures of up to three seconds.
     public static let moving: [GalleryClip] = [
         GalleryClip("corners.mp4", frames: 60, size: (640, 480)),
