@@ -3,8 +3,8 @@ import Platform
 
 /// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the deadline.
 ///
-/// A frame whose time has passed is dropped without being converted when a later one is waiting; when none is, it is composed all the same, so
-/// that a box that cannot keep up shows as many frames as it can instead of none.
+/// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when none is,
+/// it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
 struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
     let output: any VideoOutput
@@ -12,7 +12,7 @@ struct Compositor: Sendable {
 
     private enum Work: ~Copyable {
         case stop
-        case compose(LaidFrame, generation: UInt64, returned: UInt64)
+        case compose(LaidFrame, generation: UInt64, returned: UInt64, ahead: Int)
         case repaint(LaidFrame, serial: UInt64, returned: UInt64)
     }
 
@@ -21,7 +21,7 @@ struct Compositor: Sendable {
         while true {
             switch next() {
             case .stop: return
-            case .compose(let frame, let generation, let returned): compose(frame, generation, returned)
+            case .compose(let frame, let generation, let returned, let ahead): compose(frame, generation, returned, ahead: ahead)
             case .repaint(let frame, let serial, let returned): repaint(frame, serial, returned)
             }
         }
@@ -38,15 +38,19 @@ struct Compositor: Sendable {
             }
             guard pipeline.ready.count < Pipeline.readyLimit, let frame = pipeline.popFrame() else { return nil }
             pipeline.isComposing = true
-            return .compose(frame, generation: pipeline.generation, returned: pipeline.buffersReturned)
+            return .compose(
+                frame, generation: pipeline.generation, returned: pipeline.buffersReturned, ahead: pipeline.ready.count)
         }
         return work!  // without a deadline, wait returns only with work
     }
 
-    private func compose(_ first: consuming LaidFrame, _ generation: UInt64, _ returned: UInt64) {
+    /// `ahead` frames lie ready that will be shown before this one.
+    private func compose(_ first: consuming LaidFrame, _ generation: UInt64, _ returned: UInt64, ahead: Int) {
         var frame = first
-        if let now = clock(HostTime.now) {
-            while frame.place.end < now, let next = successor(generation) {
+        let period = output.mode?.refreshPeriod ?? .zero
+        // There is a flip under way, mostly; on average half a period is left of it.
+        if let shown = clock(HostTime.now + period.scaled(by: 1.5 + Double(ahead))) {
+            while frame.place.end < shown - Self.allowance(frame.place, period), let next = successor(generation) {
                 // A turn's first frame hands its mark on, so that its seam is still counted.
                 let passed = frame.place
                 pipeline.withLock { $0.countDropped(passed) }
@@ -75,6 +79,14 @@ struct Compositor: Sendable {
         }
         if let surplus { output.discard(surplus) }
         if wake { output.wake() }
+    }
+
+    /// How late a frame may become. Where the display shows every frame the presenter has its own way of catching up, and must be left room for it; of
+    /// those that come faster than vblanks some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of
+    /// them are a vblank late, at 0.9 one stands for two vblanks now and then.)
+    private static func allowance(_ place: FramePlace, _ period: MediaTime) -> MediaTime {
+        if let cadence = place.cadence, cadence < period.scaled(by: 0.995) { return period.scaled(by: -0.7) }
+        return max(FrameScheduler.lockedTolerance, period)
     }
 
     /// The next frame of the same generation, for which the one in hand is dropped.

@@ -62,7 +62,11 @@ struct FrameScheduler: Sendable {
     /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest is
     /// room for the clock's jitter. While locked the sound comes after, and needs the time: half a minute for the most that nobody notices
     /// (ITU-R BT.1359: sound 45 ms early).
-    private func tolerance(isLocked: Bool) -> Double { isLocked ? max(35_000_000, 0.6 * period + 4_000_000) : 0.6 * period + 4_000_000 }
+    private func tolerance(isLocked: Bool) -> Double {
+        let tolerance = 0.6 * period + 4_000_000
+        return isLocked ? max(Double(Self.lockedTolerance.nanoseconds), tolerance) : tolerance
+    }
+    static let lockedTolerance = MediaTime.milliseconds(35)
 
     /// How many samples are to be played in the time of one.
     var soundRatio: Double { sound.ratio }

@@ -24,7 +24,7 @@ extension BedTests {
             #expect(record.statistics?.late == 0 && record.statistics?.dropped == 0)
         }
 
-        @Test(arguments: [60])
+        @Test(arguments: [60, 50])
         func `ten items that have nothing in common`(refresh: Int) async throws {
             let clips = try [
                 ("mix-1.mp4", 30.0), ("mix-2.webm", 25), ("mix-3.mkv", 24000.0 / 1001), ("mix-4.ts", 25), ("mix-5.mp4", 60),
@@ -38,9 +38,15 @@ extension BedTests {
             let configuration = KioskConfiguration(display: "gravity = \"stretch\"")
             let record = try await Bed.run("ten on \(refresh)", for: .seconds(33), playing: clips, .kiosk(configuration), on: machine)
             #expect(record.seams.count >= 30)
-            #expect(record.seams.filter { !$0.isClean } == [])
-            #expect(record.statistics?.seams == record.seams.count && record.statistics?.worstSeam == 0)
-            #expect(record.statistics?.late == 0)
+            // Of 60 frames a second a sixth must go at 50 Hz, and now and then it is the last.
+            let bad = record.seams.filter { seam in
+                !seam.isClean && !(refresh == 50 && seam.lostFrames == 1 && seam.latePresents == 0 && seam.last.number / 1000 == 5)
+            }
+            #expect(bad == [])
+            #expect(record.statistics?.seams == record.seams.count)
+            if refresh == 60 {
+                #expect(record.statistics?.worstSeam == 0 && record.statistics?.late == 0 && record.statistics?.dropped == 0)
+            }
         }
 
         @Test(arguments: [200, -200])
