@@ -70,8 +70,6 @@ struct FrameScheduler: Sendable {
 
     /// How many samples are to be played in the time of one.
     var soundRatio: Double { sound.ratio }
-    /// By how much the picture was ahead of its sound, on average over a pattern of vblanks, at the last decision; nil when nothing was decided since ``unlock()``.
-    private(set) var lead: MediaTime?
 
     /// Takes in the time of a vblank at which a flip took effect.
     mutating func flipped(at time: HostTime) {
@@ -102,7 +100,6 @@ struct FrameScheduler: Sendable {
     mutating func unlock() {
         lock = nil
         hasShown = false
-        lead = nil
         sound.release()
     }
 
@@ -143,9 +140,7 @@ struct FrameScheduler: Sendable {
         let (step, phase) = Self.step(cadence: next.cadence, period: nominalPeriod)
         // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
         let heard = clock + 0.5 * step
-        let position = advanced(to: index, heard: heard, step: step, phase: phase, next: next)
-        lead = MediaTime(nanoseconds: Int64((position - heard).rounded()))
-        return position
+        return advanced(to: index, heard: heard, step: step, phase: phase, next: next)
     }
 
     private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, next: Frame) -> Double {

@@ -1,0 +1,56 @@
+import Bed
+import Testing
+
+extension BedTests {
+    /// Keys at all phases of one-second items, the last and first tenth of a second among them: never a wrong frame.
+    @Suite struct NearSeams {
+        let clips: [NumberedClip]
+        let machine = Machine { $0.time = .free }
+        /// Once in 1.37 s: 3 of them within a tenth of a second of a seam whatever the start takes, and no two at the same phase.
+        private let times = (0..<14).map { 1.2 + 1.37 * Double($0) }
+
+        init() throws {
+            clips = try [("loop30", 1), ("other30", 1001)].map { try Gallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
+        }
+
+        @Test func `a pause, and on with the next frame and sample`() async throws {
+            let record = try await Bed.run("pauses", for: .seconds(21), playing: clips, on: machine) { at in
+                for time in times {
+                    at(time, .key(.space), "pause \(time)")
+                    at(time + 0.5, .key(.space), "play \(time)")
+                }
+            }
+            let wrong = zip(record.frames, record.frames.dropFirst()).filter { !follows($0.number, $1.number) || $1.vblanksBefore > 0 }
+            #expect(wrong.isEmpty, "\(wrong)")
+            #expect(record.sound?.holes.count == times.count)
+        }
+
+        @Test func `again from the beginning`() async throws {
+            let record = try await Bed.run("restarts", for: .seconds(21), playing: clips, on: machine) { at in
+                for time in times { at(time, .key(.home), "home \(time)") }
+            }
+            expectJumps(record) { last, first in first == (last > 1000 ? 1001 : 1) }
+        }
+
+        @Test func `the next item`() async throws {
+            let record = try await Bed.run("skips", for: .seconds(21), playing: clips, on: machine) { at in
+                for time in times { at(time, .key(.n), "next \(time)") }
+            }
+            expectJumps(record) { last, first in first == (last > 1000 ? 1 : 1001) }
+        }
+
+        /// Every frame follows the one before, or is where a key leads; as many jumps as keys, less those that led where the seam did.
+        private func expectJumps(_ record: Record, _ leads: (Int, Int) -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+            let pairs = Array(zip(record.frames, record.frames.dropFirst()))
+            #expect(pairs.allSatisfy { $1.vblanksBefore == 0 }, sourceLocation: sourceLocation)
+            let jumps = pairs.filter { !follows($0.number, $1.number) }
+            let wrong = jumps.filter { !leads($0.number, $1.number) }
+            #expect(wrong.isEmpty, "\(wrong)", sourceLocation: sourceLocation)
+            #expect((times.count - 3...times.count).contains(jumps.count), "\(jumps.count) jumps", sourceLocation: sourceLocation)
+        }
+
+        private func follows(_ last: Int, _ first: Int) -> Bool {
+            first == last + 1 || (last, first) == (30, 1001) || (last, first) == (1030, 1)
+        }
+    }
+}
