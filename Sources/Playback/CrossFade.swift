@@ -16,7 +16,7 @@ public enum Transition: String, Sendable, CaseIterable {
 /// for every frame that is laid of the next turn the picture that would have been shown at that instant, and for every sample its sample.
 /// The mixing of pictures is the display's (``VideoOutput/compose(_:gravity:over:)``). A frame that stands for long, a still above all, is laid in pieces
 /// while the fade goes on. Used by the feeder's thread alone.
-struct CrossFade: ~Copyable {
+final class CrossFade {
     /// The instants it lasts from and to.
     let begin: MediaTime, end: MediaTime
     private let lane: Lane
@@ -39,7 +39,7 @@ struct CrossFade: ~Copyable {
     func share(at time: MediaTime) -> Double { min(max((time - begin).seconds / (end - begin).seconds, 0), 1) }
 
     /// What lies beneath the next turn's picture from `start` to `stop`; nil once the fade is over.
-    mutating func underlay(from start: MediaTime, to stop: MediaTime) -> Underlay? {
+    func underlay(from start: MediaTime, to stop: MediaTime) -> Underlay? {
         guard start < end else { return nil }
         while let next = upcoming.take() {
             if lane.timeline(next.time) > start, picture != nil {
@@ -55,7 +55,7 @@ struct CrossFade: ~Copyable {
     }
 
     /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same power.
-    mutating func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
+    func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
         let channels = format.channelCount
         var filled = 0
         if !lane.turn.isStill, !lane.turn.item.isMuted, lane.reader.hasSound, !lane.soundEnded, lane.rate == 1 || lane.tempo != nil {
