@@ -36,13 +36,14 @@ struct Run {
     private func makeFolder() throws -> String {
         let parent = ProcessInfo.processInfo.environment["KIOSK_BED_KEEP"] ?? NSTemporaryDirectory() + "kiosk-bed"
         let title = String(name.map { $0.isLetter || $0.isNumber ? $0 : "-" })
-        for number in 1... {
+        var number = 0
+        while true {
+            number += 1
             let path = parent + "/\(title)-\(number)"
             try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
             if mkdir(path, 0o755) == 0 { return path }
             guard errno == EEXIST else { throw BedError.failed("no folder can be made at \(path): \(String(cString: strerror(errno)))") }
         }
-        fatalError("there are more folders than numbers")
     }
 
     /// The stage and the timeline, as direct.c reads them.
