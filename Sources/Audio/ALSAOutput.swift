@@ -132,14 +132,16 @@ private struct CardPlayer: ~Copyable {
         if let count = outcome.log { log.warning("underruns: \(count), \(underruns.total) in all (\(shared.name.withLock { $0 }))") }
         if outcome.lengthen, bufferDuration < PCM.longBuffer {
             bufferDuration = min(bufferDuration * 2, PCM.longBuffer)
-            let frames = card!.discardUnwritten()
-            if frames > 0 { renderer.takeBack(frames: frames) }
+            renderer.takeBack(frames: card!.discardUnwritten())
             silentSince = .now
             card = nil
             openCard()
             return
         }
-        do throws(AudioError) { try card!.recover() } catch { lose(error) }
+        do throws(AudioError) {
+            try card!.recover()
+            renderer.takeBack(frames: 0)
+        } catch { lose(error) }
     }
 
     /// Falls silent without a jump: what was not heard by now is given back, and silence goes on from there.
@@ -202,10 +204,16 @@ private struct Card: ~Copyable {
     private var descriptors: [pollfd]
     /// Frames at the end of `bytes` that the card has not taken yet.
     private var unwritten = 0
+    /// Whether there is room for a period, and the sound for it is still to come.
+    private var isWaiting = false
     private var isStarted = false
     private var startTime = HostTime.now
     private var heard = (frames: 0, since: HostTime.now)
 
+    /// Frames in the card's buffer that are enough to wait for more sound a little, rather than go on with silence: so a large buffer is filled as far as
+    /// the engine is ahead. Some cards tell where they are by the period.
+    private var reserve: Int { pcm.periodSize + 2 * Int(Self.patience.nanoseconds) * pcm.sampleRate / 1_000_000_000 }
+    private static let patience = MediaTime.milliseconds(5)
     /// A card that has not moved for this long, and twice its buffer, has failed.
     static let longestPause = MediaTime.milliseconds(1000)
 
@@ -236,9 +244,12 @@ private struct Card: ~Copyable {
         default: break
         }
         var space = position.space
+        isWaiting = false
         while space > 0 {
             if unwritten == 0 {
                 guard space >= pcm.periodSize else { break }
+                isWaiting = pcm.bufferSize - space >= reserve && !renderer.isReady(frames: pcm.periodSize)
+                if isWaiting { break }
                 renderer.render(into: samples)
                 pcm.layout.convert(UnsafeBufferPointer(samples), into: bytes)
                 ledger.render(pcm.periodSize)
@@ -269,8 +280,9 @@ private struct Card: ~Copyable {
         try checkPace(heard: ledger.rendered - unheard)
     }
 
-    /// Waits for room for a period, a wake-up, or the time in which there should have been either.
+    /// Waits for room for a period, a wake-up, or the time in which there should have been either; where there is room and no sound yet, a little.
     mutating func wait(_ wakeUp: WakeUp) {
+        if isWaiting { return wakeUp.wait(until: .now + Self.patience) }
         let bound = MediaTime(nanoseconds: Int64(pcm.bufferSize) * 1_000_000_000 / Int64(pcm.sampleRate))
         wakeUp.wait(for: &descriptors, until: .now + bound)
         pcm.acknowledge(&descriptors[1...])

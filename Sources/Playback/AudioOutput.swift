@@ -5,8 +5,11 @@ import Platform
 public protocol AudioRenderer: AnyObject, Sendable {
     /// Fills `samples` (whole frames, uninitialised) with what is to be heard next; silence when paused or when nothing is ready.
     func render(into samples: UnsafeMutableBufferPointer<Float>)
+    /// Whether so many frames can be rendered without silence in place of samples that are still to come. An output that has enough in hand does better to
+    /// wait for them.
+    func isReady(frames: Int) -> Bool
     /// The last `frames` rendered frames will never be heard (dropped at an interruption, lost in an xrun); those that were not
-    /// silence will be rendered again.
+    /// silence will be rendered again. Also said of none, when the card stood still meanwhile: where it is has to be learned anew.
     func takeBack(frames: Int)
     /// At `time` the frame that is `unheard` before the end of everything rendered so far was at the speaker.
     func report(unheard: Int, at time: HostTime)

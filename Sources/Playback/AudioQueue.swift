@@ -127,6 +127,9 @@ final class AudioQueue: AudioRenderer {
 
     // MARK: The player's side
 
+    /// How much has been written from a timeline instant on.
+    func ahead(of time: MediaTime) -> MediaTime { max(.zero, self.time(ofSample: Double(writtenSamples)) - time) }
+
     /// Whether samples are being rendered rather than silence.
     var isRunning: Bool {
         get { state.withLock { $0.isRunning } }
@@ -181,6 +184,8 @@ final class AudioQueue: AudioRenderer {
 
     // MARK: The output's side
 
+    func isReady(frames: Int) -> Bool { state.withLock { !$0.isRunning || Self.renderable($0) >= frames } }
+
     func render(into samples: UnsafeMutableBufferPointer<Float>) {
         let channels = format.channelCount
         let frames = Int64(samples.count / channels)
@@ -203,9 +208,10 @@ final class AudioQueue: AudioRenderer {
         if hasRoom { onRoom() }
     }
 
-    /// How many device frames the samples that are written and not read make.
+    /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow.
     private static func renderable(_ state: borrowing State) -> Int64 {
-        let left = Double(state.written - state.read.sample) - state.read.fraction
+        let isBetween = state.ratio != 1 || state.read.fraction != 0
+        let left = Double(state.written - state.read.sample) - state.read.fraction - (isBetween ? Double(Interpolator.reach) : 0)
         return left <= 0 ? 0 : max(0, Int64(((left - 1) / state.ratio).rounded(.down)) + 1)
     }
 

@@ -26,9 +26,11 @@ private final class CountingRenderer: AudioRenderer {
         }
     }
 
+    func isReady(frames: Int) -> Bool { true }
+
     func takeBack(frames: Int) {
         monitor.signal { counts in
-            if frames <= 0 || frames > counts.rendered { counts.broken.append("took back \(frames) of \(counts.rendered)") }
+            if frames < 0 || frames > counts.rendered { counts.broken.append("took back \(frames) of \(counts.rendered)") }
             counts.rendered -= frames
             counts.takenBack += frames
         }
