@@ -70,7 +70,8 @@ let package = Package(
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
-            name: "PlaybackTests", dependencies: ["Playback", "Audio", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
+            name: "PlaybackTests",
+            dependencies: ["Playback", "Audio", "Media", "Platform", "CFFmpeg", "TestSupport", deque], swiftSettings: upcoming),
         // The package on an emulated Debian machine: docs/testing-machine.md.
         .testTarget(
             name: "MachineTests", path: "Tests/Machine", exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],

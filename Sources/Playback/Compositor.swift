@@ -9,6 +9,7 @@ struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
     let output: any VideoOutput
     let clock: @Sendable (HostTime) -> MediaTime?
+    let now: @Sendable () -> HostTime
 
     private enum Work: ~Copyable {
         case stop
@@ -19,45 +20,51 @@ struct Compositor: Sendable {
     /// The thread's body.
     func run() {
         while true {
-            switch next() {
-            case .stop: return
-            case .compose(let frame, let generation, let returned, let ahead): compose(frame, generation, returned, ahead: ahead)
-            case .repaint(let frame, let serial, let returned): repaint(frame, serial, returned)
-            }
+            let work: Work? = pipeline.wait { Self.nextWork(&$0) }
+            guard carryOut(work!) else { return }  // without a deadline, wait returns only with work
         }
     }
 
-    private func next() -> Work {
-        let work: Work? = pipeline.wait { pipeline -> Work? in
-            if pipeline.isStopping { return .stop }
-            if pipeline.hasNoSpareBuffer { return nil }
-            if pipeline.needsRepaint, !pipeline.isRepainting, let shown = pipeline.onScreen.take() {
-                pipeline.isRepainting = true
-                pipeline.needsRepaint = false
-                return .repaint(shown, serial: pipeline.shownSerial, returned: pipeline.buffersReturned)
-            }
-            guard pipeline.ready.count < Pipeline.readyLimit, let frame = pipeline.popFrame() else { return nil }
-            pipeline.isComposing = true
-            return .compose(
-                frame, generation: pipeline.generation, returned: pipeline.buffersReturned, ahead: pipeline.ready.count)
+    /// Does what there is to do, one piece of it, and does not wait; false when there is nothing. For who has no thread for it.
+    func step() -> Bool {
+        let work: Work? = pipeline.withLock { Self.nextWork(&$0) }
+        switch consume work {
+        case .some(let work): return carryOut(work)
+        case .none: return false
         }
-        return work!  // without a deadline, wait returns only with work
+    }
+
+    private func carryOut(_ work: consuming Work) -> Bool {
+        switch consume work {
+        case .stop: return false
+        case .compose(let frame, let generation, let returned, let ahead): compose(frame, generation, returned, ahead: ahead)
+        case .repaint(let frame, let serial, let returned): repaint(frame, serial, returned)
+        }
+        return true
+    }
+
+    private static func nextWork(_ pipeline: inout Pipeline) -> Work? {
+        if pipeline.isStopping { return .stop }
+        if pipeline.mayRepaint, let shown = pipeline.onScreen.take() {
+            pipeline.isRepainting = true
+            pipeline.needsRepaint = false
+            return .repaint(shown, serial: pipeline.shownSerial, returned: pipeline.buffersReturned)
+        }
+        guard pipeline.mayCompose, let frame = pipeline.popFrame() else { return nil }
+        pipeline.isComposing = true
+        return .compose(frame, generation: pipeline.generation, returned: pipeline.buffersReturned, ahead: pipeline.ready.count)
     }
 
     /// `ahead` frames lie ready that will be shown before this one.
     private func compose(_ first: consuming LaidFrame, _ generation: UInt64, _ returned: UInt64, ahead: Int) {
         var frame = first
-        let period = output.mode?.refreshPeriod ?? .zero
-        // There is a flip under way, mostly; on average half a period is left of it.
-        if let shown = clock(HostTime.now + period.scaled(by: 1.5 + Double(ahead))) {
-            while frame.place.end < shown - Self.allowance(frame.place, period), let next = successor(generation) {
-                // A turn's first frame hands its mark on, so that its seam is still counted.
-                let passed = frame.place
-                pipeline.withLock { $0.countDropped(passed) }
-                let isFirst = frame.place.isFirst && next.place.turn?.serial == frame.place.turn?.serial
-                frame = next
-                if isFirst { frame.place.isFirst = true }
-            }
+        while isPointless(frame.place, ahead: ahead), let next = successor(generation) {
+            // A turn's first frame hands its mark on, so that its seam is still counted.
+            let passed = frame.place
+            pipeline.withLock { $0.countDropped(passed) }
+            let isFirst = frame.place.isFirst && next.place.turn?.serial == frame.place.turn?.serial
+            frame = next
+            if isFirst { frame.place.isFirst = true }
         }
         let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
         var laid: LaidFrame? = frame
@@ -81,12 +88,15 @@ struct Compositor: Sendable {
         if wake { output.wake() }
     }
 
-    /// How late a frame may become. Where the display shows every frame the presenter has its own way of catching up, and must be left room for it; of
-    /// those that come faster than vblanks some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of
-    /// them are a vblank late, at 0.9 one stands for two vblanks now and then.)
-    private static func allowance(_ place: FramePlace, _ period: MediaTime) -> MediaTime {
-        if let cadence = place.cadence, cadence < period.scaled(by: 0.995) { return period.scaled(by: -0.7) }
-        return max(FrameScheduler.lockedTolerance, period)
+    /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster than vblanks. Of those
+    /// some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of them are a vblank late, at 0.9
+    /// one stands for two vblanks now and then.)
+    private func isPointless(_ place: FramePlace, ahead: Int) -> Bool {
+        if let overdue = pipeline.withLock({ $0.overdue }), place.end <= overdue { return true }
+        guard let period = output.mode?.refreshPeriod, let cadence = place.cadence, cadence < period.scaled(by: 0.995) else { return false }
+        // There is a flip under way, mostly; on average half a period is left of it.
+        guard let shown = clock(now() + period.scaled(by: 1.5 + Double(ahead))) else { return false }
+        return place.end < shown + period.scaled(by: 0.7)
     }
 
     /// The next frame of the same generation, for which the one in hand is dropped.

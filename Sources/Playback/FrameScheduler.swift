@@ -67,6 +67,11 @@ struct FrameScheduler: Sendable {
         return isLocked ? max(Double(Self.lockedTolerance.nanoseconds), tolerance) : tolerance
     }
     static let lockedTolerance = MediaTime.milliseconds(35)
+    /// The share of its distance from the clock that the position gives up at each decision, where there is no lock.
+    private static let pull = 0.05
+
+    /// The timeline's instant at the next vblank, when frames come too late for that: those that end before it are not worth preparing any more.
+    private(set) var overdue: MediaTime?
 
     /// How many samples are to be played in the time of one.
     var soundRatio: Double { sound.ratio }
@@ -100,6 +105,7 @@ struct FrameScheduler: Sendable {
     mutating func unlock() {
         lock = nil
         hasShown = false
+        overdue = nil
         sound.release()
     }
 
@@ -110,23 +116,38 @@ struct FrameScheduler: Sendable {
         let (vblank, index) = nextVblank(after: now + commitTime)
         guard let time = clock(vblank) else { return .idle }
         let position = self.position(at: index, clock: Double(time.nanoseconds), next: first)
+        // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has passed.
+        let (soon, _) = nextVblank(after: now)
+        if soon < vblank, Double(first.start.nanoseconds) > position - lock!.step {
+            return .wake(soon + MediaTime(nanoseconds: Int64(0.25 * period)))
+        }
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
-            let late = (position - Double(ready[due].start.nanoseconds)) / lock!.step
+            // What the pull has moved it by does not count, nor do the clock's first readings.
+            var late = (position - Double(ready[due].start.nanoseconds)) / lock!.step - (lock!.phase == nil ? Self.pull : 0)
+            if !hasShown { late = 0 }
             hasShown = true
-            if late >= 1, due == ready.count - 1 { slip(by: late.rounded(.down)) }
+            overdue = nil
+            if late >= 1, due == ready.count - 1, !slip(by: late.rounded(.down), heard: Double(time.nanoseconds) + 0.5 * lock!.step) {
+                overdue = MediaTime(nanoseconds: Int64(position + lock!.step))
+            }
             return .show(due, late: max(0, Int(late)), vblank: vblank)
         }
-        let vblanks = ((Double(first.start.nanoseconds) - position) / lock!.step).rounded(.up)
+        var vblanks = ((Double(first.start.nanoseconds) - position) / lock!.step).rounded(.up)
+        // The clock's pull, or its next readings, may make it due a vblank earlier.
+        if lock!.phase == nil || !hasShown, vblanks > 2 { vblanks -= 1 }
         // Just after the vblank before the one it is due for, when the flip before has certainly been done.
         let wake = vblank + MediaTime(nanoseconds: Int64((vblanks - 1) * period + 0.25 * period))
         return .wake(wake)
     }
 
     /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is due always one
-    /// ahead of what is ready: so the position gives way, and the sound comes after. Not beyond ``tolerance``: the next decision catches up then.
-    private mutating func slip(by steps: Double) {
-        guard let current = lock, current.phase != nil else { return }
-        lock!.position -= steps * current.step
+    /// ahead of what is ready: so the position gives way, and the sound comes after; but no further than ``tolerance``.
+    private mutating func slip(by steps: Double, heard: Double) -> Bool {
+        guard let current = lock, current.phase != nil else { return false }
+        let position = current.position - steps * current.step
+        guard abs(heard - position) <= tolerance(isLocked: true) else { return false }
+        lock!.position = position
+        return true
     }
 
     /// The first vblank after `time`, and its number on the grid.
@@ -144,18 +165,16 @@ struct FrameScheduler: Sendable {
     }
 
     private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, next: Frame) -> Double {
-        let reference = Double(next.start.nanoseconds)
-        func aligned(_ position: Double) -> Double {
-            guard let phase else { return position }
-            return reference + (((position - reference) / step - phase).rounded() + phase) * step
-        }
         if let current = lock, hasShown {
             let vblanks = Double(index - current.index)
             var position = current.position + vblanks * current.step
-            if current.cadence != next.cadence || current.phase != phase {
-                position = aligned(position)
-            } else if phase == nil {
-                position += 0.05 * (heard - position)
+            if let phase {
+                let offset = Self.offset(position, of: next, step: step, phase: phase)
+                if current.cadence != next.cadence || current.phase != phase || abs(offset - offset.rounded()) > 0.25 {
+                    position = Self.realigned(position, heard: heard, to: next, step: step, phase: phase)
+                }
+            } else {
+                position += Self.pull * (heard - position)
             }
             if abs(heard - position) <= tolerance(isLocked: phase != nil) {
                 lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
@@ -168,9 +187,30 @@ struct FrameScheduler: Sendable {
             }
         }
         sound.release()
-        let position = aligned(heard)
+        var position = heard
+        if let phase {
+            let offset = Self.offset(heard, of: next, step: step, phase: phase)
+            position += (offset.rounded() - offset) * 2 * phase * step
+        }
         lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
         return position
+    }
+
+    /// Where a position is among the places half-way between two instants at which frames can change, counted from the first one after `next` begins: a
+    /// whole number on one of them.
+    private static func offset(_ position: Double, of next: Frame, step: Double, phase: Double) -> Double {
+        (position - Double(next.start.nanoseconds)) / (2 * phase * step) - 0.5
+    }
+
+    /// The place half-way between frame changes before or after `position`, whichever is nearer to what is heard: where one item follows
+    /// another that is no whole number of vblanks long, the picture would wander away from its sound else. Not one that leaves out a frame.
+    private static func realigned(_ position: Double, heard: Double, to next: Frame, step: Double, phase: Double) -> Double {
+        let unit = 2 * phase * step
+        let offset = offset(position, of: next, step: step, phase: phase)
+        let lower = position - (offset - offset.rounded(.down)) * unit
+        let upper = lower + unit
+        let cadence = Double(next.cadence?.nanoseconds ?? 0)
+        return heard - lower < 0.5 * unit || upper >= Double(next.start.nanoseconds) + cadence ? lower : upper
     }
 
     /// How far the timeline advances from vblank to vblank, and where between two possible frame changes the position is to lie (a fraction of

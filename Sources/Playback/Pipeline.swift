@@ -47,6 +47,8 @@ struct Pipeline: ~Copyable {
     /// Whether the compositor has a frame in hand, in neither queue.
     var isComposing = false
     var ready = UniqueDeque<ReadyFrame>()
+    /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
+    var overdue: MediaTime?
     /// The frame that was presented last; nil before the first, and while it is out with the compositor to be painted again.
     var onScreen: LaidFrame?
     /// Its place, which stays known all the while.
@@ -91,6 +93,15 @@ struct Pipeline: ~Copyable {
         let queued = frames[frames.count - 1].place.end - frames[0].place.start
         return queued < Self.queueTime && frameBytes < Self.byteLimit
     }
+
+    /// Decoded frames that are still to be shown.
+    var framesAhead: Int { frames.count + ready.count + (isComposing ? 1 : 0) }
+
+    /// Whether what is on the screen is to be composed again, and can be.
+    var mayRepaint: Bool { !hasNoSpareBuffer && needsRepaint && !isRepainting && onScreen != nil }
+
+    /// Whether another frame is to be composed, and can be.
+    var mayCompose: Bool { !hasNoSpareBuffer && ready.count < Self.readyLimit && !frames.isEmpty }
 
     mutating func append(_ frame: consuming LaidFrame) {
         frameBytes += frame.byteCount
@@ -144,6 +155,7 @@ struct Pipeline: ~Copyable {
         frameBytes = 0
         isStarted = false
         (hasEnded, hasPlayedOut) = (false, false)
+        overdue = nil
         var returned: [ComposedFrame] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }

@@ -39,8 +39,9 @@ public final class Player: Sendable {
     private let items: [PlaylistItem]
     private let options: Options
     private let cursor: PlaylistCursor
-    private let pipeline: Monitor<Pipeline>
-    private let audio: AudioQueue
+    let pipeline: Monitor<Pipeline>
+    let audio: AudioQueue
+    private let now: @Sendable () -> HostTime
     private let video: any VideoOutput
     private let audioOutput: any AudioOutput
     private let opener: ItemOpener
@@ -48,8 +49,17 @@ public final class Player: Sendable {
     private let threads: Mutex<[Thread]>
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
-    public init(items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio output: any AudioOutput) {
+    public convenience init(items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio: any AudioOutput) {
+        self.init(items: items, options: options, video: video, audio: audio) { HostTime.now }
+    }
+
+    /// The same by another clock than CLOCK_MONOTONIC.
+    init(
+        items: [PlaylistItem], options: Options, video: any VideoOutput, audio output: any AudioOutput,
+        now: @escaping @Sendable () -> HostTime
+    ) {
         self.items = items
+        self.now = now
         self.options = options
         self.video = video
         audioOutput = output
@@ -72,7 +82,7 @@ public final class Player: Sendable {
     /// Starts the threads and, with them, playing. Call once.
     public func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
-        let (items, options) = (items, options)
+        let (items, options, now) = (items, options, now)
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0) : nil }
@@ -88,9 +98,9 @@ public final class Player: Sendable {
                         interruptAudio: { output.interrupt() })
                     feeder.run()
                 },
-                Thread("compositor", realtimePriority: 5) { Compositor(pipeline: pipeline, output: video, clock: clock).run() },
+                Thread("compositor", realtimePriority: 5) { Compositor(pipeline: pipeline, output: video, clock: clock, now: now).run() },
                 Thread("presenter", realtimePriority: 20) {
-                    var presenter = Presenter(pipeline: pipeline, output: video, audioOutput: output, audio: audio, emit: emit)
+                    var presenter = Presenter(pipeline: pipeline, output: video, audioOutput: output, audio: audio, emit: emit, now: now)
                     presenter.run()
                 },
             ]
@@ -288,14 +298,14 @@ public final class Player: Sendable {
             let turn = pipeline.shown?.turn
             return PlayerSnapshot(
                 status: pipeline.status, itemIndex: turn?.position.index, time: itemTime(pipeline), duration: turn?.itemEnd,
-                statistics: pipeline.statistics, queuedFrames: pipeline.frames.count,
-                queuedSound: audio.time(ofSample: Double(audio.available)))
+                statistics: pipeline.statistics,
+                buffered: BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero)))
         }
     }
 
     private func itemTime(_ pipeline: borrowing Pipeline) -> MediaTime {
         guard let start = pipeline.shown?.start else { return pipeline.jumpTarget?.time ?? .zero }
-        let time = pipeline.jumpTarget == nil && pipeline.isStarted ? audio.timelineTime(at: .now) ?? start : start
+        let time = pipeline.jumpTarget == nil && pipeline.isStarted ? audio.timelineTime(at: now()) ?? start : start
         return pipeline.shown?.itemTime(at: time) ?? .zero
     }
 

@@ -41,8 +41,6 @@ public struct PlayerSnapshot: Hashable, Sendable {
     public var duration: MediaTime?
     /// Counts since the player was made.
     public var statistics: PlayerStatistics
-    /// Decoded frames waiting.
-    public var queuedFrames: Int
-    /// Sound that waits to be rendered.
-    public var queuedSound: MediaTime
+    /// What lies ready to be shown and heard.
+    public var buffered: BufferLevel
 }

@@ -13,6 +13,7 @@ struct Presenter: ~Copyable {
     private let audioOutput: any AudioOutput
     private let audio: AudioQueue
     private let emit: @Sendable (PlayerEvent) -> Void
+    private let now: @Sendable () -> HostTime
     private let logger = Logger(label: "playback")
 
     private var scheduler: FrameScheduler
@@ -22,7 +23,7 @@ struct Presenter: ~Copyable {
     private var lastID: UInt64 = 0
     /// The generation whose first frame has been shown, and when.
     private var shownGeneration: UInt64?
-    private var shownAt = HostTime.now
+    private var shownAt: HostTime
     /// Whether the clock was going at the last decision.
     private var wasRunning = false
     private var currentTurn: Turn?
@@ -55,18 +56,22 @@ struct Presenter: ~Copyable {
     private static let primingLimit = MediaTime.milliseconds(300)
     private static let primedTime = 0.1
     private static let shortWait = MediaTime.milliseconds(4)
+    /// How long after a start or a seek the queues may still be filling.
+    private static let fillingTime = MediaTime.seconds(1)
     /// How often it looks whether playing has come to a stop for want of anything to play.
     private static let stallCheck = MediaTime.milliseconds(100)
 
     init(
         pipeline: Monitor<Pipeline>, output: any VideoOutput, audioOutput: any AudioOutput, audio: AudioQueue,
-        emit: @escaping @Sendable (PlayerEvent) -> Void
+        emit: @escaping @Sendable (PlayerEvent) -> Void, now: @escaping @Sendable () -> HostTime
     ) {
         self.pipeline = pipeline
         self.output = output
         self.audioOutput = audioOutput
         self.audio = audio
         self.emit = emit
+        self.now = now
+        shownAt = now()
         scheduler = Self.scheduler(for: output)
     }
 
@@ -93,7 +98,7 @@ struct Presenter: ~Copyable {
                 pipeline.signal { _ in }  // the feeder has a jump to carry out
             case .shownInTheDark:
                 pipeline.signal { _ in }  // there is room for another, and perhaps something to paint again
-                handle(output.wait(until: .now))
+                handle(output.wait(until: now()))
             case .wait(let deadline): handle(output.wait(until: deadline))
             }
         }
@@ -104,7 +109,7 @@ struct Presenter: ~Copyable {
     private mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [ComposedFrame], _ events: inout [PlayerEvent]) -> Step {
         pipeline.presenterIsIdle = false
         if pipeline.isStopping { return .stop }
-        let now = HostTime.now
+        let now = now()
         if let pending {
             if now - pending.since < Self.flipLimit { return .wait(until: pending.since + Self.flipLimit) }
             logger.warning("a page flip was never reported; going on")
@@ -158,6 +163,7 @@ struct Presenter: ~Copyable {
             candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
         }
         let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) })
+        pipeline.overdue = scheduler.overdue
         if abs(scheduler.soundRatio - soundRatio) > 2e-6 {
             soundRatio = scheduler.soundRatio
             audio.ratio = soundRatio
@@ -205,7 +211,7 @@ struct Presenter: ~Copyable {
         pipeline.shownSerial += 1
         pipeline.onScreen = frame.intoLaid()
         pipeline.needsRepaint = false
-        pending = Pending(id: 0, since: .now, late: late, place: pipeline.shown, starts: starts)
+        pending = Pending(id: 0, since: now(), late: late, place: pipeline.shown, starts: starts)
         if let composed { return .present(composed) }
         // No display: the frame counts as shown, so that the timeline goes on in the dark. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.needsRepaint = true }
@@ -233,16 +239,16 @@ struct Presenter: ~Copyable {
     private mutating func present(_ frame: ComposedFrame) {
         lastID += 1
         // Without one it is a repaint.
-        var given = pending.take() ?? refused.take() ?? Pending(id: lastID, since: .now, late: 0, place: nil, starts: nil)
+        var given = pending.take() ?? refused.take() ?? Pending(id: lastID, since: now(), late: 0, place: nil, starts: nil)
         given.id = lastID
         switch output.present(frame, id: lastID) {
         case .queued:
-            given.since = .now
+            given.since = now()
             pending = given
         case .busy:
             refused = given
             pipeline.withLock { $0.repainted = frame }
-            handle(output.wait(until: HostTime.now + Self.shortWait))
+            handle(output.wait(until: now() + Self.shortWait))
         case .stale:
             begin(given, shown: false)
             pipeline.signal { $0.needsRepaint = true }
@@ -290,6 +296,10 @@ struct Presenter: ~Copyable {
                 let heard = audio.timelineTime(at: time)
             {
                 pipeline.statistics.synchrony.count(heard - place.start)
+                if time - shownAt > Self.fillingTime {
+                    let level = BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: heard))
+                    pipeline.statistics.leastBuffered = level.least(pipeline.statistics.leastBuffered)
+                }
             }
             begin(given, shown: shown, &pipeline)
         }

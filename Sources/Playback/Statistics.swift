@@ -18,8 +18,23 @@ public struct PlayerStatistics: Hashable, Sendable {
     public var synchrony = OffsetHistogram()
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.
     public var soundRatio = 1.0
+    /// The least that lay ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the first such flip.
+    public var leastBuffered: BufferLevel?
     /// The same counts for each item that has been on the screen, by its index.
     public var items: [Int: ItemStatistics] = [:]
+}
+
+/// What lies ready to be shown and heard.
+public struct BufferLevel: Hashable, Sendable {
+    /// Decoded frames.
+    public var frames: Int
+    /// Sound that the speaker has still to come to.
+    public var sound: MediaTime
+
+    /// The lesser of each.
+    func least(_ other: BufferLevel?) -> BufferLevel {
+        BufferLevel(frames: min(frames, other?.frames ?? frames), sound: min(sound, other?.sound ?? sound))
+    }
 }
 
 /// Counts for one item of the playlist, all its turns together.

@@ -80,7 +80,7 @@ final class Reporter: Sendable {
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
         return "\(item)  \(now.time)\(duration)  \(now.status.rawValue)  \(counts.framesShown) shown, \(counts.framesLate) late, "
-            + "\(counts.framesDropped) dropped  \(counts.seams) seams\(synchrony(counts).map { "  " + $0 } ?? "")"
+            + "\(counts.framesDropped) dropped  \(counts.seams) seams\(synchrony(counts).map { "  " + $0 } ?? "")  \(text(now.buffered)) ahead"
     }
 
     /// What it came to.
@@ -89,6 +89,11 @@ final class Reporter: Sendable {
         return
             "\(counts.framesShown) frames shown, \(counts.framesLate) late, \(counts.framesDropped) dropped; \(counts.seams) seams, the worst "
             + "\(counts.worstSeamLateness) vblanks late; \(counts.flipsLost) flips lost\(synchrony(counts).map { "; " + $0 } ?? "")"
+            + (counts.leastBuffered.map { "; never less than \(text($0)) ahead" } ?? "")
+    }
+
+    private func text(_ level: BufferLevel) -> String {
+        "\(level.frames) frame\(level.frames == 1 ? "" : "s") and \(Int((level.sound.seconds * 1000).rounded())) ms"
     }
 
     /// Picture against sound: half of the frames and 99 % of them are this close; and the sound's speed where it is not its own.

@@ -68,7 +68,7 @@ import Testing
         let silent = try SilentServer()
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: silent.url)])
         #expect(stage.wait(for: 303))
-        #expect(stage.wait { stage.events.last == .statusChanged(.waiting) && stage.player.snapshot.queuedFrames == 0 })
+        #expect(stage.wait { stage.events.last == .statusChanged(.waiting) && stage.player.snapshot.buffered.frames == 0 })
         #expect(stage.numbers == [301, 302, 303] || stage.statistics.framesDropped > 0)
     }
 }

@@ -1,0 +1,544 @@
+import CFFmpeg
+import DequeModule
+import Glibc
+import Media
+import Platform
+
+@testable import Playback
+
+/// The engine on a made-up wall, in made-up time, on one thread: the real player, presenter, compositor, scheduler, queue and clock between a feeder, a
+/// display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until something has happened
+/// that the presenter waits for. Nothing depends on the machine; a run is the same every time.
+///
+/// What was seen and heard is kept apart from what the engine believes: every picture carries its number, and the sound is a slow tone in two channels
+/// (cosine and sine) whose phase says which sample it is.
+final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
+    // Sendable because all of it is touched by the one thread that runs it.
+
+    /// What is played, on what, and what happens to it.
+    struct Scenario {
+        var seed: UInt64 = 0
+        var seconds = 20.0
+        var clips: [Clip] = []
+        /// Nominal Hz, and how many parts per million faster it is.
+        var refreshRate = 60.0, displayError = 0.0
+        /// Peak jitter of the vblanks' timestamps, in seconds.
+        var vblankJitter = 0.0
+        var buffers = 3
+        /// How many parts per million faster than nominal the card plays, and in what steps it tells where it is.
+        var cardError = 0.0, cardStep = 1
+        var cardPeriod = 20, cardPeriods = 4
+        /// Longest time to convert a picture, in seconds; and to decode one, as a share of its duration.
+        var composeTime = 0.004, decodeShare = 0.5
+        /// In order.
+        var events: [(time: Double, event: Event)] = []
+    }
+
+    /// A clip, by its pictures.
+    struct Clip {
+        /// When each begins, and where the last one ends, in seconds.
+        var edges: [Double]
+        /// The nominal rate, where there is one.
+        var rate: Double?
+
+        var count: Int { edges.count - 1 }
+        func frame(at time: Double) -> Int { max(0, (edges.lastIndex { $0 <= time + 1e-9 } ?? 0)).clamped(to: 0...count - 1) }
+    }
+
+    enum Event {
+        case decoderStalls(Double)
+        case vblanksLost(Int)
+        case cardRunsDry(Double)
+        case display(isLit: Bool)
+        case command(Command)
+    }
+
+    /// A picture that came on the screen.
+    struct Shown {
+        var time: Double
+        var vblank: Int
+        var number: Int
+        /// Which instant of the timeline was heard then; nil in silence.
+        var heard: Double?
+    }
+
+    /// What was played, seen and heard.
+    struct Outcome {
+        var shown: [Shown] = []
+        /// Each picture laid, by its number, and the generation it belongs to.
+        var laid: [Int: (place: FramePlace, generation: UInt64)] = [:]
+        /// Samples of the device; the sample of the timeline each one was, nil in silence.
+        var played: [Double?] = []
+        /// The generations that commands began: when, and where.
+        var jumps: [(time: Double, generation: UInt64, jump: Pipeline.Jump)] = []
+        /// What the engine did that it must not do.
+        var violations: [String] = []
+        var events: [PlayerEvent] = []
+        var snapshot: PlayerSnapshot?
+        var longestQueue = MediaTime.zero
+        var mostFrames = 0
+    }
+
+    static let sampleRate = 2000
+    /// Samples of one turn of the tone.
+    private static let tone = 1000.0
+
+    private let scenario: Scenario
+    private var random: SystemRandomNumberGeneratorSeeded
+    private var player: Player!
+    private var compositor: Compositor!
+    private var time = HostTime(nanoseconds: 1_000_000_000)
+    private let begin = HostTime(nanoseconds: 1_000_000_000)
+    private let end: HostTime
+    private var outcome = Outcome()
+    private var events: ArraySlice<(time: Double, event: Event)>
+
+    private var feeder: Feeder
+    private var feederDue: HostTime?
+    private var compositorDue: HostTime?
+    private var display: Display
+    private var card: Card
+
+    init(_ scenario: Scenario) {
+        self.scenario = scenario
+        random = SystemRandomNumberGeneratorSeeded(seed: scenario.seed &+ 99)
+        end = begin + .seconds(scenario.seconds)
+        events = scenario.events[...]
+        feeder = Feeder(clips: scenario.clips)
+        display = Display(buffers: scenario.buffers)
+        card = Card(rate: Double(Self.sampleRate) * (1 + scenario.cardError * 1e-6))
+    }
+
+    /// Runs it to its end, on this thread.
+    static func run(_ scenario: Scenario) -> Outcome {
+        let wall = SimulatedWall(scenario)
+        wall.run()
+        wall.player = nil
+        wall.compositor = nil
+        return wall.outcome
+    }
+
+    private func run() {
+        let now: @Sendable () -> HostTime = { [unowned self] in time }
+        let items = scenario.clips.indices.map { PlaylistItem(source: "\($0)") }
+        player = Player(items: items, options: Player.Options(), video: self, audio: self, now: now)
+        let (pipeline, audio) = (player.pipeline, player.audio)
+        compositor = Compositor(pipeline: pipeline, output: self, clock: { audio.isRunning ? audio.timelineTime(at: $0) : nil }, now: now)
+        feeder.cursor = PlaylistCursor(items, loop: .playlist)
+        feeder.items = items
+        start(audio)
+        feederDue = time
+        var presenter = Presenter(
+            pipeline: pipeline, output: self, audioOutput: self, audio: audio, emit: { [unowned self] in outcome.events.append($0) },
+            now: now)
+        presenter.run()
+        checkBuffers()
+        outcome.snapshot = player.snapshot
+        outcome.played = card.line.prefix(card.heard(at: time)).map { $0.map { atan2($0.y, $0.x) } }.unwound(turn: Self.tone)
+    }
+
+    private func seconds(_ time: HostTime) -> Double { (time - begin).seconds }
+
+    /// What a thread that has been woken takes to run.
+    private var latency: MediaTime { .seconds(0.0003 * abs(random.unit())) }
+
+    private func violation(_ text: String) {
+        if outcome.violations.count < 5 { outcome.violations.append("\(text) at \(seconds(time)) s") }
+    }
+
+    // MARK: Time
+
+    func wait(until deadline: HostTime?) -> VideoOutputEvent {
+        while true {
+            if let event = display.event(at: time) {
+                if case .flipped(let flip) = event { record(flip) }
+                time = time + latency
+                return event
+            }
+            if let deadline, deadline <= time { return .deadline }
+            if time >= end {
+                player.pipeline.withLock { $0.isStopping = true }
+                return .deadline
+            }
+            // Both wait on the pipeline, which anything may have changed.
+            feederDue = feederDue ?? (feederHasWork ? time + latency : nil)
+            compositorDue = compositorDue ?? (compositorHasWork ? time + composeTime : nil)
+            let next = [
+                deadline, display.pending?.time, feederDue, compositorDue, card.due, events.first.map { begin + .seconds($0.time) }, end,
+            ].compactMap { $0 }.min()!
+            time = max(time, next)
+            pass()
+        }
+    }
+
+    /// Does what is due.
+    private func pass() {
+        while let first = events.first, begin + .seconds(first.time) <= time {
+            events.removeFirst()
+            happen(first.event)
+        }
+        if let due = card.due, due <= time { serveCard() }
+        if let due = feederDue, due <= time {
+            feederDue = nil
+            feed()
+        }
+        if let due = compositorDue, due <= time {
+            compositorDue = nil
+            if compositor.step() { compositorDue = time + composeTime }
+        }
+    }
+
+    private var composeTime: MediaTime { .seconds(scenario.composeTime * (0.2 + 0.8 * abs(random.unit()))) }
+
+    private func happen(_ event: Event) {
+        switch event {
+        case .decoderStalls(let seconds):
+            feeder.stalledUntil = time + .seconds(seconds)
+            if let due = feederDue { feederDue = max(due, feeder.stalledUntil) }
+        case .vblanksLost(let count): display.lost = count
+        case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
+        case .display(let isLit): display.set(isLit)
+        case .command(let command):
+            let generation = player.pipeline.withLock { $0.generation }
+            player.perform(command)
+            player.pipeline.withLock { pipeline in
+                if pipeline.generation != generation, let jump = pipeline.jump {
+                    outcome.jumps.append((seconds(time), pipeline.generation, jump))
+                }
+            }
+        }
+    }
+
+    // MARK: The feeder
+
+    private struct Feeder {
+        var clips: [Clip]
+        var items: [PlaylistItem] = []
+        var cursor: PlaylistCursor!
+        var generation: UInt64 = 0
+        var turn: Turn?
+        /// The next picture of the turn's clip, the item time the turn began at, and where that lies on the timeline.
+        var next = 0
+        var itemTime = MediaTime.zero
+        var anchor = MediaTime.zero
+        var pictureEnd = MediaTime.zero
+        var isFirst = true
+        var lastSerial: UInt64 = 0
+        var lastNumber = 0
+        var stalledUntil = HostTime(nanoseconds: 0)
+        /// The picture that is being decoded.
+        var isDecoding = false
+        /// The clip that is being opened: where, and whether it follows without a jump.
+        var opening: (position: PlaylistCursor.Position, time: MediaTime, isSeam: Bool)?
+
+        init(clips: [Clip]) {
+            self.clips = clips
+            opening = (.init(index: 0), .zero, false)
+        }
+    }
+
+    private var feederHasWork: Bool {
+        if feeder.isDecoding || feeder.opening != nil { return true }
+        let wanted = player.audio.sample(at: feeder.pictureEnd) > player.audio.writtenSamples && player.audio.room(wanting: 50) >= 50
+        return wanted || player.pipeline.withLock { $0.jump != nil || $0.hasRoomForFrame }
+    }
+
+    private func feed() {
+        let audio = player.audio
+        if time < feeder.stalledUntil {
+            feederDue = feeder.stalledUntil
+            return
+        }
+        if let (jump, generation) = player.pipeline.withLock({ pipeline in pipeline.jump.take().map { ($0, pipeline.generation) } }) {
+            audio.reset()
+            interrupt()
+            let clip = feeder.clips[jump.position.index]
+            var frame = clip.frame(at: (jump.time ?? .zero).seconds)
+            if case .keyFrame = jump.precision { frame -= frame % 12 }
+            feeder.generation = generation
+            feeder.turn = nil
+            feeder.isDecoding = false
+            feeder.pictureEnd = .zero
+            feeder.opening = (jump.position, jump.precision == .exact ? jump.time ?? .zero : .seconds(clip.edges[frame]), false)
+            feederDue = time + .milliseconds(10)
+            return
+        }
+        if let opening = feeder.opening {
+            feeder.opening = nil
+            open(opening.position, at: opening.time, isSeam: opening.isSeam)
+        }
+        let wanted = Int(audio.sample(at: feeder.pictureEnd) - audio.writtenSamples)
+        if wanted > 0, audio.room(wanting: min(wanted, 50)) >= min(wanted, 50) {
+            let first = audio.writtenSamples
+            let samples = (0..<min(wanted, 50)).flatMap { offset -> [Float] in
+                let phase = 2 * Double.pi * Double(first + Int64(offset)).truncatingRemainder(dividingBy: Self.tone) / Self.tone
+                return [Float(cos(phase)), Float(sin(phase))]
+            }
+            audio.write(samples.span)
+            return
+        }
+        guard player.pipeline.withLock({ $0.hasRoomForFrame }) else { return }
+        let clip = feeder.clips[feeder.turn!.position.index]
+        if !feeder.isDecoding {
+            feeder.isDecoding = true
+            let duration = clip.edges[feeder.next + 1] - clip.edges[feeder.next]
+            feederDue = time + .seconds(min(0.1, scenario.decodeShare * duration) * abs(random.unit()))
+            return
+        }
+        feeder.isDecoding = false
+        lay(clip)
+        if feeder.next == clip.count {
+            let next = feeder.cursor.following(feeder.turn!.position)!
+            feeder.opening = (next, .zero, true)
+        }
+    }
+
+    private func open(_ position: PlaylistCursor.Position, at time: MediaTime, isSeam: Bool) {
+        let clip = feeder.clips[position.index]
+        feeder.lastSerial += 1
+        feeder.turn = Turn(
+            serial: feeder.lastSerial, position: position, item: feeder.items[position.index], itemEnd: .seconds(clip.edges[clip.count]),
+            isStill: false, isSeekable: true, isSeam: isSeam)
+        feeder.next = clip.frame(at: time.seconds)
+        (feeder.itemTime, feeder.anchor, feeder.isFirst) = (time, feeder.pictureEnd, true)
+    }
+
+    private func lay(_ clip: Clip) {
+        let (first, last) = (clip.edges[feeder.next], clip.edges[feeder.next + 1])
+        let itemTime = max(.seconds(first), feeder.itemTime)
+        let place = FramePlace(
+            start: feeder.anchor + itemTime - feeder.itemTime, end: feeder.anchor + .seconds(last) - feeder.itemTime, itemTime: itemTime,
+            rate: 1, cadence: clip.rate.map { .seconds(1 / $0) }, turn: feeder.turn, isFirst: feeder.isFirst)
+        feeder.next += 1
+        feeder.isFirst = false
+        feeder.pictureEnd = place.end
+        feeder.lastNumber += 1
+        let (number, generation) = (feeder.lastNumber, feeder.generation)
+        outcome.laid[number] = (place, generation)
+        var frame: LaidFrame? = LaidFrame(Self.picture(number), at: place)
+        let (count, queued) = player.pipeline.signal { pipeline -> (Int, MediaTime) in
+            if pipeline.generation == generation { pipeline.append(frame.take()!) }
+            let count = pipeline.frames.count
+            return (count, count == 0 ? .zero : pipeline.frames[count - 1].place.end - pipeline.frames[0].place.start)
+        }
+        outcome.mostFrames = max(outcome.mostFrames, count)
+        if count > Pipeline.fewestFrames { outcome.longestQueue = max(outcome.longestQueue, queued) }
+    }
+
+    /// A picture with a number in its four pixels.
+    private static func picture(_ number: Int) -> VideoFrame {
+        let frame = av_frame_alloc()!
+        (frame.pointee.format, frame.pointee.width, frame.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 4, 1)
+        precondition(av_frame_get_buffer(frame, 0) == 0, "out of memory")
+        for byte in 0..<4 { frame.pointee.data.0![byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
+        return VideoFrame(adopting: frame)
+    }
+
+    // MARK: The display
+
+    private struct Display {
+        var numbers: [Int]
+        var free: Set<Int>
+        var onScreen: Int?
+        var pending: (buffer: Int, id: UInt64, time: HostTime, vblank: Int)?
+        var isLit = true, hasChanged = false, isWoken = false
+        var generation: UInt64 = 0
+        /// Vblanks that the next commit will miss.
+        var lost = 0
+
+        init(buffers: Int) {
+            numbers = Array(repeating: 0, count: buffers)
+            free = Set(0..<buffers)
+        }
+
+        mutating func set(_ isLit: Bool) {
+            (self.isLit, hasChanged, pending, onScreen) = (isLit, true, nil, nil)
+            generation += 1
+            free = Set(numbers.indices)
+        }
+
+        mutating func event(at time: HostTime) -> VideoOutputEvent? {
+            if hasChanged {
+                hasChanged = false
+                return .changed
+            }
+            if let flip = pending, flip.time <= time {
+                if let onScreen { free.insert(onScreen) }
+                (onScreen, pending) = (flip.buffer, nil)
+                return .flipped(Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank)))
+            }
+            if isWoken {
+                isWoken = false
+                return .woken
+            }
+            return nil
+        }
+    }
+
+    var mode: DisplayMode? {
+        display.isLit ? DisplayMode(width: 4, height: 1, refreshPeriod: .seconds(1 / scenario.refreshRate), name: "simulated") : nil
+    }
+    var generation: UInt64 { display.generation }
+    var reportsVblank: Bool { true }
+    private var period: Double { 1 / (scenario.refreshRate * (1 + scenario.displayError * 1e-6)) }
+
+    private var compositorHasWork: Bool { player.pipeline.withLock { $0.mayRepaint || $0.mayCompose } }
+
+    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
+        guard display.isLit else { return .dark }
+        guard let buffer = display.free.min() else { return .noSpareBuffer }
+        display.free.remove(buffer)
+        switch frame {
+        case .some(let frame): display.numbers[buffer] = (0..<4).reduce(0) { $0 | Int(frame.av.pointee.data.0![$1]) << (8 * $1) }
+        case .none: display.numbers[buffer] = 0
+        }
+        return .composed(ComposedFrame(buffer: buffer, generation: display.generation))
+    }
+
+    func present(_ frame: ComposedFrame, id: UInt64) -> Presentation {
+        guard frame.generation == display.generation else { return .stale }
+        if display.free.contains(frame.buffer) || display.onScreen == frame.buffer { violation("\(frame) was not composed") }
+        if display.pending != nil { return .busy }
+        let vblank = Int((seconds(time) / period).rounded(.down)) + 1 + display.lost
+        display.lost = 0
+        display.pending = (frame.buffer, id, begin + .seconds(Double(vblank) * period + scenario.vblankJitter * abs(random.unit())), vblank)
+        return .queued
+    }
+
+    func discard(_ frame: ComposedFrame) {
+        guard frame.generation == display.generation else { return }
+        let isOut = display.onScreen != frame.buffer && display.pending?.buffer != frame.buffer
+        if !isOut || !display.free.insert(frame.buffer).inserted { violation("discarded \(frame), which was not composed") }
+    }
+
+    func wake() { display.isWoken = true }
+    func close() {}
+
+    private func record(_ flip: Flip) {
+        let vblank = Int(flip.sequence!)
+        // A timestamp's jitter is not when it was seen.
+        let time = Double(vblank) * period
+        outcome.shown.append(
+            Shown(time: time, vblank: vblank, number: display.numbers[display.onScreen!], heard: heard(at: begin + .seconds(time))))
+    }
+
+    /// Every buffer is free, on the screen, pending, or known to the engine.
+    private func checkBuffers() {
+        let known = player.pipeline.withLock { pipeline in
+            var known = pipeline.repainted == nil ? 0 : 1
+            for index in 0..<pipeline.ready.count where pipeline.ready[index].composed?.generation == display.generation { known += 1 }
+            return known
+        }
+        let out = display.numbers.count - display.free.count - (display.onScreen == nil ? 0 : 1) - (display.pending == nil ? 0 : 1)
+        if out != known { violation("\(out) buffers are out, and \(known) are known of") }
+    }
+
+    // MARK: The card
+
+    private struct Card {
+        let rate: Double  // frames a second
+        /// What it was given, sound as its two channels, nil for silence.
+        var line: [SIMD2<Double>?] = []
+        /// It is at frame `frames` at `since`, and goes on from there unless it stands.
+        var since = HostTime(nanoseconds: 0)
+        var frames = 0.0
+        var stands = true
+        var due: HostTime?
+        var blockedUntil = HostTime(nanoseconds: 0)
+        var isInterrupted = false
+        var renderer: (any AudioRenderer)?
+
+        func position(at time: HostTime) -> Double {
+            stands ? frames : min(Double(line.count), frames + max(0, (time - since).seconds) * rate)
+        }
+        func heard(at time: HostTime) -> Int { Int(position(at: time)) }
+
+        mutating func stop(at time: HostTime) {
+            (frames, since, stands) = (position(at: time), time, true)
+        }
+    }
+
+    var format: AudioFormat { AudioFormat(sampleRate: Self.sampleRate, channelCount: 2) }
+    var name: String { "simulated" }
+
+    func start(_ renderer: any AudioRenderer) {
+        card.renderer = renderer
+        card.due = time
+    }
+
+    func interrupt() {
+        card.isInterrupted = true
+        card.due = min(card.due ?? time, time + .milliseconds(1))
+    }
+
+    func stop() {}
+
+    private func serveCard() {
+        guard time >= card.blockedUntil else {
+            card.due = card.blockedUntil
+            return
+        }
+        let renderer = card.renderer!
+        if !card.stands, card.position(at: time) >= Double(card.line.count) {
+            card.stop(at: time)
+            card.frames = Double(card.line.count)
+            renderer.takeBack(frames: 0)
+        }
+        if card.isInterrupted {
+            card.isInterrupted = false
+            card.stop(at: time)
+            card.frames = card.frames.rounded(.up)
+            let unheard = card.line.count - Int(card.frames)
+            card.line.removeLast(unheard)
+            if unheard > 0 { renderer.takeBack(frames: unheard) }
+        }
+        let capacity = scenario.cardPeriod * scenario.cardPeriods
+        var isWaiting = false
+        while card.line.count - card.heard(at: time) + scenario.cardPeriod <= capacity {
+            isWaiting = card.line.count - card.heard(at: time) >= scenario.cardPeriod + 20 && !renderer.isReady(frames: scenario.cardPeriod)
+            if isWaiting { break }
+            render(renderer)
+        }
+        if card.stands { (card.since, card.stands) = (time, false) }
+        let told = card.heard(at: time) / scenario.cardStep * scenario.cardStep
+        renderer.report(unheard: card.line.count - told, at: time)
+        card.due = time + (isWaiting ? .milliseconds(5) : .seconds(Double(scenario.cardPeriod) / card.rate)) + latency
+    }
+
+    private func render(_ renderer: any AudioRenderer) {
+        var samples = [Float](repeating: 9, count: scenario.cardPeriod * 2)
+        samples.withUnsafeMutableBufferPointer { renderer.render(into: $0) }
+        for frame in 0..<scenario.cardPeriod {
+            let sample = SIMD2(Double(samples[2 * frame]), Double(samples[2 * frame + 1]))
+            card.line.append(sample == .zero ? nil : sample)
+        }
+    }
+
+    /// The timeline's instant at the speaker; nil in silence.
+    private func heard(at time: HostTime) -> Double? {
+        let position = card.position(at: time)
+        guard !card.stands, Int(position) < card.line.count, let sample = card.line[Int(position)] else { return nil }
+        let phase = atan2(sample.y, sample.x) / (2 * .pi) * Self.tone + position - position.rounded(.down)
+        // Half a second of ambiguity, which what is believed resolves.
+        let believed = player.audio.timelineTime(at: time)?.seconds ?? 0
+        let turns = (believed * Double(Self.sampleRate) - phase) / Self.tone
+        return (phase + turns.rounded() * Self.tone) / Double(Self.sampleRate)
+    }
+}
+
+extension Comparable {
+    fileprivate func clamped(to range: ClosedRange<Self>) -> Self { min(max(self, range.lowerBound), range.upperBound) }
+}
+
+extension [Double?] {
+    /// Phases as places, so that each lies within half a turn of the one before.
+    fileprivate func unwound(turn: Double) -> [Double?] {
+        var last = 0.0
+        return map { phase in
+            guard let phase else { return nil }
+            let place = phase / (2 * .pi) * turn
+            last = place + ((last - place) / turn).rounded() * turn
+            return last
+        }
+    }
+}
