@@ -53,6 +53,10 @@ final class AudioQueue: AudioRenderer {
         var clock: DeviceClock
         var isRunning = false
         var ranDry = false
+        /// Nothing more will be written in this generation.
+        var isFinished = false
+        var stalls = 0
+        var stalledFrames: Int64 = 0
         var gain: Float = 1
         var targetGain: Float = 1
         /// The feeder wants to know when there is room again.
@@ -119,11 +123,14 @@ final class AudioQueue: AudioRenderer {
     /// Drops everything and stands still at timeline instant zero; the output must be interrupted afterwards.
     func reset() {
         state.withLock { state in
-            (state.written, state.read, state.isRunning, state.ranDry) = (0, Position(sample: 0), false, false)
+            (state.written, state.read, state.isRunning, state.ranDry, state.isFinished) = (0, Position(sample: 0), false, false, false)
             state.runs.removeAll(keepingCapacity: true)
             state.runs.append(Run(begin: state.rendered, position: state.read, ratio: 0))
         }
     }
+
+    /// Says that nothing more will be written before the next ``reset()``: to have nothing left then is no stall.
+    func finish() { state.withLock { $0.isFinished = true } }
 
     // MARK: The player's side
 
@@ -138,6 +145,9 @@ final class AudioQueue: AudioRenderer {
 
     /// Whether there was nothing left to render at the last call.
     var ranDry: Bool { state.withLock { $0.ranDry } }
+
+    /// How often there was nothing left while there should have been, and how long in all: the timeline stood still.
+    var stalls: (count: Int, time: MediaTime) { state.withLock { ($0.stalls, time(ofSample: Double($0.stalledFrames))) } }
 
     /// Frames ready to be rendered.
     var available: Int64 { state.withLock { $0.written - $0.read.sample } }
@@ -191,7 +201,12 @@ final class AudioQueue: AudioRenderer {
         let frames = Int64(samples.count / channels)
         let hasRoom = state.withLock { state in
             let count = state.isRunning ? min(frames, Self.renderable(state)) : 0
+            let wasDry = state.ranDry
             state.ranDry = state.isRunning && count < frames
+            if state.ranDry, !state.isFinished {
+                if !wasDry { state.stalls += 1 }
+                state.stalledFrames += frames - count
+            }
             if count > 0 {
                 append(Run(begin: state.rendered, position: state.read, ratio: state.ratio), to: &state)
                 unsafe read(Int(count), into: samples, &state)
@@ -208,9 +223,9 @@ final class AudioQueue: AudioRenderer {
         if hasRoom { onRoom() }
     }
 
-    /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow.
+    /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow, while there are any.
     private static func renderable(_ state: borrowing State) -> Int64 {
-        let isBetween = state.ratio != 1 || state.read.fraction != 0
+        let isBetween = (state.ratio != 1 || state.read.fraction != 0) && !state.isFinished
         let left = Double(state.written - state.read.sample) - state.read.fraction - (isBetween ? Double(Interpolator.reach) : 0)
         return left <= 0 ? 0 : max(0, Int64(((left - 1) / state.ratio).rounded(.down)) + 1)
     }

@@ -467,8 +467,12 @@ struct Feeder: ~Copyable {
     }
 
     private mutating func endTimeline() {
-        let generation = generation
-        pipeline.signal { if $0.generation == generation { $0.hasEnded = true } }
+        let (generation, audio) = (generation, audio)
+        pipeline.signal { pipeline in
+            guard pipeline.generation == generation else { return }
+            pipeline.hasEnded = true
+            audio.finish()
+        }
         wakePresenter()
     }
 

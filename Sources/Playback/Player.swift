@@ -296,9 +296,11 @@ public final class Player: Sendable {
     public var snapshot: PlayerSnapshot {
         pipeline.withLock { pipeline in
             let turn = pipeline.shown?.turn
+            var statistics = pipeline.statistics
+            (statistics.stalls, statistics.stalledTime) = audio.stalls
             return PlayerSnapshot(
                 status: pipeline.status, itemIndex: turn?.position.index, time: itemTime(pipeline), duration: turn?.itemEnd,
-                statistics: pipeline.statistics,
+                statistics: statistics,
                 buffered: BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero)))
         }
     }

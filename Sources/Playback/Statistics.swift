@@ -14,6 +14,9 @@ public struct PlayerStatistics: Hashable, Sendable {
     public var worstSeamLateness = 0
     /// Vblanks at which a pending flip was given up as lost.
     public var flipsLost = 0
+    /// How often picture and sound stood still because nothing was ready, and how long in all: opening, decoding or reading did not keep up. The silence of a pause
+    /// or a seek is none.
+    public var stalls = 0, stalledTime = MediaTime.zero
     /// How far the picture was from its sound at each flip, stills left out.
     public var synchrony = OffsetHistogram()
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.

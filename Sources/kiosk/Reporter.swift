@@ -80,7 +80,8 @@ final class Reporter: Sendable {
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
         return "\(item)  \(now.time)\(duration)  \(now.status.rawValue)  \(counts.framesShown) shown, \(counts.framesLate) late, "
-            + "\(counts.framesDropped) dropped  \(counts.seams) seams\(synchrony(counts).map { "  " + $0 } ?? "")  \(text(now.buffered)) ahead"
+            + "\(counts.framesDropped) dropped  \(counts.seams) seams\(synchrony(counts).map { "  " + $0 } ?? "")  "
+            + "\(stalls(counts).map { $0 + "  " } ?? "")\(text(now.buffered)) ahead"
     }
 
     /// What it came to.
@@ -89,7 +90,14 @@ final class Reporter: Sendable {
         return
             "\(counts.framesShown) frames shown, \(counts.framesLate) late, \(counts.framesDropped) dropped; \(counts.seams) seams, the worst "
             + "\(counts.worstSeamLateness) vblanks late; \(counts.flipsLost) flips lost\(synchrony(counts).map { "; " + $0 } ?? "")"
+            + (stalls(counts).map { "; " + $0 } ?? "")
             + (counts.leastBuffered.map { "; never less than \(text($0)) ahead" } ?? "")
+    }
+
+    private func stalls(_ counts: PlayerStatistics) -> String? {
+        guard counts.stalls > 0 else { return nil }
+        let times = counts.stalls == 1 ? "once" : "\(counts.stalls) times"
+        return "stood still \(times), \(Int((counts.stalledTime.seconds * 1000).rounded())) ms in all"
     }
 
     private func text(_ level: BufferLevel) -> String {

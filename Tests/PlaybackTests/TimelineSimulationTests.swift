@@ -17,9 +17,28 @@ import Testing
         check.together()
         check.soundIsWhole()
         #expect(check.outcome.snapshot?.status == .playing)
+        #expect(check.outcome.snapshot?.statistics.stalls == 0)
         // Whoever keeps up has something ready at all times.
         #expect(check.outcome.snapshot?.statistics.leastBuffered.map { $0.frames > 0 && $0.sound > .zero } != false)
         #expect(check.outcome.snapshot?.statistics.framesLate == 0 && check.outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
+    /// What is said of standing still is what was silent.
+    @Test func stalls() throws {
+        var scenario = SimulatedWall.Scenario()
+        scenario.clips = [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)]
+        scenario.events = [
+            (4, .decoderStalls(0.9)), (8, .command(.pause)), (9, .command(.play)), (12, .decoderStalls(1.5)), (16, .cardRunsDry(0.3)),
+        ]
+        let outcome = SimulatedWall.run(scenario)
+        let told = try #require(outcome.snapshot?.statistics)
+        let played = outcome.played
+        let begins = played.indices.dropFirst().filter { played[$0] == nil && played[$0 - 1] != nil }
+        let silence = begins.map { played[$0...].prefix { $0 == nil }.count }
+        // The pause is the second.
+        #expect(silence.count == 3 && told.stalls == 2, "\(silence), \(told.stalls)")
+        #expect(abs(told.stalledTime.seconds - Double(silence[0] + silence[2]) / Double(SimulatedWall.sampleRate)) < 0.002)
+        #expect(told.stalledTime > .seconds(1))
     }
 
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
