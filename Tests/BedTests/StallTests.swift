@@ -33,6 +33,7 @@ extension BedTests {
                 #expect(settled.count > 50 && settled.dropLast().allSatisfy { $0.vblanks == 2 && $0.vblanksBefore == 0 })
             }
             #expect(record.seams.count == 2 && record.seams.filter { !$0.isClean } == [])
+            expectLossesToBeSaid(record)
             #expect(record.log.count { $0.text.contains("underruns: 1") } == 1)
 
             // The beep and the flash that belong together, before and after each of the stops.
