@@ -47,7 +47,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     // The compositor's.
     private let converter = PictureConverter()
-    /// There while one item fades into the next.
+    /// There from the first fade on: to find its memory anew for each would cost the beginning of it some vblanks.
     private var mixer: PictureMixer?
     private var refusals: Set<PictureConverter.Refusal> = []
 
@@ -167,7 +167,6 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             draw(frame, gravity: gravity, into: mixer.upper)
             mixer.mix(share: underlay.share, into: slot.buffer)
         case nil:
-            mixer = nil
             draw(frame, gravity: gravity, into: slot.buffer)
         }
         shared.withLock { $0.book.finish(slot.frame.buffer, generation: slot.frame.generation) }

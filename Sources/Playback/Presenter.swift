@@ -35,7 +35,10 @@ struct Presenter: ~Copyable {
     private struct Pending {
         var id: UInt64
         var since: HostTime
+        /// Vblanks behind its time: when it was committed, and from the flip on when it was seen.
         var late: Int
+        /// The vblank it was committed for, where it was for one.
+        var due: HostTime?
         /// Where it lies; nil for a repaint.
         var place: FramePlace?
         /// The turn this frame is the first of.
@@ -172,7 +175,7 @@ struct Presenter: ~Copyable {
         switch decision {
         case .show(let index, let late, let vblank):
             if !output.reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
-            return show(index, late: late, &pipeline, &returned)
+            return show(index, late: late, due: output.reportsVblank ? vblank : nil, &pipeline, &returned)
         case .wake(let time):
             return .wait(until: max(time, now + MediaTime(nanoseconds: 100_000)))
         case .idle:
@@ -195,7 +198,9 @@ struct Presenter: ~Copyable {
     }
 
     /// Takes ready frame `index`, drops those before it, and says what to do with it.
-    private mutating func show(_ index: Int, late: Int, _ pipeline: inout Pipeline, _ returned: inout [ComposedFrame]) -> Step {
+    private mutating func show(
+        _ index: Int, late: Int, due: HostTime? = nil, _ pipeline: inout Pipeline, _ returned: inout [ComposedFrame]
+    ) -> Step {
         var starts: Turn?
         for _ in 0..<index {
             guard let dropped = pipeline.ready.popFirst() else { break }
@@ -211,7 +216,7 @@ struct Presenter: ~Copyable {
         pipeline.shownSerial += 1
         pipeline.onScreen = frame.intoLaid()
         pipeline.needsRepaint = false
-        pending = Pending(id: 0, since: now(), late: late, place: pipeline.shown, starts: starts)
+        pending = Pending(id: 0, since: now(), late: late, due: due, place: pipeline.shown, starts: starts)
         if let composed { return .present(composed) }
         // No display: the frame counts as shown, so that the timeline goes on in the dark. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.needsRepaint = true }
@@ -266,8 +271,10 @@ struct Presenter: ~Copyable {
         case .flipped(let flip):
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
             pipeline.signal { $0.returnBuffers() }
-            guard let given = pending, flip.id == given.id else { return }
+            guard var given = pending, flip.id == given.id else { return }
             pending = nil
+            // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
+            if let due = given.due { given.late += max(0, Int((Double((flip.time - due).nanoseconds) / scheduler.period).rounded())) }
             begin(given, shown: true, at: flip.time)
         case .changed:
             scheduler = Self.scheduler(for: output)

@@ -17,20 +17,25 @@ public enum Gallery {
 
     /// Half a second of 320x180 at 29.97 fps, numbered 1 to 15, with a tone in whole periods: for runs of many loops on a display of 640x480,
     /// whose 60 Hz are 59.94.
-    public static func halfSecond() throws -> NumberedClip {
-        let path = try folder.get() + "/half-second.mp4"
-        let clip = NumberedClip(path, frames: 15, frameRate: 30000 / 1001)
+    public static func halfSecond() throws -> NumberedClip { try plain("half-second", "0x406080", frames: 15) }
+
+    /// A clip at 29.97 fps in one colour (in ffmpeg's words) but for the numbers, which begin at `first`, with a tone in whole periods every half second.
+    public static func plain(
+        _ name: String, _ color: String, size: String = "320x180", frames: Int, from first: Int = 1
+    ) throws -> NumberedClip {
+        let path = try folder.get() + "/\(name).mp4"
+        let clip = NumberedClip(path, frames: frames, from: first, frameRate: 30000 / 1001)
         if FileManager.default.fileExists(atPath: path) { return clip }
-        let cells = try make(["--cells"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        let cells = try make(["--cells", "\(first)"]).trimmingCharacters(in: .whitespacesAndNewlines)
         let draft = path + ".\(getpid()).mp4"
         let command =
             [
                 "ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i",
-                "color=0x406080:s=320x180:r=30000/1001,trim=end_frame=15,\(cells)",
+                "color=\(color):s=\(size):r=30000/1001,trim=end_frame=\(frames),\(cells)",
             ]
             + [
-                "-f", "lavfi", "-i", "sine=f=\(220 * 48000.0 / 24024):r=48000,atrim=end_sample=24024", "-c:v", "libx264", "-pix_fmt",
-                "yuv420p", "-c:a", "aac",
+                "-f", "lavfi", "-i", "sine=f=\(220 * 48000.0 / 24024):r=48000,atrim=end_sample=\(frames * 8008 / 5)", "-c:v", "libx264",
+                "-pix_fmt", "yuv420p", "-c:a", "aac",
             ]
         let outcome = try Outcome.of(["/usr/bin/env"] + command + ["-y", draft])
         guard outcome.status == 0, rename(draft, path) == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }

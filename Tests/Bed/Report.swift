@@ -1,8 +1,10 @@
 /// What the director wrote down; its times are microseconds of the guest's CLOCK_MONOTONIC.
-struct Report: Equatable {
+struct Report {
     var start: Int?
     /// Entry → when its first step was done.
     var done: [Int: Int] = [:]
+    /// When the director, which nothing outranks, should have run, and how much later it did.
+    var held: [(time: Int, late: Int)] = []
     var samples: [Sample] = []
     var asked: Int?
     var wasKilled = false
@@ -27,6 +29,7 @@ struct Report: Equatable {
             switch (words.first, numbers.count) {
             case ("start", 2): start = numbers[0]
             case ("did", 2): done[numbers[0]] = done[numbers[0]] ?? numbers[1]
+            case ("held", 2): held.append((numbers[0], numbers[1]))
             case ("sample", 5):
                 samples.append(
                     Sample(

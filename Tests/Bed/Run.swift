@@ -83,7 +83,7 @@ struct Run {
         guard report.isComplete, let start = report.start, let end = report.end else {
             throw BedError.failed("the run in \(folder) was not finished (status \(outcome.status)): \(outcome.errors)")
         }
-        if machine.time == .real, let reason = starvation(folder, from: start, to: report.asked ?? end.time) {
+        if machine.time == .real, let reason = starvation(folder, report, from: start, to: report.asked ?? end.time) {
             throw BedError.starved("\(reason) (\(folder))")
         }
         let events = timeline.entries.enumerated().map { id, entry in
@@ -114,12 +114,14 @@ struct Run {
     }
 
     /// Why the timing of a run cannot be trusted; nil where it can. Judged from the player's start until it was asked to end.
-    private func starvation(_ folder: String, from start: Int, to end: Int) -> String? {
+    private func starvation(_ folder: String, _ report: Report, from start: Int, to end: Int) -> String? {
         let overruns = text(folder + "/kernel").split(separator: "\n").filter { line in
             guard line.contains("vblank timer overrun"), let time = line.firstMatch(of: #/^\[ *(\d+\.\d+)\]/#) else { return false }
             return (start...end).contains(Int((Double(time.output.1) ?? 0) * 1e6))
         }
         if !overruns.isEmpty { return "\(overruns.count) vblank timer overruns" }
+        let held = report.held.filter { (start...end).contains($0.time) }
+        if let worst = held.map(\.late).max() { return "the guest stood still \(held.count) times, for up to \(worst / 1000) ms" }
         if text(folder + "/sound.times").contains("overrun") { return "samples of the recording were lost" }
         return nil
     }

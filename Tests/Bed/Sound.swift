@@ -68,6 +68,17 @@ public struct Sound: Sendable, Equatable {
         return holes
     }
 
+    /// When something begins that can be heard: each first sample over 1 % of full scale after a quarter of a second without one.
+    public var onsets: [Duration] {
+        var onsets: [Duration] = []
+        var heard = -rate
+        for (index, sample) in left.enumerated() where sample.magnitude >= 328 {
+            if index - heard > rate / 4 { onsets.append(time(of: index)) }
+            heard = index
+        }
+        return onsets
+    }
+
     /// The left channel taken as one tone that goes on and on.
     public var tone: Tone? { Tone(self) }
 }

@@ -10,6 +10,8 @@ public struct Machine: Sendable {
     public var planesScale = false
     /// CPUs of the guest; more would exclude virtual time.
     public let processors = 1
+    /// What it has for its kernel, the player and whatever else runs, in MB.
+    public var memory = 3072
     /// The mode that kiosk is told to use. Refresh rates other than 60 Hz are added to the modes the display offers.
     public var mode = Mode()
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
@@ -60,7 +62,7 @@ public struct Machine: Sendable {
 
     /// The options for Tests/Bed/run.
     var options: [String] {
-        var options = ["-d", "\(displays)", "-o", "\(overlays)"]
+        var options = ["-d", "\(displays)", "-o", "\(overlays)", "-m", "\(memory)M"]
         if planesScale { options.append("-S") }
         switch time {
         case .real: if isRealTime { options.append("-r") }

@@ -39,3 +39,23 @@ struct OnBed: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == OnBed {
     static var onBed: OnBed { OnBed() }
 }
+
+/// The frames that are missing in the kernel's log are the player's `dropped`. The frame after one that stood too long came late, and so did
+/// those after it until it had caught up, one for each frame that stood too short: between the two lies the player's `late`.
+func expectLossesToBeSaid(_ record: Record, sourceLocation: SourceLocation = #_sourceLocation) {
+    guard let told = record.statistics else {
+        Issue.record("kiosk said nothing about what it showed", sourceLocation: sourceLocation)
+        return
+    }
+    func clip(_ number: Int) -> ClosedRange<Int>? { record.clips.first { $0.numbers.contains(number) }?.numbers }
+    let missing = zip(record.frames, record.frames.dropFirst()).reduce(0) { sum, pair in
+        guard let before = clip(pair.0.number), let after = clip(pair.1.number) else { return sum }
+        if before == after, pair.1.number > pair.0.number { return sum + pair.1.number - pair.0.number - 1 }
+        return sum + before.upperBound - pair.0.number + pair.1.number - after.lowerBound
+    }
+    // How long the first one stands is a matter of the start, and the last one's time was not over.
+    let holds = record.frames.dropFirst().dropLast().map(\.vblanks)
+    let (long, short) = (holds.count { $0 > 2 }, holds.count { $0 < 2 })
+    #expect(told.dropped == missing, "\(holds)", sourceLocation: sourceLocation)
+    #expect((long...long + short).contains(told.late), "\(told.late), of \(long) and \(short)", sourceLocation: sourceLocation)
+}

@@ -59,7 +59,7 @@ struct Measurement: Equatable {
     private mutating func measureFlashes(_ record: Record) {
         guard let sound = record.sound else { return }
         let flashes = record.frames.filter { FlashAndBeep.isFlash($0.number) }.map(\.time)
-        samples[.soundOffset] = FlashAndBeep.offsets(flashes: flashes, beeps: FlashAndBeep.beeps(in: sound)).map(\.milliseconds)
+        samples[.soundOffset] = FlashAndBeep.offsets(flashes: flashes, beeps: sound.onsets).map(\.milliseconds)
     }
 
     private mutating func measureControls(_ record: Record) {

@@ -41,6 +41,17 @@ import Testing
         #expect(told.stalledTime > .seconds(1))
     }
 
+    /// A flip that comes later than the vblank it was meant for is late, and nothing else is.
+    @Test func lostVblanks() throws {
+        var scenario = SimulatedWall.Scenario()
+        scenario.clips = [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)]
+        scenario.events = [(4, .vblanksLost(1)), (8, .vblanksLost(1)), (12, .vblanksLost(1))]
+        let outcome = SimulatedWall.run(scenario)
+        let holds = zip(outcome.shown, outcome.shown.dropFirst()).map { $1.vblank - $0.vblank }.dropFirst()
+        #expect(holds.count { $0 > 2 } == 3)
+        #expect(outcome.snapshot?.statistics.framesLate == 3 && outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
         let check = Check(.random(seed, rough: true))

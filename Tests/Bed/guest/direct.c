@@ -16,6 +16,7 @@
  * Written: FOLDER/log (the player's lines, each behind its time), FOLDER/vblanks-N (from watch), FOLDER/sound.wav and sound.times (from listen),
  * and FOLDER/report, in which all times are CLOCK_MONOTONIC in microseconds:
  *   start US PID   did ID US   sample US CPU_US RSS_KB THREADS DESCRIPTORS   asked US (to end)   killed   ended US STATUS CPU_US PEAK_KB
+ *   held US LATE_US (the director, which nothing outranks, should have run then and did so much later)
  *   terminal text|graphics KEYBOARD VT   done
  */
 #include "direct.h"
@@ -34,6 +35,7 @@
 #define MAX_EVENTS 4096
 #define MAX_TOOLS 8
 #define PATIENCE 5000000	/* µs a player has to end after SIGTERM */
+#define HELD 12000		/* µs: three quarters of a vblank period, which is what a player has from vblank to commit */
 
 struct event {
 	long long at;
@@ -256,16 +258,21 @@ static void perform(struct event *e)
 		kill(player.pid, x);
 }
 
-/* Sleeps until UNTIL, or until the player says something or ends */
+/* Sleeps until UNTIL, or until the player says something or ends. Waking late is put on record: nothing in the guest outranks the director, so
+ * that its processor was not there. */
 static void wait_until(long long until)
 {
 	struct pollfd output = { .fd = player.output, .events = POLLIN };
-	long long left = until - now_us(), most = 20000;	/* its end is looked for 50 times a second */
+	long long now = now_us(), left = until - now, most = 20000, late;	/* its end is looked for 50 times a second */
 	struct timespec time = { 0 };
 
 	left = left < 0 ? 0 : left > most ? most : left;
 	time.tv_nsec = left * 1000;
-	if (ppoll(&output, 1, &time, NULL) > 0)
+	int readable = ppoll(&output, 1, &time, NULL) > 0;
+	late = now_us() - now - left;
+	if (late > HELD)
+		fprintf(report, "held %lld %lld\n", now + left, late);
+	if (readable)
 		player_read(&player);
 }
 
@@ -320,10 +327,10 @@ static void end_player(void)
 		wait_until(until);
 }
 
-/* Events are on time though the player keeps the only processor busy; its own policy is not touched */
+/* Above the player's threads, so that events are on time whatever keeps the only processor busy; the player's own policy is not touched */
 static void be_punctual(void)
 {
-	struct sched_param priority = { .sched_priority = 1 };
+	struct sched_param priority = { .sched_priority = 50 };
 
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
 }
