@@ -39,6 +39,8 @@ struct Feeder: ~Copyable {
     /// The last complaint about each item, so that each is made once.
     private var complaints: [Int: String] = [:]
     private var scratch: [Float]
+    /// How loud the sound is that was laid last; nil where that is silence.
+    private var laidGain: Float?
     private var mixing: [Float]
     private var startedAt = HostTime.now
     private var hasShownAnything = false
@@ -394,8 +396,8 @@ struct Feeder: ~Copyable {
             }
             if filled < frames { lane.soundEnded = true }
         }
-        let gain = lane.turn.item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: lane.turn.item.volume))
-        if gain != 1 { for index in 0..<filled * channels { scratch[index] *= gain } }
+        applyGain(of: lane.turn.item, filled)
+        if filled < frames { laidGain = nil }
         let end = audio.writtenSamples + Int64(frames)
         if lane.isSoundOnly {
             if let limit = lane.limit { filled = min(filled, max(0, frames - Int(end - audio.sample(at: lane.timeline(limit))))) }
@@ -431,6 +433,21 @@ struct Feeder: ~Copyable {
         audio.write(scratch.span.extracting(first: frames * channels))
         // A still's picture is laid at once, long before what follows is to be opened.
         if lane.picturesDone, lane.pictureEnd - audio.time(ofSample: Double(audio.writtenSamples)) < Self.openAhead { prepareNext() }
+    }
+
+    /// Makes the first `count` frames as loud as the item is meant to be; where sound of another loudness went before, over the first ``fadeTime``.
+    private mutating func applyGain(of item: PlaylistItem, _ count: Int) {
+        let gain = item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: item.volume))
+        var present = fade == nil ? laidGain ?? gain : gain
+        if present != 1 || gain != 1 {
+            let step = Float(1 / (Self.fadeTime.seconds * Double(audio.format.sampleRate)))
+            let channels = audio.format.channelCount
+            for frame in 0..<count {
+                present = present < gain ? min(gain, present + step) : max(gain, present - step)
+                for index in frame * channels..<(frame + 1) * channels { scratch[index] *= present }
+            }
+        }
+        laidGain = count > 0 ? present : nil
     }
 
     /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
@@ -498,6 +515,7 @@ struct Feeder: ~Copyable {
         upcoming = nil
         outgoing = nil
         fade = nil
+        laidGain = nil
         // Moving within the item that is open needs no opening.
         if let time = jump.time, let lane, lane.turn.position == jump.position, !lane.turn.isStill, lane.reader.description.isSeekable,
             let landed = try? lane.reader.seek(to: time, precision: jump.precision)

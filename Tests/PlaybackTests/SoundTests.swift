@@ -79,6 +79,19 @@ import Testing
         )
     }
 
+    @Test func betweenItemsLoudnessIsRamped() throws {
+        let items = [1, 0.5].map { volume in (try? Reel.numberedSamples()).map { PlaylistItem(source: $0, volume: volume) } }
+        let stage = Stage(items.compactMap { $0 }, display: display, audio: audio)
+        #expect(stage.wait { audio.samples.count { $0 != 0 } > 120_000 })
+        let heard = audio.samples.filter { $0 != 0 }
+        let gains = heard.enumerated().map { $1 / Reel.sample($0) }
+        for (seam, before, after) in [(48_000, Float(1), Float(0.125)), (96_000, 0.125, 1)] {
+            #expect(gains[seam - 2000..<seam].allSatisfy { $0 == before } && gains[seam + 240..<seam + 2000].allSatisfy { $0 == after })
+            let ramp = gains[seam - 1...seam + 240]
+            #expect(zip(ramp, ramp.dropFirst()).allSatisfy { abs($1 - $0) < 0.005 }, "\(ramp)")
+        }
+    }
+
     @Test func soundAndPictureStayTogetherAcrossRates() throws {
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(seconds: 4))], display: display, audio: audio)
         stage.player.rate = 2
