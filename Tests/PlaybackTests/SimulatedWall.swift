@@ -48,6 +48,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     enum Event {
         case decoderStalls(Double)
         case vblanksLost(Int)
+        /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
+        case vblankDoubled
         case cardRunsDry(Double)
         case display(isLit: Bool)
         case command(Command)
@@ -150,8 +152,9 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     func wait(until deadline: HostTime?) -> VideoOutputEvent {
         while true {
+            let isRepeated = display.repeated != nil
             if let event = display.event(at: time) {
-                if case .flipped(let flip) = event { record(flip) }
+                if case .flipped(let flip) = event, !isRepeated { record(flip) }
                 time = time + latency
                 return event
             }
@@ -196,6 +199,9 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             feeder.stalledUntil = time + .seconds(seconds)
             if let due = feederDue { feederDue = max(due, feeder.stalledUntil) }
         case .vblanksLost(let count): display.lost = count
+        case .vblankDoubled:
+            display.shift -= 0.5 * period
+            display.isRepeating = true
         case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
         case .display(let isLit): display.set(isLit)
         case .command(let command):
@@ -345,6 +351,11 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         var generation: UInt64 = 0
         /// Vblanks that the next commit will miss.
         var lost = 0
+        /// How much later than whole periods from the beginning vblanks are, in seconds.
+        var shift = 0.0
+        /// Whether the next flip is reported twice, and which has been once.
+        var isRepeating = false
+        var repeated: Flip?
 
         init(buffers: Int) {
             numbers = Array(repeating: 0, count: buffers)
@@ -362,10 +373,13 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
                 hasChanged = false
                 return .changed
             }
+            if let flip = repeated.take() { return .flipped(flip) }
             if let flip = pending, flip.time <= time {
                 if let onScreen { free.insert(onScreen) }
                 (onScreen, pending) = (flip.buffer, nil)
-                return .flipped(Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank)))
+                let event = Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank))
+                if isRepeating { (isRepeating, repeated) = (false, event) }
+                return .flipped(event)
             }
             if isWoken {
                 isWoken = false
@@ -381,6 +395,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     var generation: UInt64 { display.generation }
     var reportsVblank: Bool { true }
     private var period: Double { 1 / (scenario.refreshRate * (1 + scenario.displayError * 1e-6)) }
+    private func vblankTime(_ vblank: Int) -> Double { Double(vblank) * period + display.shift }
 
     private var compositorHasWork: Bool { player.pipeline.withLock { $0.mayRepaint || $0.mayCompose } }
 
@@ -399,9 +414,9 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         guard frame.generation == display.generation else { return .stale }
         if display.free.contains(frame.buffer) || display.onScreen == frame.buffer { violation("\(frame) was not composed") }
         if display.pending != nil { return .busy }
-        let vblank = Int((seconds(time) / period).rounded(.down)) + 1 + display.lost
+        let vblank = Int(((seconds(time) - display.shift) / period).rounded(.down)) + 1 + display.lost
         display.lost = 0
-        display.pending = (frame.buffer, id, begin + .seconds(Double(vblank) * period + scenario.vblankJitter * abs(random.unit())), vblank)
+        display.pending = (frame.buffer, id, begin + .seconds(vblankTime(vblank) + scenario.vblankJitter * abs(random.unit())), vblank)
         return .queued
     }
 
@@ -417,7 +432,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     private func record(_ flip: Flip) {
         let vblank = Int(flip.sequence!)
         // A timestamp's jitter is not when it was seen.
-        let time = Double(vblank) * period
+        let time = vblankTime(vblank)
         outcome.shown.append(
             Shown(time: time, vblank: vblank, number: display.numbers[display.onScreen!], heard: heard(at: begin + .seconds(time))))
     }

@@ -113,14 +113,15 @@ extension SimulatedWall.Scenario {
         var time = number(0.1...3)
         while time < scenario.seconds - 3 {
             let length = number(0.05...1)
-            switch Int(number(0...8)) {
+            switch Int(number(0...9)) {
             case 0: scenario.events.append((time, .decoderStalls(length)))
             case 1: scenario.events.append((time, .vblanksLost(Int(number(1...20)))))
             case 2: scenario.events.append((time, .cardRunsDry(length)))
             case 3: scenario.events += [(time, .display(isLit: false)), (time + length, .display(isLit: true))]
             case 4: scenario.events += [(time, .command(.pause)), (time + length, .command(.play))]
             case 5: scenario.events.append((time, .command(.seekTo(.seconds(number(0...5))))))
-            case 6: scenario.events.append((time, .command(choice([.nextItem, .previousItem, .restartItem]))))
+            case 6: scenario.events.append((time, .vblankDoubled))
+            case 7: scenario.events.append((time, .command(choice([.nextItem, .previousItem, .restartItem]))))
             default:
                 // A key that is held down.
                 for step in 0..<5 { scenario.events.append((time + Double(step) * 0.04, .command(.seekBy(.seconds(number(-1...1)))))) }
@@ -156,6 +157,7 @@ private struct Check {
                     switch event {
                     case .decoderStalls(let seconds), .cardRunsDry(let seconds): seconds
                     case .vblanksLost(let count): Double(count) * period
+                    case .vblankDoubled: 0
                     case .display(let isLit): isLit ? 0 : 10
                     case .command(let command): command == .pause ? 10 : 0
                     }
