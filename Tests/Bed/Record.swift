@@ -144,8 +144,11 @@ public struct Statistics: Sendable, Equatable {
     public var synchrony: (half: Int, most: Int)?
     /// How much faster than written the sound was played at the end, in parts per million.
     public var soundChange: Int
+    /// How often picture and sound stood still for want of anything ready, and how long in all.
+    public var stalls: (count: Int, time: Duration)
 
-    /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm".
+    /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm;
+    /// stood still 2 times, 310 ms in all".
     public init?(_ line: String) {
         let counts = #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#
         guard let match = line.firstMatch(of: counts) else { return nil }
@@ -157,6 +160,8 @@ public struct Statistics: Sendable, Equatable {
         synchrony = line.firstMatch(of: #/; A/V (\d+)/(\d+) ms/#).flatMap { match in
             Int(match.output.1).flatMap { half in Int(match.output.2).map { (half, $0) } }
         }
+        let stood = line.firstMatch(of: #/; stood still (?:once|(\d+) times), (\d+) ms in all/#)
+        stalls = stood.map { ($0.output.1.flatMap { Int($0) } ?? 1, .milliseconds(Int($0.output.2) ?? 0)) } ?? (0, .zero)
         let change = line.firstMatch(of: #/, sound ([+−])(\d+) ppm/#)
         soundChange = change.flatMap { match in Int(match.output.2).map { match.output.1 == "+" ? $0 : -$0 } } ?? 0
     }
@@ -165,6 +170,7 @@ public struct Statistics: Sendable, Equatable {
     public static func == (a: Statistics, b: Statistics) -> Bool {
         (a.shown, a.late, a.dropped, a.seams, a.worstSeam, a.flipsLost) == (b.shown, b.late, b.dropped, b.seams, b.worstSeam, b.flipsLost)
             && a.synchrony?.half == b.synchrony?.half && a.synchrony?.most == b.synchrony?.most && a.soundChange == b.soundChange
+            && a.stalls == b.stalls
     }
 }
 

@@ -41,7 +41,8 @@ extension Trait where Self == OnBed {
 }
 
 /// The frames that are missing in the kernel's log are the player's `dropped`. The frame after one that stood too long came late, and so did
-/// those after it until it had caught up, one for each frame that stood too short: between the two lies the player's `late`.
+/// those after it until it had caught up, one for each frame that stood too short: between the two lies the player's `late`; unless the sound stood
+/// still with the picture, which the player says, too.
 func expectLossesToBeSaid(_ record: Record, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let told = record.statistics else {
         Issue.record("kiosk said nothing about what it showed", sourceLocation: sourceLocation)
@@ -57,5 +58,6 @@ func expectLossesToBeSaid(_ record: Record, sourceLocation: SourceLocation = #_s
     let holds = record.frames.dropFirst().dropLast().map(\.vblanks)
     let (long, short) = (holds.count { $0 > 2 }, holds.count { $0 < 2 })
     #expect(told.dropped == missing, "\(holds)", sourceLocation: sourceLocation)
-    #expect((long...long + short).contains(told.late), "\(told.late), of \(long) and \(short)", sourceLocation: sourceLocation)
+    let least = max(0, long - told.stalls.count)
+    #expect((least...long + short).contains(told.late), "\(told), of \(long) and \(short)", sourceLocation: sourceLocation)
 }
