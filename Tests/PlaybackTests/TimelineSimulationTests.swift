@@ -23,10 +23,14 @@ import Testing
         #expect(check.outcome.snapshot?.statistics.framesLate == 0 && check.outcome.snapshot?.statistics.framesDropped == 0)
     }
 
+    /// A second at 30 frames a second, again and again on 60 Hz.
+    private static var aSecond: SimulatedWall.Scenario {
+        SimulatedWall.Scenario(clips: [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)])
+    }
+
     /// What is said of standing still is what was silent.
     @Test func stalls() throws {
-        var scenario = SimulatedWall.Scenario()
-        scenario.clips = [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)]
+        var scenario = Self.aSecond
         scenario.events = [
             (4, .decoderStalls(0.9)), (8, .command(.pause)), (9, .command(.play)), (12, .decoderStalls(1.5)), (16, .cardRunsDry(0.3)),
         ]
@@ -43,8 +47,7 @@ import Testing
 
     /// A flip that comes later than the vblank it was meant for is late, and nothing else is.
     @Test func lostVblanks() throws {
-        var scenario = SimulatedWall.Scenario()
-        scenario.clips = [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)]
+        var scenario = Self.aSecond
         scenario.events = [(4, .vblanksLost(1)), (8, .vblanksLost(1)), (12, .vblanksLost(1))]
         let outcome = SimulatedWall.run(scenario)
         let holds = zip(outcome.shown, outcome.shown.dropFirst()).map { $1.vblank - $0.vblank }.dropFirst()
