@@ -33,20 +33,28 @@ extension MachineTests {
         #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
     }
 
-    @Test func `a monitor is pulled out, put back, and becomes another one`() throws {
+    @Test func `a monitor becomes another one, is pulled out, and put back`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
+        let waits = "journalctl -b -u kiosk | grep -c 'waiting for one'"
+        let waitsBefore = Int(try machine.shell(waits + " || true")) ?? 0
+        // QEMU takes no monitor for what it has at the start, and does nothing: it is another one that is pulled out.
+        try expectPicture(of: machine, on: (800, 600))
         try machine.monitor.unplug()
-        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'waiting for one'")
-        for (width, height) in [(640, 360), (800, 600), (1024, 768)] as [(UInt16, UInt16)] {
-            try machine.monitor.plug(width, height)
-            try machine.wait("\(width)x\(height)") { $0.width == width && $0.height == height && $0.number != nil }
-            try machine.waitForMovingPicture()
-            let seen = try machine.watch(frames: 10)
-            #expect(seen.foreign == 0, "\(width)x\(height): \(seen)")
-            #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(width)x\(height): \(seen)")
-        }
+        try machine.wait(untilSucceeds: "test $(\(waits)) = \(waitsBefore + 1)")
+        try expectPicture(of: machine, on: (640, 360))
+        try expectPicture(of: machine, on: (1024, 768))
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    private func expectPicture(of machine: Machine, on monitor: (width: UInt16, height: UInt16)) throws {
+        try machine.monitor.plug(monitor.width, monitor.height)
+        let size = "\(monitor.width)x\(monitor.height)"
+        try machine.wait(size) { $0.width == monitor.width && $0.height == monitor.height && $0.number != nil }
+        try machine.waitForMovingPicture()
+        let seen = try machine.watch(frames: 10)
+        #expect(seen.foreign == 0, "\(size): \(seen)")
+        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(size): \(seen)")
     }
 
     @Test(arguments: ["keyboard", "tablet"])

@@ -197,14 +197,14 @@ extension Machine {
 
 // The inside.
 extension Machine {
-    /// Runs a command in the machine as root; its output. Throws when it does not end with status 0.
+    /// Runs a command in the machine as root; its output. Throws when it does not end with status 0. `Tests/Machine/guest-setup` has the other end.
     @discardableResult
     func shell(_ command: String, within seconds: Double = 60) throws -> String {
         let guest = try guest ?? UnixSocket(folder + "/shell.sock")
         self.guest = guest
-        let tag = "end-\(UInt64.random(in: .min ... .max))-"
-        // In two parts, so that an echo of the command is not taken for its end.
-        try guest.write("\n{ \(command)\n} 2>&1; echo; echo '\(tag.prefix(4))''\(tag.dropFirst(4))'$?\n".utf8)
+        let tag = "end-\(UInt64.random(in: .min ... .max))"
+        // The end of a line that was cut short, then the request.
+        try guest.write("\n\(tag) \(Data(command.utf8).base64EncodedString())\n".utf8)
         var lines: [String] = []
         let end = Date() + seconds
         while true {
@@ -214,12 +214,13 @@ extension Machine {
                 continue
             }
             let output = lines.joined(separator: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
-            guard line == tag + "0" else { throw MachineError("\(command): status \(line.dropFirst(tag.count))\n\(output)") }
+            guard line == tag + " 0" else { throw MachineError("\(command): status\(line.dropFirst(tag.count))\n\(output)") }
             return output
         }
     }
 
-    /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost.
+    /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost,
+    /// whole or in part.
     func waitForShell(within seconds: Double = 240) throws {
         let end = Date() + seconds
         while true {
