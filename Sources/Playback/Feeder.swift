@@ -6,8 +6,8 @@ import Platform
 /// without ever waiting for one to be shown to its end.
 ///
 /// The rule for sound and picture of unequal length: an item lasts as long as its picture. Sound is written only up to the end of the pictures laid
-/// so far; missing sound is silence; sound that is left over when the picture ends is faded out over the last ``fadeTime``. An item without a
-/// picture lasts as long as its sound.
+/// so far; missing sound is silence; sound that is left over when the picture ends is faded out over the last ``GainRamp/duration``. An item
+/// without a picture lasts as long as its sound.
 struct Feeder: ~Copyable {
     private let pipeline: Monitor<Pipeline>
     private let audio: AudioQueue
@@ -39,13 +39,11 @@ struct Feeder: ~Copyable {
     /// The last complaint about each item, so that each is made once.
     private var complaints: [Int: String] = [:]
     private var scratch: [Float]
-    /// How loud the sound is that was laid last; nil where that is silence.
-    private var laidGain: Float?
+    private var ramp = GainRamp()
     private var mixing: [Float]
     private var startedAt = HostTime.now
     private var hasShownAnything = false
 
-    private static let fadeTime = MediaTime.milliseconds(5)
     /// The next item is opened when this much of the present one is still to be laid.
     private static let openAhead = MediaTime.seconds(2)
     private static let firstRetryDelay = MediaTime.seconds(1)
@@ -147,7 +145,7 @@ struct Feeder: ~Copyable {
         guard let lane else { return 0 }
         if lane.isSoundOnly { return lane.picturesDone ? 0 : Self.chunkFrames }
         // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
-        let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - Self.fadeTime
+        let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - GainRamp.duration
         return max(0, Int(audio.sample(at: until) - audio.writtenSamples))
     }
 
@@ -396,8 +394,10 @@ struct Feeder: ~Copyable {
             }
             if filled < frames { lane.soundEnded = true }
         }
-        applyGain(of: lane.turn.item, filled)
-        if filled < frames { laidGain = nil }
+        if fade != nil { ramp.reset() }
+        let gain = lane.turn.item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: lane.turn.item.volume))
+        ramp.apply(gain, to: &scratch, count: filled, format: audio.format)
+        if filled < frames { ramp.reset() }
         let end = audio.writtenSamples + Int64(frames)
         if lane.isSoundOnly {
             if let limit = lane.limit { filled = min(filled, max(0, frames - Int(end - audio.sample(at: lane.timeline(limit))))) }
@@ -423,7 +423,9 @@ struct Feeder: ~Copyable {
         }
         for index in filled * channels..<frames * channels { scratch[index] = 0 }
         let isLast = lane.picturesDone && end >= audio.sample(at: lane.pictureEnd)
-        if isLast, filled == frames, lane.fading == nil, hasSurplusSound(lane) { fadeOut(frames) }
+        if isLast, filled == frames, lane.fading == nil, hasSurplusSound(lane) {
+            GainRamp.fadeOut(&scratch, count: frames, format: audio.format)
+        }
         let begin = audio.time(ofSample: Double(audio.writtenSamples))
         if begin < fade?.end ?? .zero {
             fade?.mix(into: &scratch, count: frames, from: begin, scratch: &mixing, format: audio.format)
@@ -433,21 +435,6 @@ struct Feeder: ~Copyable {
         audio.write(scratch.span.extracting(first: frames * channels))
         // A still's picture is laid at once, long before what follows is to be opened.
         if lane.picturesDone, lane.pictureEnd - audio.time(ofSample: Double(audio.writtenSamples)) < Self.openAhead { prepareNext() }
-    }
-
-    /// Makes the first `count` frames as loud as the item is meant to be; where sound of another loudness went before, over the first ``fadeTime``.
-    private mutating func applyGain(of item: PlaylistItem, _ count: Int) {
-        let gain = item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: item.volume))
-        var present = fade == nil ? laidGain ?? gain : gain
-        if present != 1 || gain != 1 {
-            let step = Float(1 / (Self.fadeTime.seconds * Double(audio.format.sampleRate)))
-            let channels = audio.format.channelCount
-            for frame in 0..<count {
-                present = present < gain ? min(gain, present + step) : max(gain, present - step)
-                for index in frame * channels..<(frame + 1) * channels { scratch[index] *= present }
-            }
-        }
-        laidGain = count > 0 ? present : nil
     }
 
     /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
@@ -463,15 +450,6 @@ struct Feeder: ~Copyable {
         return unsafe probe.withUnsafeMutableBufferPointer {
             unsafe lane.reader.readSamples(into: $0, channelCount: audio.format.channelCount)
         } > 0
-    }
-
-    private mutating func fadeOut(_ count: Int) {
-        let channels = audio.format.channelCount
-        let length = min(count, Int(audio.sample(at: Self.fadeTime)))
-        for frame in 0..<length {
-            let gain = Float(length - frame) / Float(length + 1)
-            for channel in 0..<channels { scratch[(count - length + frame) * channels + channel] *= gain }
-        }
     }
 
     private mutating func finishTurn() {
@@ -515,7 +493,7 @@ struct Feeder: ~Copyable {
         upcoming = nil
         outgoing = nil
         fade = nil
-        laidGain = nil
+        ramp.reset()
         // Moving within the item that is open needs no opening.
         if let time = jump.time, let lane, lane.turn.position == jump.position, !lane.turn.isStill, lane.reader.description.isSeekable,
             let landed = try? lane.reader.seek(to: time, precision: jump.precision)
