@@ -61,10 +61,13 @@ struct Compositor: Sendable {
         while isPointless(frame.place, ahead: ahead), let next = successor(generation) {
             // A turn's first frame hands its mark on, so that its seam is still counted.
             let passed = frame.place
-            pipeline.withLock { $0.countDropped(passed) }
-            let isFirst = frame.place.isFirst && next.place.turn?.serial == frame.place.turn?.serial
+            var dropped: LaidFrame? = frame
+            pipeline.withLock { pipeline in
+                pipeline.countDropped(passed)
+                pipeline.discard(dropped.take()!)
+            }
             frame = next
-            if isFirst { frame.place.isFirst = true }
+            if passed.isFirst, frame.place.turn?.serial == passed.turn?.serial { frame.place.isFirst = true }
         }
         let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
         var laid: LaidFrame? = frame
@@ -77,10 +80,13 @@ struct Compositor: Sendable {
             case .noSpareBuffer:
                 // Unless one came back meanwhile: nobody would say so again.
                 pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
-                if pipeline.generation == generation { pipeline.prepend(laid.take()!) }
+                if pipeline.generation == generation { pipeline.prepend(laid.take()!) } else { pipeline.discard(laid.take()!) }
                 return (nil, false)
             }
-            guard pipeline.generation == generation else { return (composed, false) }
+            guard pipeline.generation == generation else {
+                pipeline.discard(laid.take()!)
+                return (composed, false)
+            }
             pipeline.ready.append(ReadyFrame(laid: laid.take()!, composed: composed))
             return (nil, pipeline.presenterIsIdle)
         }
@@ -112,7 +118,10 @@ struct Compositor: Sendable {
             var composed: ComposedFrame?
             if case .composed(let frame) = composition { composed = frame }
             // A newer frame may have been shown meanwhile; then this one is history, and what the newer one needs is its own business.
-            if pipeline.shownSerial != serial { return composed }
+            if pipeline.shownSerial != serial {
+                pipeline.discard(laid.take()!)
+                return composed
+            }
             if case .noSpareBuffer = composition {
                 pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
                 pipeline.needsRepaint = true

@@ -55,6 +55,7 @@ struct Feeder: ~Copyable {
 
     private enum Work {
         case stop
+        case free
         case jump(Pipeline.Jump, generation: UInt64)
         case picture
         case sound(frames: Int)
@@ -94,6 +95,7 @@ struct Feeder: ~Copyable {
         while true {
             switch nextWork() {
             case .stop: return
+            case .free: freeSpent()
             case .jump(let jump, let generation): self.jump(jump, generation)
             case .picture: layPicture()
             case .sound(let frames): laySound(frames)
@@ -123,6 +125,7 @@ struct Feeder: ~Copyable {
         let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
         let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
             if pipeline.isStopping { return .stop }
+            if pipeline.hasSpent { return .free }
             if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
@@ -138,6 +141,10 @@ struct Feeder: ~Copyable {
         if let work { return work }
         if let retryAt, HostTime.now >= retryAt { return .retry }
         return hasShownAnything ? .retry : .background
+    }
+
+    private func freeSpent() {
+        while let frame = pipeline.withLock({ $0.takeSpent() }) { _ = consume frame }
     }
 
     /// Frames of sound that may be laid now.

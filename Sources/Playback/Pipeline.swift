@@ -4,8 +4,14 @@ import Platform
 
 /// What the engine's threads share, behind one lock.
 ///
-///     feeder ──frames──▶ compositor ──ready──▶ presenter ──onScreen
-///        └────samples──▶ AudioQueue ──▶ audio thread
+///     feeder ──frames──▶ compositor ──ready──▶ presenter ──onScreen──▶ spent
+///      │  └───samples──▶ AudioQueue ──▶ audio thread                      │
+///      ▲                                                                  │
+///      └──────────────────────────────────────────────────────────────────┘
+///
+/// What nobody needs any more is ``spent``, and the feeder frees it. To free a frame can take as long as to decode one: libavcodec keeps the memory of
+/// frames in a pool that stays locked while it grows, and what does not come out of a pool goes back to the system page by page. Nobody may
+/// wait for that with the lock held, the presenter least of all. (On the bed, at 1080p: 13 ms, and the frame to be committed a vblank late.)
 ///
 /// The feeder waits for room, the compositor for a frame and a spare buffer: both on this monitor. The presenter waits in the video output
 /// (for flips and deadlines) and is woken through it.
@@ -55,6 +61,8 @@ struct Pipeline: ~Copyable {
     var shown: FramePlace?
     /// Grows with every frame presented.
     var shownSerial: UInt64 = 0
+    /// Frames that are no longer needed; the presenter adds to them, so there is room for as many as there can be at once.
+    private var spent = UniqueDeque<LaidFrame>(minimumCapacity: 32)
     /// The frame on the screen must be composed again (the display changed); its picture may be out with the compositor.
     var needsRepaint = false
     var repainted: ComposedFrame?
@@ -119,6 +127,22 @@ struct Pipeline: ~Copyable {
         frames.prepend(frame)
     }
 
+    /// Leaves a frame to the feeder to be freed.
+    mutating func discard(_ frame: consuming LaidFrame) { spent.append(frame) }
+
+    /// Whether there are frames to free.
+    var hasSpent: Bool { !spent.isEmpty }
+
+    /// One of them, for the feeder.
+    mutating func takeSpent() -> LaidFrame? { spent.popFirst() }
+
+    /// What is now on the screen.
+    mutating func setOnScreen(_ frame: consuming LaidFrame) {
+        shown = frame.place
+        if let before = onScreen.take() { discard(before) }
+        onScreen = .some(frame)
+    }
+
     /// Counts a frame that was left out.
     mutating func countDropped(_ place: FramePlace) {
         statistics.framesDropped += 1
@@ -151,14 +175,14 @@ struct Pipeline: ~Copyable {
         self.jump = jump
         jumpTarget = jump
         generation += 1
-        frames = UniqueDeque()
-        frameBytes = 0
+        while let frame = popFrame() { discard(frame) }
         isStarted = false
         (hasEnded, hasPlayedOut) = (false, false)
         overdue = nil
         var returned: [ComposedFrame] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }
+            discard(frame.intoLaid())
         }
         return returned
     }

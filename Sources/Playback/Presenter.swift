@@ -2,8 +2,8 @@ import DequeModule
 import Logging
 import Platform
 
-/// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes or allocates at the
-/// deadline: it only chooses among frames that already lie in scan-out buffers.
+/// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes, allocates or frees at
+/// the deadline: it only chooses among frames that already lie in scan-out buffers.
 ///
 /// It sleeps in the output's `wait` until the vblank before the next frame's own has passed, commits, and sleeps on until the flip event. A flip that is
 /// never reported is given up after ``flipLimit``.
@@ -207,14 +207,14 @@ struct Presenter: ~Copyable {
             if dropped.laid.place.isFirst { starts = dropped.laid.place.turn }
             if let composed = dropped.composed { returned.append(composed) }
             pipeline.countDropped(dropped.laid.place)
+            pipeline.discard(dropped.intoLaid())
         }
         guard let frame = pipeline.ready.popFirst() else { return .wait(until: nil) }
         if frame.laid.place.isFirst { starts = frame.laid.place.turn }
         let composed = frame.composed
-        pipeline.shown = frame.laid.place
         if frame.laid.place.turn != nil { pipeline.jumpTarget = nil }
         pipeline.shownSerial += 1
-        pipeline.onScreen = frame.intoLaid()
+        pipeline.setOnScreen(frame.intoLaid())
         pipeline.needsRepaint = false
         pending = Pending(id: 0, since: now(), late: late, due: due, place: pipeline.shown, starts: starts)
         if let composed { return .present(composed) }

@@ -250,6 +250,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     }
 
     private func feed() {
+        while let frame = player.pipeline.withLock({ $0.takeSpent() }) { _ = consume frame }
         let audio = player.audio
         if time < feeder.stalledUntil {
             feederDue = feeder.stalledUntil
