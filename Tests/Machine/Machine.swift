@@ -63,6 +63,22 @@ final class Machine: @unchecked Sendable {
         }
     }
 
+    /// What QEMU says of it: `running`, `paused`, `inmigrate`, `suspended` …
+    func status() throws -> String { (try qmp.execute("query-status") as? [String: Any])?["status"] as? String ?? "unknown" }
+
+    /// Has it suspend to memory (ACPI's S3), and wakes it up when it has.
+    func suspendAndWake() throws {
+        try shell("(sleep 0.5; systemctl suspend) >/dev/null 2>&1 &")
+        let end = Date() + 60
+        while try status() != "suspended" {
+            guard Date() < end else { throw MachineError("suspend: it is \(try status())") }
+            usleep(50_000)
+        }
+        try qmp.execute("system_wakeup")
+        try waitForShell(within: 60)
+        try wait(untilSucceeds: "dmesg | grep -q 'PM: suspend exit'")
+    }
+
     /// The plug is pulled: nothing is written, nothing said.
     func cutPower() { end() }
 

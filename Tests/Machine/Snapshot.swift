@@ -111,11 +111,6 @@ struct Snapshot {
 }
 
 extension Machine {
-    /// `running`, `paused`, `inmigrate` …
-    fileprivate func status() throws -> String {
-        (try qmp.execute("query-status") as? [String: Any])?["status"] as? String ?? "unknown"
-    }
-
     fileprivate func waitForMigration() throws {
         let end = Date() + 60
         while Date() < end {
