@@ -29,19 +29,9 @@ test: unit
 
 TEST := $(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
 
-# The engine's tests play in real time, and mostly wait; what only computes goes beside them
-SIMULATIONS := WeekTests|TimelineSimulationTests
-ENGINE := --filter '^PlaybackTests\.' --skip '^PlaybackTests\.($(SIMULATIONS))'
-OTHERS := --skip '^(BedTests|MachineTests)\.'
-
 unit: setup demo lint
 	$(SWIFT) build $(SWIFTPM) --build-tests
-	$(call side-by-side,$(TEST) $(ENGINE),$(TEST) $(OTHERS) --skip '^PlaybackTests\.(?!$(SIMULATIONS))')
-
-# What the first one has to say comes when both are done
-define side-by-side
-	@trap 'kill 0' INT; log=$$(mktemp); $(1) >$$log 2>&1 & nice $(2); status=$$?; wait $$! || status=1; cat $$log; rm $$log; exit $$status
-endef
+	$(TEST) --skip BedTests --skip MachineTests
 
 # Where there can be no bed, its tests say why
 bed-test: build
@@ -58,14 +48,14 @@ bed: setup
 	Tests/Bed/build
 
 # The unit tests once more, with every access checked: for leaks and bounds, and for races; less the simulations, which are one thread's arithmetic
-sanitize: export LSAN_OPTIONS = suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0
 sanitize: setup demo
-	$(call sanitized,--scratch-path .build/address --sanitize=address)
-	$(call sanitized,--scratch-path .build/thread --sanitize=thread)
+	$(call sanitized,address)
+	$(call sanitized,thread)
 
 define sanitized
-	$(SWIFT) build $(SWIFTPM) --build-tests $(1)
-	$(call side-by-side,$(TEST) $(1) $(ENGINE),$(TEST) $(1) $(OTHERS) --skip '^PlaybackTests\.')
+	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
+		$(TEST) --scratch-path .build/$(1) --sanitize=$(1) --skip BedTests --skip MachineTests --skip WeekTests --skip TimelineSimulationTests
 endef
 
 # kiosk and mpv on the bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
