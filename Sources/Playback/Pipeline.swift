@@ -61,7 +61,7 @@ struct Pipeline: ~Copyable {
     var shown: FramePlace?
     /// Grows with every frame presented.
     var shownSerial: UInt64 = 0
-    /// Frames that are no longer needed; the presenter adds to them, so there is room for as many as there can be at once.
+    /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not allocate.
     private var spent = UniqueDeque<LaidFrame>(minimumCapacity: 32)
     /// The frame on the screen must be composed again (the display changed); its picture may be out with the compositor.
     var needsRepaint = false
