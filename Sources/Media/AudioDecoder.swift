@@ -226,13 +226,12 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     private func run(_ planes: UnsafePointer<UnsafePointer<UInt8>?>?, _ count: Int32, into samples: inout [Float]) {
         let capacity = Int(swr_get_out_samples(context, count))
         guard capacity > 0 else { return }
-        let begin = samples.count
-        samples.append(contentsOf: repeatElement(0, count: capacity * output.channelCount))
-        let produced = samples.withUnsafeMutableBytes { bytes in
-            var plane: UnsafeMutablePointer<UInt8>? =
-                bytes.baseAddress!.assumingMemoryBound(to: UInt8.self) + begin * MemoryLayout<Float>.stride
-            return swr_convert(context, &plane, Int32(capacity), UnsafeMutablePointer(mutating: planes), count)
+        samples.append(addingCapacity: capacity * output.channelCount) { space in
+            space.withUnsafeMutableBufferPointer { floats, filled in
+                var plane = UnsafeMutableRawPointer(floats.baseAddress)?.assumingMemoryBound(to: UInt8.self)
+                let produced = swr_convert(context, &plane, Int32(capacity), UnsafeMutablePointer(mutating: planes), count)
+                filled = Int(max(0, produced)) * output.channelCount
+            }
         }
-        samples.removeLast((capacity - Int(max(0, produced))) * output.channelCount)
     }
 }

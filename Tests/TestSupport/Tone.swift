@@ -5,10 +5,11 @@ import Foundation
 public func tonePhase(_ samples: ArraySlice<Float>) -> (samples: Double, strength: Double) {
     let step = 2 * Double.pi * 440 / 48000
     var (sine, cosine, power) = (0.0, 0.0, 0.0)
-    for (index, sample) in samples.enumerated() {
-        sine += Double(sample) * sin(step * Double(index))
-        cosine += Double(sample) * cos(step * Double(index))
-        power += Double(sample) * Double(sample)
+    for index in 0..<samples.count {
+        let sample = Double(samples[samples.startIndex + index])
+        sine += sample * sin(step * Double(index))
+        cosine += sample * cos(step * Double(index))
+        power += sample * sample
     }
     let strength = (sine * sine + cosine * cosine) * 2 / (power * Double(max(1, samples.count)))
     return (-atan2(cosine, sine) / step, strength)
