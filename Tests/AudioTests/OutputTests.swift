@@ -125,6 +125,7 @@ private final class CountingRenderer: AudioRenderer {
         let renderer = CountingRenderer()
         output.start(renderer)
         #expect(renderer.wait(for: 48_000 * 2))
+        for _ in 0..<500 where !output.name.contains("faster than time") { usleep(10_000) }
         #expect(output.name.contains("faster than time"))
         output.stop()
         #expect(renderer.counts.broken == [])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `kiosk check`.
-@Suite struct CheckTests {
+@Suite(.blocking) struct CheckTests {
     /// The gallery, and what is not a clip of its own: a missing file, black at the end, an odd rate, a name in Japanese.
     static func clips() throws -> [String] {
         try Clips.all()

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What stands on the command line and in kiosk.conf, and what is said when that is wrong.
-@Suite struct CommandLineTests {
+@Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
     @Test(arguments: ["", "play", "check", "devices"]) func help(_ subcommand: String) throws {

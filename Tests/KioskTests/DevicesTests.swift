@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `kiosk devices`.
-@Suite struct DevicesTests {
+@Suite(.blocking) struct DevicesTests {
     static let hasDevices = ["/dev/dri", "/dev/fb0", "/dev/snd", "/dev/input"].contains(where: FileManager.default.fileExists)
 
     @Test(.disabled(if: hasDevices, "this machine has devices")) func withoutAny() throws {

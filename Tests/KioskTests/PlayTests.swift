@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Playing offscreen, as `make run` does on a machine without a display.
-@Suite struct PlayTests {
+@Suite(.blocking) struct PlayTests {
     /// What keeps a test from the machine's own screen, speakers and keyboard.
     final class Stage {
         let folder: TestFolder

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One item fades into the next: which pictures are mixed, by how much, and what is heard.
-@Suite struct CrossFadeTests {
+@Suite(.blocking) struct CrossFadeTests {
     private let duration = MediaTime.milliseconds(200)
 
     /// The places where the display showed something beneath something else, fade by fade.
@@ -77,7 +77,7 @@ import Testing
         let stage = Stage(items) { [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration) }
         #expect(stage.wait { fades(stage.display).count >= 3 })
         #expect(fades(stage.display).prefix(2).allSatisfy { (5...7).contains($0.count + stage.statistics.framesDropped) || $0.count < 7 })
-        #expect(fades(stage.display)[0].count >= 4)
+        #expect(fades(stage.display)[0].count + stage.statistics.framesDropped >= 4)
     }
 
     @Test func theEndOfThePlaylistAndACutFadeNothing() throws {

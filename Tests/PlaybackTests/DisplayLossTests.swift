@@ -5,7 +5,7 @@ import Playback
 import TestSupport
 import Testing
 
-@Suite struct DisplayLossTests {
+@Suite(.blocking) struct DisplayLossTests {
     @Test func timeGoesOnInTheDark() throws {
         let stage = Stage([PlaylistItem(source: try Reel.long())])
         #expect(stage.wait { stage.numbers.count > 10 })
@@ -46,7 +46,7 @@ import Testing
             stage.display.setLit(true)
             #expect(stage.wait { stage.numbers.count > count })
         }
-        #expect(stage.numbers.allSatisfy { $0 == 401 })
+        #expect(stage.pictures.allSatisfy { $0 == 401 })
         #expect(stage.display.buffersOut <= 2)
     }
 
@@ -118,7 +118,7 @@ import Testing
     func otherRefreshRates(rate: Double) throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: RecordingDisplay(refreshRate: rate))
         #expect(stage.wait { stage.numbers.count > 60 })
-        #expect(Stage.missing(from: stage.numbers, cycle: Array(1...30)) ?? 999 <= stage.statistics.framesDropped, "\(stage.numbers)")
+        #expect(stage.plays(Array(1...30)), "\(stage.numbers)")
     }
 
     @Test func withoutVblanksOfItsOwn() throws {

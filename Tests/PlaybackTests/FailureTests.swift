@@ -5,7 +5,7 @@ import Playback
 import TestSupport
 import Testing
 
-@Suite struct FailureTests {
+@Suite(.blocking) struct FailureTests {
     @Test func whatCannotPlayIsLeftOutWithOneComplaint() throws {
         let sources = try [
             Reel.three(), "/nowhere/clip.mp4", Clips.named("empty.mp4"), Clips.named("text.mp4"),
@@ -50,7 +50,7 @@ import Testing
     @Test func theLastItemFailsWithoutLoop() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: "/nowhere/clip.mp4")]) { $0.loop = .off }
         #expect(stage.wait { stage.events.contains(.playlistEnded) })
-        #expect(stage.numbers == [301, 302, 303])
+        #expect(stage.plays([301, 302, 303]) && stage.numbers.last == 303 && stage.pictures.count <= 3, "\(stage.numbers)")
     }
 
     @Test func aSkipToWhatCannotPlayGoesToTheNext() throws {
@@ -60,7 +60,7 @@ import Testing
         #expect(stage.wait(for: 1003))
         stage.player.advanceToNextItem()
         #expect(stage.wait(for: 103))
-        #expect(!stage.numbers.contains(0))
+        #expect(!stage.pictures.contains(0))
     }
 
     @Test func soundWithoutASingleSampleDoesNotSpin() throws {

@@ -4,7 +4,7 @@ import Playback
 import TestSupport
 import Testing
 
-@Suite struct ObserverTests {
+@Suite(.blocking) struct ObserverTests {
     @Test func eventsComeInOrder() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())])
         #expect(stage.wait { stage.events.count { if case .itemEnded = $0 { true } else { false } } >= 3 })
@@ -55,9 +55,9 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())])
         #expect(stage.wait { stage.numbers.count > 50 })
         _ = stage.pause()
-        let numbers = stage.numbers
+        let (numbers, pictures) = (stage.numbers, stage.pictures)
         #expect(stage.wait { stage.statistics.framesShown == numbers.count })
-        let seams = zip(numbers, numbers.dropFirst()).count { ($0 < 200) != ($1 < 200) }
+        let seams = zip(pictures, pictures.dropFirst()).count { ($0 < 200) != ($1 < 200) }
         #expect(stage.statistics.seams == seams)
         #expect(stage.statistics.flipsLost == 0)
         #expect(stage.statistics.framesLate <= numbers.count)
@@ -69,6 +69,6 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: silent.url)])
         #expect(stage.wait(for: 303))
         #expect(stage.wait { stage.events.last == .statusChanged(.waiting) && stage.player.snapshot.buffered.frames == 0 })
-        #expect(stage.numbers == [301, 302, 303] || stage.statistics.framesDropped > 0)
+        #expect(stage.plays([301, 302, 303]), "\(stage.numbers)")
     }
 }

@@ -1,11 +1,12 @@
 import DequeModule
 import Media
 import Platform
+import TestSupport
 import Testing
 
 @testable import Playback
 
-@Suite struct PipelineTests {
+@Suite(.blocking) struct PipelineTests {
     private func place(_ number: Int) -> FramePlace {
         FramePlace(
             start: .milliseconds(Int64(40 * number)), end: .milliseconds(Int64(40 * number + 40)), itemTime: .zero, rate: 1,

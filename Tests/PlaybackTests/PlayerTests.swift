@@ -6,7 +6,7 @@ import Testing
 
 /// The whole engine on a display that keeps what it was shown. What frame was shown, in which order, is judged; how punctual it was only as far as
 /// a busy machine allows.
-@Suite struct PlayerTests {
+@Suite(.blocking) struct PlayerTests {
     @Test func loopsEveryFrameInOrder() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         stage.expectPlays(Array(1...30), count: 100)
@@ -43,7 +43,7 @@ import Testing
     @Test func oneFrameAgainAndAgain() throws {
         let stage = Stage([PlaylistItem(source: try Reel.single())])
         #expect(stage.wait { stage.statistics.seams > 20 })
-        #expect(stage.numbers.allSatisfy { $0 == 201 })
+        #expect(stage.pictures.allSatisfy { $0 == 201 })
     }
 
     @Test func loopOfOneItemNeverMovesOn() throws {
@@ -77,8 +77,8 @@ import Testing
         let raw = try Clips.make("raw.h264", ["-i", Reel.thirty(), "-an", "-c:v", "copy", "-bsf:v", "h264_mp4toannexb", "-f", "h264"])
         let stage = Stage([PlaylistItem(source: raw, duration: .milliseconds(1500)), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait(for: 303))
-        let numbers = stage.numbers.prefix { $0 < 301 }
-        #expect(numbers.count { $0 == 1 } == 2, "\(numbers)")
+        let numbers = stage.pictures.prefix { $0 < 301 }
+        #expect(zip(numbers, numbers.dropFirst()).count { $1 < $0 } == 1, "\(numbers)")
     }
 
     @Test func aStartBehindTheEndShowsTheLastFrame() throws {
@@ -102,8 +102,7 @@ import Testing
             PlaylistItem(source: try Reel.tone()), PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.covered()),
         ])
         #expect(stage.wait(30) { stage.numbers.count { $0 == 301 } >= 2 })
-        let numbers = Array(stage.numbers.drop { $0 == 0 })
-        #expect(Array(numbers.prefix(6)) == [301, 302, 303, 401, 0, 301])
+        #expect(stage.plays([301, 302, 303, 401, 0]), "\(stage.numbers)")
         // As long as their sound is: 36 vblanks and 60.
         let holds = stage.display.holds
         #expect(holds.first { $0.number == 401 }.map { (40...80).contains($0.vblanks) } == true, "\(holds)")
@@ -122,7 +121,7 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())]) { $0.loop = .off }
         #expect(stage.wait { stage.events.contains(.playlistEnded) })
         #expect(stage.waitUntilStill())
-        #expect(stage.numbers == [301, 302, 303] + Array(101...120) || stage.statistics.framesDropped > 0)
+        #expect(stage.plays([301, 302, 303] + Array(101...120)), "\(stage.numbers)")
         #expect(stage.numbers.last == 120)
         #expect(stage.player.timeControlStatus == .paused)
         stage.player.advanceToNextItem()  // there is none
@@ -130,21 +129,24 @@ import Testing
         stage.player.play()
         #expect(stage.wait(for: 120, since: count))
         #expect(stage.numbers[count] == 301)
-        let events = stage.events.filter { if case .itemStarted = $0 { false } else { true } }
-        #expect(events.prefix(4) == [.statusChanged(.playing), .itemEnded(index: 0), .itemEnded(index: 1), .playlistEnded])
+        // Of what it waited for, on a machine too busy, it says so.
+        let events = stage.events.filter { if case .itemStarted = $0 { false } else { $0 != .statusChanged(.waiting) } }
+        #expect(events.first == .statusChanged(.playing), "\(events)")
+        let ends = events.filter { $0 != .statusChanged(.playing) }
+        #expect(ends.prefix(3) == [.itemEnded(index: 0), .itemEnded(index: 1), .playlistEnded], "\(events)")
     }
 
     @Test func pausedOnTheLastFrameItGoesOnAndDoesNotReplay() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.still())]) {
-            ($0.loop, $0.imageDuration) = (.off, .seconds(2))
+            ($0.loop, $0.imageDuration) = (.off, .seconds(3))
         }
         #expect(stage.wait(for: 401))
         // Everything has been decoded by now, and nothing has ended.
-        _ = stage.wait(1.6) { false }
+        _ = stage.wait(2.2) { false }
         #expect(stage.pause() == 401)
         stage.player.play()
         #expect(stage.wait { stage.events.contains(.playlistEnded) })
-        #expect(stage.numbers == [301, 302, 303, 401])
+        #expect(stage.plays([301, 302, 303, 401]) && stage.numbers.last == 401, "\(stage.numbers)")
     }
 
     @Test func anEmptyPlaylistShowsTheBackground() {

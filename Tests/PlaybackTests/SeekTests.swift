@@ -5,7 +5,7 @@ import Playback
 import TestSupport
 import Testing
 
-@Suite struct SeekTests {
+@Suite(.blocking) struct SeekTests {
     /// A player in the middle of the ten-second clip.
     private func stage(_ item: (inout PlaylistItem) -> Void = { _ in }) throws -> Stage {
         var playing = PlaylistItem(source: try Reel.long())
@@ -37,7 +37,7 @@ import Testing
         let stage = try stage()
         stage.player.seek(to: .seconds(6))
         #expect(stage.wait(for: Reel.number(at: 6)))
-        let numbers = stage.numbers
+        let numbers = stage.pictures
         let index = numbers.firstIndex(of: Reel.number(at: 6))!
         #expect(numbers[..<index].allSatisfy { (1001..<1100).contains($0) })
         #expect(!numbers.contains(0))
@@ -99,7 +99,7 @@ import Testing
         stage.player.seek(to: .zero)
         #expect(stage.wait { stage.numbers.last == Reel.number(at: 2) } && stage.waitUntilStill())
         #expect(stage.numbers.last == Reel.number(at: 2))
-        #expect(stage.numbers.allSatisfy { (1061...1090).contains($0) })
+        #expect(stage.pictures.allSatisfy { (1061...1090).contains($0) })
     }
 
     @Test func keyFrameSeeksLandOnKeyFrames() throws {
@@ -134,7 +134,7 @@ import Testing
         let count = stage.numbers.count
         stage.player.seek(to: .milliseconds(300))
         #expect(stage.wait { stage.numbers.count > count + 1 })
-        #expect(stage.numbers.allSatisfy { $0 == 401 })
+        #expect(stage.pictures.allSatisfy { $0 == 401 })
     }
 
     @Test func aSeekInAStillShortensIt() throws {
@@ -143,6 +143,6 @@ import Testing
         }
         #expect(stage.wait(for: 401))
         stage.player.seek(to: .seconds(59.5))
-        #expect(stage.wait(5) { stage.numbers.contains(303) })
+        #expect(stage.wait(5) { stage.numbers.contains { (301...303).contains($0) } })
     }
 }

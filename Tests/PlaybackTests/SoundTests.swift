@@ -6,7 +6,7 @@ import Testing
 
 /// A clip whose every sample has another value, on a card that keeps what it was given: not one sample may be lost, repeated or be silence where
 /// there was none.
-@Suite struct SoundTests {
+@Suite(.blocking) struct SoundTests {
     private let audio = RecordingOutput()
     private let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
 

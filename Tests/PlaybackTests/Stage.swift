@@ -37,6 +37,8 @@ final class Stage {
 
     var events: [PlayerEvent] { log.withLock { $0 } }
     var numbers: [Int] { display.flips.map(\.number) }
+    /// The same from the first picture on: where opening it took long, the background came before it.
+    var pictures: [Int] { Array(numbers.drop { $0 == 0 }) }
     var statistics: PlayerStatistics { player.snapshot.statistics }
     /// The complaints about items, as (index, message).
     var complaints: [(index: Int, message: String)] {
@@ -86,9 +88,14 @@ final class Stage {
         _ cycle: [Int], count: Int, _ sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(wait(60) { self.numbers.count >= count }, "\(self.numbers)", sourceLocation: sourceLocation)
-        let numbers = numbers.filter { $0 != 0 || cycle.contains(0) }
-        let missing = Self.missing(from: numbers, cycle: cycle)
-        #expect(missing != nil && missing! <= statistics.framesDropped, "\(numbers)", sourceLocation: sourceLocation)
+        #expect(plays(cycle), "\(self.numbers)", sourceLocation: sourceLocation)
+    }
+
+    /// Whether the pictures so far are `cycle` again and again, from its beginning, with no more left out than the player says.
+    func plays(_ cycle: [Int]) -> Bool {
+        // What has been dropped is counted before what comes after it is shown.
+        guard let missing = Self.missing(from: pictures, cycle: cycle) else { return false }
+        return missing <= statistics.framesDropped
     }
 
     /// How many frames of `cycle`, again and again, are left out in `numbers`; nil when they are in another order.

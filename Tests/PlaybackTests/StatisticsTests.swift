@@ -3,7 +3,7 @@ import Playback
 import TestSupport
 import Testing
 
-@Suite struct StatisticsTests {
+@Suite(.blocking) struct StatisticsTests {
     @Test func distancesAreToTheMillisecondAbove() {
         var histogram = OffsetHistogram()
         #expect(histogram.distance(within: 0.5) == nil)
