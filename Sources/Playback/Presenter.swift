@@ -129,8 +129,10 @@ struct Presenter: ~Copyable {
             return .moved
         }
 
-        // The first frame of a generation is shown as soon as there is one, whatever the clock says.
-        if shownGeneration != pipeline.generation, !pipeline.ready.isEmpty {
+        // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, in a pause, the first picture after the
+        // bare background.
+        let isBare = pipeline.shown.map { $0.turn == nil } ?? false
+        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (isBare && !pipeline.wantsPlay) {
             (shownGeneration, shownAt) = (pipeline.generation, now)
             scheduler.unlock()
             return show(0, late: 0, &pipeline, &returned)

@@ -35,6 +35,20 @@ import Testing
         stage.expectPlays([301, 302, 303], count: 20)
     }
 
+    @Test func inAPauseTheFirstPictureStillReplacesTheBackground() throws {
+        let path = Clips.folder + "/comes-later-\(UInt32.random(in: 0 ... .max)).mp4"
+        let stage = Stage([PlaylistItem(source: path)])
+        #expect(stage.wait(for: 0))
+        stage.player.pause()
+        #expect(stage.waitUntilStill())
+        try FileManager.default.copyItem(atPath: Reel.three(), toPath: path)
+        #expect(stage.wait { stage.numbers.last == 301 } && stage.waitUntilStill())
+        #expect(stage.numbers == [0, 301])
+        #expect(stage.player.timeControlStatus == .paused)
+        stage.player.play()
+        stage.expectPlays([301, 302, 303], count: 10)
+    }
+
     @Test func aFileThatVanishesAndComesBack() throws {
         let path = Clips.folder + "/vanishes-\(UInt32.random(in: 0 ... .max)).mp4"
         try FileManager.default.copyItem(atPath: Reel.thirty(), toPath: path)
