@@ -60,7 +60,7 @@ public enum Bed {
     /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, ``BedError/unavailable(_:)`` where there is no bed.
     public static func run(
         _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
-        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, attempts: Int = 3,
+        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, attempts: Int = 5,
         timeline: (inout Timeline) -> Void = { _ in }
     ) async throws -> Record {
         var entries = Timeline()

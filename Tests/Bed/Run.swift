@@ -56,6 +56,8 @@ struct Run {
         if machine.hasKeyboard { lines.append("keys") }
         lines += (0..<machine.displays).map { "watch \($0) \(cells)" }
         if machine.recordsSound { lines.append("listen hw:Loopback,1,0") }
+        // A stall of 11 ms can cost a commit, wherever in a vblank period it begins: none of those is to go unseen.
+        if machine.time == .real { lines.append("look 5000 6000") }
         return (lines + timeline.script).joined(separator: "\n") + "\n"
     }
 

@@ -8,6 +8,7 @@
  *   watch N X Y CW CH CELLS    display N is watched; where in its picture the number is (see watch.c)
  *   listen DEVICE              the sound is recorded
  *   sample SECONDS             how often the player's memory is looked at
+ *   look US LATE_US            how often the director wakes, and how late it must be for that to be put on record
  * then what happens, in order, MICROSECONDS from the start of the player (below 0: before it), with an ID for the report:
  *   at US ID down X Y | move X Y | up | press CODE | release CODE | plug touch|keys | unplug touch|keys | display on|off N |
  *            screenshot N [NAME] | terminal | signal NUMBER | shell LINE
@@ -35,7 +36,6 @@
 #define MAX_EVENTS 4096
 #define MAX_TOOLS 8
 #define PATIENCE 5000000	/* µs a player has to end after SIGTERM */
-#define HELD 12000		/* µs: three quarters of a vblank period, which is what a player has from vblank to commit */
 
 struct event {
 	long long at;
@@ -52,6 +52,8 @@ static FILE *report;
 static struct player player = { .output = -1 };
 static double seconds = 10, sample_seconds = 10;
 static int terminal;
+/* Three quarters of a vblank period: what a player has from vblank to commit */
+static long long look_us = 20000, held_us = 12000;
 
 long long now_us(void)
 {
@@ -163,6 +165,8 @@ static void set_stage(const char *what, char *rest)
 		listen_to(rest);
 	else if (!strcmp(what, "sample"))
 		sample_seconds = atof(rest);
+	else if (!strcmp(what, "look"))
+		sscanf(rest, "%lld %lld", &look_us, &held_us);
 	else
 		errno = EINVAL, fail(what);
 }
@@ -263,14 +267,14 @@ static void perform(struct event *e)
 static void wait_until(long long until)
 {
 	struct pollfd output = { .fd = player.output, .events = POLLIN };
-	long long now = now_us(), left = until - now, most = 20000, late;	/* its end is looked for 50 times a second */
+	long long now = now_us(), left = until - now, most = look_us, late;
 	struct timespec time = { 0 };
 
 	left = left < 0 ? 0 : left > most ? most : left;
 	time.tv_nsec = left * 1000;
 	int readable = ppoll(&output, 1, &time, NULL) > 0;
 	late = now_us() - now - left;
-	if (late > HELD)
+	if (late > held_us)
 		fprintf(report, "held %lld %lld\n", now + left, late);
 	if (readable)
 		player_read(&player);
