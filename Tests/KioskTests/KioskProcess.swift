@@ -68,7 +68,7 @@ final class KioskProcess {
     }
 
     /// Sends it `signal`; the exit status, as ``status(within:)``.
-    func end(_ signal: Int32 = SIGTERM, within seconds: Double = 5) -> Int32? {
+    func end(_ signal: Int32 = SIGTERM, within seconds: Double = 20) -> Int32? {
         kill(pid, signal)
         return status(within: seconds)
     }

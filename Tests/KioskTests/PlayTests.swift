@@ -155,7 +155,7 @@ import Testing
         usleep(1_000_000)
         let pid = try #require(Int32(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
         kill(pid, SIGTERM)
-        #expect(eventually(5) { !script.isRunning })
+        try #require(eventually(20) { !script.isRunning })
         #expect(script.terminationStatus == 0)
 
         // Whatever stands in a line is taken away before the next thing is written there.

@@ -41,7 +41,7 @@ struct Snapshot {
         let own = folder + "/disk.qcow2"
         try run("qemu-img", ["create", "-q", "-f", "qcow2", "-b", disk, "-F", "qcow2", own])
         let machine = try Machine(adapter, base: base, disk: own, folder: folder, options: ["-incoming", "exec:cat '\(state)'"])
-        let end = Date() + 60
+        let end = Date() + 120
         while try machine.status() != "paused" {
             guard Date() < end else {
                 machine.keepsFolder = true
@@ -61,7 +61,7 @@ struct Snapshot {
         let machine = try makeMachine(over: installed, "qcow2", in: scratch)
         do {
             try machine.waitForShell()
-            try machine.shell("systemctl is-system-running --wait", within: 90)
+            try machine.shell("systemctl is-system-running --wait", within: 240)
             try machine.waitForMovingPicture()
             // Both clips: all that is loaded when it is first used has been.
             for clip in [PlayOrder.stick, PlayOrder.disk] { try machine.wait(for: clip) }
@@ -92,10 +92,10 @@ struct Snapshot {
             ["-virtfs", "local,path=\(share),mount_tag=share,security_model=none,readonly=on"])
         do {
             try machine.waitForShell()
-            try machine.shell("systemctl is-system-running --wait", within: 90)
+            try machine.shell("systemctl is-system-running --wait", within: 240)
             try machine.shell("mount -t 9p -o trans=virtio,ro share /mnt && sh /mnt/install", within: 180)
             try machine.shell("systemctl poweroff")
-            try machine.waitForEnd()
+            try machine.waitForEnd(within: 120)
         } catch {
             machine.gatherEvidence()
             throw MachineError("install the package: \(error); see \(scratch)")
@@ -112,7 +112,7 @@ struct Snapshot {
 
 extension Machine {
     fileprivate func waitForMigration() throws {
-        let end = Date() + 60
+        let end = Date() + 120
         while Date() < end {
             let status = (try qmp.execute("query-migrate") as? [String: Any])?["status"] as? String
             if status == "completed" { return }

@@ -120,12 +120,17 @@ import Testing
     }
 
     @Test func aSeekIntoTheNextItemWhileItOpens() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
-        #expect(stage.wait { stage.numbers.count > 3 })
-        stage.player.advanceToNextItem()
-        stage.player.seek(by: .seconds(3))
-        #expect(stage.wait { stage.numbers.contains { $0 > 1000 } })
-        #expect(stage.numbers.first { $0 > 1000 } == Reel.number(at: 3))
+        for attempt in 1...5 {
+            let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
+            #expect(stage.wait { stage.numbers.count > 3 })
+            stage.player.advanceToNextItem()
+            // Once more where this thread came too late: the next item was there before the seek.
+            if stage.numbers.contains(where: { $0 > 1000 }), attempt < 5 { continue }
+            stage.player.seek(by: .seconds(3))
+            #expect(stage.wait { stage.numbers.contains { $0 > 1000 } })
+            #expect(stage.numbers.first { $0 > 1000 } == Reel.number(at: 3))
+            return
+        }
     }
 
     @Test func aSeekInASoundKeepsItsCover() throws {
