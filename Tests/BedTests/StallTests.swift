@@ -45,7 +45,7 @@ extension BedTests {
             #expect(flashes.count >= 12)
             for flash in flashes {
                 let offset = try #require(beeps.map { ($0 - flash.time) / .seconds(1) }.min { abs($0) < abs($1) })
-                #expect(abs(offset) < 0.045, "flash at \(flash.time), the beep \(offset) s later")
+                #expect(abs(offset) < 0.02, "flash at \(flash.time), the beep \(offset) s later")
             }
         }
 
