@@ -66,6 +66,8 @@ extension MachineTests {
         #expect(tones.allSatisfy { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }, "\(tones)")
         #expect(tones.contains { $0.frequency < 550 } && tones.contains { $0.frequency > 550 }, "\(tones)")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+        // The card goes on; it is not lost and opened again.
+        #expect(try machine.shell("journalctl -b -u kiosk | grep 'sound lost' || true") == "")
     }
 
     private func expectPicture(of machine: Machine, on monitor: (width: UInt16, height: UInt16)) throws {
