@@ -131,8 +131,7 @@ struct Presenter: ~Copyable {
 
         // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, in a pause, the first picture after the
         // bare background.
-        let isBare = pipeline.shown.map { $0.turn == nil } ?? false
-        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (isBare && !pipeline.wantsPlay) {
+        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (!pipeline.wantsPlay && pipeline.shown?.turn == nil) {
             (shownGeneration, shownAt) = (pipeline.generation, now)
             scheduler.unlock()
             return show(0, late: 0, &pipeline, &returned)

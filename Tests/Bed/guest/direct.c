@@ -52,7 +52,7 @@ static FILE *report;
 static struct player player = { .output = -1 };
 static double seconds = 10, sample_seconds = 10;
 static int terminal;
-/* Three quarters of a vblank period: what a player has from vblank to commit */
+/* 50 times a second; late by three quarters of a vblank period, which is what a player has from vblank to commit */
 static long long look_us = 20000, held_us = 12000;
 
 long long now_us(void)
