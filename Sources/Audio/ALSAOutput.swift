@@ -208,20 +208,19 @@ private struct Card: ~Copyable {
     private var isWaiting = false
     private var isStarted = false
     private var startTime = HostTime.now
-    private var heard = (frames: 0, since: HostTime.now)
+    private var pace: CardPace
 
     /// Frames in the card's buffer that are enough to wait for more sound a little, rather than go on with silence: so a large buffer is filled as far as
     /// the engine is ahead. Some cards tell where they are by the period.
     private var reserve: Int { pcm.periodSize + 2 * Int(Self.patience.nanoseconds) * pcm.sampleRate / 1_000_000_000 }
     private static let patience = MediaTime.milliseconds(5)
-    /// A card that has not moved for this long, and twice its buffer, has failed.
-    static let longestPause = MediaTime.milliseconds(1000)
 
     init(_ pcm: consuming PCM, wakeUp: WakeUp) {
         ledger = FrameLedger(sampleRate: pcm.sampleRate)
         samples = .allocate(capacity: pcm.periodSize * 2)
         bytes = .allocate(byteCount: pcm.periodSize * pcm.layout.bytesPerFrame, alignment: 16)
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
+        pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
         self.pcm = pcm
     }
 
@@ -270,11 +269,11 @@ private struct Card: ~Copyable {
             if result < 0 { throw lost("snd_pcm_start", -result) }
             isStarted = true
             startTime = .now
-            heard = (0, startTime)
+            pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
         }
         position = try pcm.position()
         // Just after a start the timestamp can still be one from before it.
-        guard position.state == SND_PCM_STATE_RUNNING, position.time >= startTime else { return try checkPace(heard: heard.frames) }
+        guard position.state == SND_PCM_STATE_RUNNING, position.time >= startTime else { return try checkPace(heard: nil) }
         let unheard = ledger.observe(delay: position.delay, pending: unwritten, at: position.time)
         renderer.report(unheard: unheard, at: position.time)
         try checkPace(heard: ledger.rendered - unheard)
@@ -324,23 +323,17 @@ private struct Card: ~Copyable {
         if result == 0 { return }
         if result == -EAGAIN {
             usleep(20_000)  // a suspended PCM is always ready, so poll(2) would not wait
-            return
+            return try checkPace(heard: nil)
         }
         if CardFault(errno: -result) == .lost, result != -ENOSYS { throw lost("snd_pcm_resume", -result) }
         try interrupt(renderer)
     }
 
-    /// A card moves, and not faster than time.
-    private mutating func checkPace(heard frames: Int) throws(AudioError) {
-        let now = HostTime.now
-        let elapsed = (now - startTime).seconds
-        if Double(ledger.rendered) > Double(2 * pcm.bufferSize + pcm.sampleRate) + elapsed * 2 * Double(pcm.sampleRate) {
-            throw .keepsNoTime(device: pcm.device)
-        }
-        if frames != heard.frames {
-            heard = (frames, now)
-        } else if now - heard.since > Self.longestPause + MediaTime(seconds: 2 * Double(pcm.bufferSize) / Double(pcm.sampleRate)) {
-            throw .stalled(device: pcm.device)
+    private mutating func checkPace(heard: Int?) throws(AudioError) {
+        switch pace.check(rendered: ledger.rendered, heard: heard, at: .now) {
+        case .stalled: throw .stalled(device: pcm.device)
+        case .keepsNoTime: throw .keepsNoTime(device: pcm.device)
+        case nil: break
         }
     }
 

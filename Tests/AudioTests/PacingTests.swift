@@ -78,3 +78,57 @@ import Testing
         #expect(ledger.unheard(at: start) == 0)
     }
 }
+
+@Suite struct CardPaceTests {
+    private let start = HostTime(nanoseconds: 7_000_000_000)
+    /// A buffer of 100 ms.
+    private func pace() -> CardPace { CardPace(sampleRate: 48_000, bufferSize: 4800, start: start) }
+
+    /// Plays on for `duration` from `time`, with a look every 10 ms; the fault, and when it was seen.
+    private func play(
+        _ pace: inout CardPace, from time: MediaTime, for duration: MediaTime, heard: (MediaTime) -> Int?
+    ) -> (fault: CardPace.Fault, time: MediaTime)? {
+        var now = time
+        while now < time + duration {
+            now += .milliseconds(10)
+            let rendered = 4800 + Int(now.seconds * 48_000)
+            if let fault = pace.check(rendered: rendered, heard: heard(now), at: start + now) { return (fault, now) }
+        }
+        return nil
+    }
+
+    @Test func aCardThatMovesIsNeverAtFault() {
+        var pace = pace()
+        #expect(play(&pace, from: .zero, for: .milliseconds(60_000)) { Int($0.seconds * 48_000) } == nil)
+    }
+
+    @Test(arguments: [0, 3000] as [Int64])
+    func aCardThatStandsStillHasFailed(after moving: Int64) throws {
+        for silent in [false, true] {
+            var pace = pace()
+            #expect(play(&pace, from: .zero, for: .milliseconds(moving)) { Int($0.seconds * 48_000) } == nil)
+            let seen = try #require(
+                play(&pace, from: .milliseconds(moving), for: .milliseconds(5000)) { _ in silent ? nil : Int(Double(moving) * 48) })
+            #expect(seen.fault == .stalled)
+            #expect(seen.time == .milliseconds(moving + 1210))
+        }
+    }
+
+    /// The first look after a suspend finds the card where it was.
+    @Test(arguments: [200, 2000, 3_600_000] as [Int64])
+    func whoDidNotLookHasSeenNothingStand(for absence: Int64) throws {
+        var pace = pace()
+        #expect(play(&pace, from: .zero, for: .milliseconds(1000)) { Int($0.seconds * 48_000) } == nil)
+        let back = MediaTime.milliseconds(1000 + absence)
+        #expect(pace.check(rendered: 52_800, heard: 48_000, at: start + back) == nil)
+        #expect(play(&pace, from: back, for: .milliseconds(1000)) { _ in 48_000 } == nil)
+        #expect(play(&pace, from: back + .milliseconds(1000), for: .milliseconds(200)) { _ in 48_000 }?.fault == .stalled)
+    }
+
+    /// ALSA's null device takes whatever it is given, and says that all of it was heard.
+    @Test func aCardIsNotFasterThanTime() {
+        var pace = pace()
+        #expect(pace.check(rendered: 57_000, heard: 57_000, at: start + .milliseconds(1)) == nil)
+        #expect(pace.check(rendered: 58_000, heard: 58_000, at: start + .milliseconds(2)) == .keepsNoTime)
+    }
+}
