@@ -115,37 +115,49 @@ struct FrameScheduler: Sendable {
         guard let first = ready.first else { return .idle }
         let (vblank, index) = nextVblank(after: now + commitTime)
         guard let time = clock(vblank) else { return .idle }
-        let position = self.position(at: index, clock: Double(time.nanoseconds), next: first)
+        let (step, phase) = Self.step(cadence: first.cadence, period: nominalPeriod)
+        // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
+        let heard = Double(time.nanoseconds) + 0.5 * step
+        let position = advanced(to: index, heard: heard, step: step, phase: phase, next: first)
         // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has passed.
         let (soon, _) = nextVblank(after: now)
-        if soon < vblank, Double(first.start.nanoseconds) > position - lock!.step {
+        if soon < vblank, Double(first.start.nanoseconds) > position - step {
             return .wake(soon + MediaTime(nanoseconds: Int64(0.25 * period)))
         }
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
-            // What the pull has moved it by does not count, nor do the clock's first readings.
-            var late = (position - Double(ready[due].start.nanoseconds)) / lock!.step - (lock!.phase == nil ? Self.pull : 0)
-            if !hasShown { late = 0 }
-            hasShown = true
             overdue = nil
-            if late >= 1, due == ready.count - 1, !slip(by: late.rounded(.down), heard: Double(time.nanoseconds) + 0.5 * lock!.step) {
-                overdue = MediaTime(nanoseconds: Int64(position + lock!.step))
+            if !hasShown { return .show(beginning(upTo: due, of: ready, heard: heard), late: 0, vblank: vblank) }
+            // What the pull has moved it by does not count.
+            let late = lateness(of: ready[due]) - (phase == nil ? Self.pull : 0)
+            if late >= 1, due == ready.count - 1, !slip(to: ready[due], heard: heard) {
+                overdue = MediaTime(nanoseconds: Int64(position + step))
             }
             return .show(due, late: max(0, Int(late)), vblank: vblank)
         }
-        var vblanks = ((Double(first.start.nanoseconds) - position) / lock!.step).rounded(.up)
+        var vblanks = ((Double(first.start.nanoseconds) - position) / step).rounded(.up)
         // The clock's pull, or its next readings, may make it due a vblank earlier.
-        if lock!.phase == nil || !hasShown, vblanks > 2 { vblanks -= 1 }
+        if phase == nil || !hasShown, vblanks > 2 { vblanks -= 1 }
         // Just after the vblank before the one it is due for, when the flip before has certainly been done.
         let wake = vblank + MediaTime(nanoseconds: Int64((vblanks - 1) * period + 0.25 * period))
         return .wake(wake)
     }
 
+    /// How many vblanks the position is past a frame's beginning.
+    private func lateness(of frame: Frame) -> Double { (lock!.position - Double(frame.start.nanoseconds)) / lock!.step }
+
+    /// The frame to begin with. The first readings of a clock that has only begun to go can jump past a frame's beginning that nobody has seen: where the
+    /// display is locked to, it is shown for its whole time nevertheless, when that makes it no more than a vblank later than it need be.
+    private mutating func beginning(upTo due: Int, of ready: [Frame], heard: Double) -> Int {
+        hasShown = true
+        return (0...due).first { slip(to: ready[$0], heard: heard, within: 1.5 * lock!.step) } ?? due
+    }
+
     /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is due always one
     /// ahead of what is ready: so the position gives way, and the sound comes after; but no further than ``tolerance``.
-    private mutating func slip(by steps: Double, heard: Double) -> Bool {
+    private mutating func slip(to frame: Frame, heard: Double, within limit: Double = .infinity) -> Bool {
         guard let current = lock, current.phase != nil else { return false }
-        let position = current.position - steps * current.step
-        guard abs(heard - position) <= tolerance(isLocked: true) else { return false }
+        let position = current.position - lateness(of: frame).rounded(.down) * current.step
+        guard abs(heard - position) <= min(limit, tolerance(isLocked: true)) else { return false }
         lock!.position = position
         return true
     }
@@ -155,13 +167,6 @@ struct FrameScheduler: Sendable {
         guard let anchor else { return (time, anchorIndex) }
         let count = max(1, (Double((time - anchor).nanoseconds) / period).rounded(.down) + 1)
         return (anchor + MediaTime(nanoseconds: Int64((count * period).rounded())), anchorIndex + Int64(count))
-    }
-
-    private mutating func position(at index: Int64, clock: Double, next: Frame) -> Double {
-        let (step, phase) = Self.step(cadence: next.cadence, period: nominalPeriod)
-        // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
-        let heard = clock + 0.5 * step
-        return advanced(to: index, heard: heard, step: step, phase: phase, next: next)
     }
 
     private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, next: Frame) -> Double {

@@ -163,6 +163,38 @@ struct SystemRandomNumberGeneratorSeeded {
         #expect(late > 100)
     }
 
+    /// A card that has only been started corrects what it said of itself, as a rule by less than a period of its own.
+    @Test(arguments: [(30.0, 60.0, [2]), (24, 60, [2, 3]), (25, 50, [2]), (60, 60, [1])], [-15, -5, 0, 5, 10, 15])
+    func theFirstFramesStandForTheirTimeWhenTheClockCorrectsItself(rates: (rate: Double, refresh: Double, holds: [Int]), jump: Int64) {
+        for offset in 0..<10 {
+            var scheduler = FrameScheduler(refreshPeriod: .seconds(1 / rates.refresh))
+            let begin = HostTime(nanoseconds: 1_000_000_000)
+            scheduler.flipped(at: begin)
+            func frame(_ n: Int) -> FrameScheduler.Frame {
+                .init(start: .seconds(Double(n) / rates.rate), cadence: .seconds(1 / rates.rate))
+            }
+            // Frame 0 has been shown since the clock stood; what is heard now is its beginning.
+            var (next, shownAt) = (1, [Int]())
+            for vblank in 1...30 {
+                let now = begin + .seconds((Double(vblank) - 0.75) / rates.refresh)
+                let error = vblank < 2 ? MediaTime.zero : .milliseconds(jump)
+                let decision = scheduler.decide(now: now, ready: [frame(next), frame(next + 1), frame(next + 2)]) {
+                    $0 - begin + error + .milliseconds(Int64(offset))
+                }
+                guard case .show(let index, let late, _) = decision else { continue }
+                #expect(index == 0 && late == 0)
+                next += index + 1
+                shownAt.append(vblank)
+                scheduler.flipped(at: begin + .seconds(Double(vblank) / rates.refresh))
+            }
+            let holds = zip(shownAt, shownAt.dropFirst()).map { $1 - $0 }
+            let begins = rates.holds.indices.contains { first in
+                holds.indices.allSatisfy { holds[$0] == rates.holds[($0 + first) % rates.holds.count] }
+            }
+            #expect(begins && holds.count > 5, "\(offset) ms: \(holds)")
+        }
+    }
+
     @Test func nothingIsDueWhileTheClockStands() {
         var scheduler = FrameScheduler(refreshPeriod: .milliseconds(20))
         let decision = scheduler.decide(now: HostTime(nanoseconds: 0), ready: [.init(start: .zero)]) { _ in nil }
