@@ -43,6 +43,8 @@ struct Feeder: ~Copyable {
     private var mixing: [Float]
     private var startedAt = HostTime.now
     private var hasShownAnything = false
+    /// Whether what was laid last is the bare background.
+    private var endsInBackground = false
 
     /// The next item is opened when this much of the present one is still to be laid.
     private static let openAhead = MediaTime.seconds(2)
@@ -321,6 +323,7 @@ struct Feeder: ~Copyable {
         let place = FramePlace(
             start: start, end: end, itemTime: itemTime, rate: lane.rate, cadence: cadence, turn: lane.turn, isFirst: lane.isFirst)
         lane.isFirst = false
+        endsInBackground = false
         if !lane.isSoundOnly { hasPlayed() }
         if fade == nil { append(LaidFrame(picture, at: place)) } else { appendFading(picture, at: place) }
     }
@@ -478,15 +481,17 @@ struct Feeder: ~Copyable {
         wakePresenter()
     }
 
-    /// Shows the bare background from the end of the timeline on, with `duration` of silence so that its time comes.
+    /// Shows the bare background from the end of the timeline on, with `duration` of silence so that its time comes, where that has not been queued yet; once,
+    /// however often it is tried again.
     private mutating func layBackground(_ duration: MediaTime) {
+        if endsInBackground { return }
+        endsInBackground = true
         let place = FramePlace(start: end, end: end + duration, itemTime: .zero, rate: 1, cadence: nil, turn: nil, isFirst: false)
         append(LaidFrame(nil, at: place))
         let samples = Int(audio.sample(at: end + duration) - audio.writtenSamples)
-        if samples > 0, audio.room(wanting: 0) >= samples {
-            audio.write([Float](repeating: 0, count: samples * audio.format.channelCount).span)
-        }
-        end = end + duration
+        guard samples > 0, audio.room(wanting: 0) >= samples else { return }
+        audio.write([Float](repeating: 0, count: samples * audio.format.channelCount).span)
+        end += duration
     }
 
     // MARK: Moving
@@ -496,6 +501,7 @@ struct Feeder: ~Copyable {
         audio.reset()
         interruptAudio()
         end = .zero
+        endsInBackground = false
         (retryAt, failures) = (nil, 0)
         upcoming = nil
         outgoing = nil
