@@ -151,7 +151,7 @@ struct Play: ParsableCommand {
         display.close()
         if signal != nil {
             let log = Logger(label: "kiosk")
-            for line in reporter.itemSummaries { log.debug("\(line)") }
+            for line in reporter.itemSummaries { log.info("\(line)") }
             log.info("ended: \(reporter.summary)")
         }
         return signal

@@ -80,7 +80,7 @@ final class Reporter: Sendable {
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
         return "\(item)  \(now.time)\(duration)  \(now.status.rawValue)  \(counts.framesShown) shown, \(counts.framesLate) late, "
-            + "\(counts.framesDropped) dropped  \(counts.seams) seams\(synchrony(counts).map { "  " + $0 } ?? "")  "
+            + "\(counts.framesDropped) dropped  \(counts.seams) seams, the worst \(counts.worstSeamLateness) late\(synchrony(counts).map { "  " + $0 } ?? "")  "
             + "\(stalls(counts).map { $0 + "  " } ?? "")\(text(now.buffered)) ahead"
     }
 
@@ -112,9 +112,10 @@ final class Reporter: Sendable {
         return "A/V \(Int((half.seconds * 1000).rounded()))/\(Int((most.seconds * 1000).rounded())) ms\(speed)"
     }
 
-    /// What it came to for each item, a line each.
+    /// What it came to for each item, a line each; nothing where there was but one.
     var itemSummaries: [String] {
         let counts = player.snapshot.statistics.items
+        if counts.count < 2 { return [] }
         return counts.keys.sorted().map { index in
             let item = counts[index]!
             return "\(name(index)): \(item.framesShown) frames shown, \(item.framesLate) late, \(item.framesDropped) dropped; "

@@ -135,6 +135,11 @@ public struct Record: Sendable {
 
     /// What kiosk says at its end about what it showed; nil where it did not come to say it.
     public var statistics: Statistics? { log.reversed().lazy.compactMap { Statistics($0.text) }.first }
+
+    /// What it says there about each item, by the name of its file.
+    public var itemStatistics: [String: ItemStatistics] {
+        Dictionary(log.compactMap { line in ItemStatistics(line.text).map { ($0.name, $0) } }, uniquingKeysWith: { $1 })
+    }
 }
 
 /// The player's own count, of its last log line.
@@ -148,7 +153,7 @@ public struct Statistics: Sendable, Equatable {
     public var stalls: (count: Int, time: Duration)
 
     /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm;
-    /// stood still 2 times, 310 ms in all".
+    /// stood still 2 times, 310 ms in all; never less than 3 frames and 110 ms ahead", of which the end is not read.
     public init?(_ line: String) {
         let counts = #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#
         guard let match = line.firstMatch(of: counts) else { return nil }
@@ -171,6 +176,22 @@ public struct Statistics: Sendable, Equatable {
         (a.shown, a.late, a.dropped, a.seams, a.worstSeam, a.flipsLost) == (b.shown, b.late, b.dropped, b.seams, b.worstSeam, b.flipsLost)
             && a.synchrony?.half == b.synchrony?.half && a.synchrony?.most == b.synchrony?.most && a.soundChange == b.soundChange
             && a.stalls == b.stalls
+    }
+}
+
+/// The player's own count for one item, of a log line of its own.
+public struct ItemStatistics: Sendable, Equatable {
+    /// Its file's.
+    public var name: String
+    public var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int
+
+    /// Reads "… kiosk: clip.mp4: 149 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late".
+    public init?(_ line: String) {
+        let counts = #/kiosk: (.+): (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late$/#
+        guard let output = line.firstMatch(of: counts)?.output, let shown = Int(output.2), let late = Int(output.3),
+            let dropped = Int(output.4), let seams = Int(output.5), let worst = Int(output.6)
+        else { return nil }
+        (name, self.shown, self.late, self.dropped, self.seams, worstSeam) = (String(output.1), shown, late, dropped, seams, worst)
     }
 }
 

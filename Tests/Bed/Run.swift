@@ -81,7 +81,8 @@ struct Run {
     /// What a guest left in its folder.
     private func read(_ folder: String, _ outcome: Outcome) throws -> Record {
         let report = Report(text(folder + "/report"))
-        guard outcome.status != 124, outcome.status != 254 else { throw BedError.starved(outcome.errors) }
+        // The time was up, or the guest died.
+        guard outcome.status != 124, outcome.status != 254 else { throw BedError.starved("\(outcome.errors) (\(folder))") }
         guard report.isComplete, let start = report.start, let end = report.end else {
             throw BedError.failed("the run in \(folder) was not finished (status \(outcome.status)): \(outcome.errors)")
         }

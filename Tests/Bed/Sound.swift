@@ -2,33 +2,36 @@ import Foundation
 
 /// What a sound card was fed: 16-bit samples of two channels, on the time axis of the run.
 public struct Sound: Sendable, Equatable {
-    /// Samples a second, of each channel.
-    public var rate: Int
+    /// Samples a second, of each channel, by the clock of the run.
+    public var rate: Double
     public var left: [Int16], right: [Int16]
     /// When the first sample was played, from the start of the player.
     public var start: Duration
 
     /// A recording made by hand, as tests of the analysis do.
-    public init(rate: Int = 48_000, left: [Int16], right: [Int16]? = nil, start: Duration = .zero) {
+    public init(rate: Double = 48_000, left: [Int16], right: [Int16]? = nil, start: Duration = .zero) {
         (self.rate, self.left, self.right, self.start) = (rate, left, right ?? left, start)
     }
 
     /// How long it is.
-    public var duration: Duration { .seconds(Double(left.count) / Double(rate)) }
+    public var duration: Duration { .seconds(Double(left.count) / rate) }
 
     /// When sample `index` was played.
-    public func time(of index: Int) -> Duration { start + .seconds(Double(index) / Double(rate)) }
+    public func time(of index: Int) -> Duration { start + .seconds(Double(index) / rate) }
+
+    /// Each channel by itself.
+    public var channels: [Sound] { [left, right].map { Sound(rate: rate, left: $0, start: start) } }
 
     /// What was played from one moment to another, as far as it was recorded.
     public subscript(_ times: Range<Duration>) -> Sound {
-        let bounds = [times.lowerBound, times.upperBound].map { min(left.count, max(0, Int(($0 - start) / .seconds(1) * Double(rate)))) }
+        let bounds = [times.lowerBound, times.upperBound].map { min(left.count, max(0, Int(($0 - start) / .seconds(1) * rate))) }
         return Sound(
             rate: rate, left: Array(left[bounds[0]..<bounds[1]]), right: Array(right[bounds[0]..<bounds[1]]), start: time(of: bounds[0]))
     }
 
     /// The same without a stretch of it: what comes after that follows at once upon what came before.
     public func cutting(_ stretch: Stretch) -> Sound {
-        let bounds = [stretch.start, stretch.start + stretch.duration].map { Int((($0 - start) / .seconds(1) * Double(rate)).rounded()) }
+        let bounds = [stretch.start, stretch.start + stretch.duration].map { Int((($0 - start) / .seconds(1) * rate).rounded()) }
         func cut(_ samples: [Int16]) -> [Int16] { Array(samples[..<bounds[0]] + samples[bounds[1]...]) }
         return Sound(rate: rate, left: cut(left), right: cut(right), start: start)
     }
@@ -60,7 +63,7 @@ public struct Sound: Sendable, Equatable {
             if sample.magnitude < 40 {
                 begin = begin ?? index
             } else if let first = begin {
-                let length = Double(index - first) / Double(rate)
+                let length = Double(index - first) / rate
                 if length >= 0.0008 { holes.append(Stretch(start: sound.time(of: first), duration: .seconds(length))) }
                 begin = nil
             }
@@ -71,9 +74,9 @@ public struct Sound: Sendable, Equatable {
     /// When something begins that can be heard: each first sample over 1 % of full scale after a quarter of a second without one.
     public var onsets: [Duration] {
         var onsets: [Duration] = []
-        var heard = -rate
+        var heard = -Int(rate)
         for (index, sample) in left.enumerated() where sample.magnitude >= 328 {
-            if index - heard > rate / 4 { onsets.append(time(of: index)) }
+            if index - heard > Int(rate / 4) { onsets.append(time(of: index)) }
             heard = index
         }
         return onsets
@@ -109,10 +112,10 @@ public struct Tone: Sendable, Equatable {
         guard periods.count >= 10 else { return nil }
         let usual = periods.map(\.1).sorted()[periods.count / 2]
         let whole = periods.filter { abs($0.1 / usual - 1) <= 0.03 }
-        frequency = Double(sound.rate) * Double(whole.count) / whole.reduce(0) { $0 + $1.1 }
+        frequency = sound.rate * Double(whole.count) / whole.reduce(0) { $0 + $1.1 }
         var jumps: [Sound.Stretch] = []
         for (place, length) in periods where abs(length / usual - 1) > 0.03 {
-            let jump = Sound.Stretch(start: sound.time(of: Int(place)), duration: .seconds((length - usual) / Double(sound.rate)))
+            let jump = Sound.Stretch(start: sound.time(of: Int(place)), duration: .seconds((length - usual) / sound.rate))
             if let before = jumps.last, jump.start - before.start < .milliseconds(10) {
                 jumps[jumps.count - 1].duration += jump.duration
             } else {
@@ -134,7 +137,7 @@ extension Sound {
     /// - Parameter positions: lines "FRAME US": when which frame was played; `origin` is the start of the player on that clock.
     init?(wav: [UInt8], positions: String, origin: Int) {
         guard wav.count > 44, wav[8..<12].elementsEqual("WAVE".utf8) else { return nil }
-        let rate = Int(wav[24]) | Int(wav[25]) << 8 | Int(wav[26]) << 16
+        let nominal = Double(Int(wav[24]) | Int(wav[25]) << 8 | Int(wav[26]) << 16)
         let count = (wav.count - 44) / 4
         var (left, right) = ([Int16](), [Int16]())
         left.reserveCapacity(count)
@@ -145,12 +148,21 @@ extension Sound {
                 right.append(Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: 46 + 4 * frame, as: Int16.self)))
             }
         }
-        // Each line says when frame 0 was played, some of them a moment late because the card moves on in steps: the earliest is right.
-        let starts = positions.split(separator: "\n").compactMap { line -> Double? in
+        // Each line says when frame 0 was played, some of them a moment late because the card moves on in steps: the earliest is right. A card that is off
+        // says it earlier and earlier, or later.
+        let points = positions.split(separator: "\n").compactMap { line -> (frame: Double, zero: Double)? in
             let numbers = line.split(separator: " ").compactMap { Double($0) }
-            return numbers.count == 2 ? numbers[1] - numbers[0] * 1e6 / Double(rate) : nil
+            return numbers.count == 2 ? (numbers[0], numbers[1] - numbers[0] * 1e6 / nominal) : nil
         }
-        guard let start = starts.min() else { return nil }
-        self.init(rate: rate, left: left, right: right, start: .microseconds(Int(start) - origin))
+        func earliest(_ points: some Sequence<(frame: Double, zero: Double)>) -> (frame: Double, zero: Double)? {
+            points.min { $0.zero < $1.zero }
+        }
+        guard let early = earliest(points.prefix((points.count + 2) / 3)), let late = earliest(points.suffix((points.count + 2) / 3)) else {
+            return nil
+        }
+        let drift = late.frame > early.frame ? (late.zero - early.zero) / (late.frame - early.frame) : 0
+        self.init(
+            rate: 1e6 / (1e6 / nominal + drift), left: left, right: right,
+            start: .microseconds(Int((early.zero - early.frame * drift).rounded()) - origin))
     }
 }

@@ -1,6 +1,7 @@
-import Bed
 import Foundation
 import Testing
+
+@testable import Bed
 
 /// A sine of 440 Hz and a tenth of full scale.
 private func sine(_ count: Int, from first: Int = 0) -> [Int16] {
@@ -51,6 +52,19 @@ struct ToneTests {
 }
 
 struct SoundTests {
+    /// A card that is 200 ppm slow, looked at every tenth of a second and now and then a moment late.
+    @Test func `a recording lasts as long as it took`() throws {
+        let header =
+            Array("RIFF____WAVEfmt ".utf8) + [16, 0, 0, 0, 1, 0, 2, 0, 0x80, 0xBB, 0, 0, 0, 0xEE, 2, 0, 4, 0, 16, 0]
+            + Array("data____".utf8)
+        let positions = (0..<600).map { "\($0 * 4800) \(7_000_000 + Int(Double($0) * 100_020) + $0 % 7 * 900)" }.joined(separator: "\n")
+        let sound = try #require(
+            Sound(wav: header + [UInt8](repeating: 0, count: 4 * 2_880_000), positions: positions, origin: 5_000_000))
+        #expect(abs(sound.rate - 48_000 / 1.0002) < 0.01)
+        #expect(abs((sound.start - .seconds(2)) / .milliseconds(1)) < 0.01)
+        #expect(abs((sound.time(of: 2_880_000) - .seconds(62.012)) / .milliseconds(1)) < 0.1)
+    }
+
     @Test func `a hole and its place`() {
         let sound = Sound(left: sine(12_000) + Array(repeating: 0, count: 480) + sine(12_000), start: .seconds(2))
         #expect(sound.holes.count == 1)

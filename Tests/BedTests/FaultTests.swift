@@ -125,6 +125,20 @@ extension BedTests {
             #expect(record.wrongHolds(from: .seconds(1)) == [])
         }
 
+        @Test func `the sound card is pulled out and put back, and the picture does not care`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let driver = "/sys/bus/platform/drivers/snd_aloop"
+            let record = try await Bed.run("card lost", for: .seconds(12), playing: [clip], on: machine) { at in
+                at(2.5, .shell("echo snd_aloop.0 >\(driver)/unbind"), "pulled")
+                at(6, .shell("echo snd_aloop.0 >\(driver)/bind"), "card")
+                at(9, .shell("cat /proc/asound/Loopback/pcm0p/sub0/status"), "status")
+            }
+            expectLog(record, "sound lost: ", "audio: hw:Loopback,0,0 S16_LE 48000 Hz stereo")
+            #expect(record.outputs["status"]?.contains("state: RUNNING") == true)
+            #expect(record.seams.count == 2 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
+            #expect(record.wrongHolds == [])
+        }
+
         @Test func `another program holds the sound card for a while`() async throws {
             let record = try await Bed.run("card in use", for: .seconds(7), playing: [clip], on: machine) { at in
                 at(-0.2, .shell("timeout 2 aplay -q -D hw:Loopback,0,0 -f S16_LE -r 48000 -c 2 /dev/zero"))

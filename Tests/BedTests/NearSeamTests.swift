@@ -39,6 +39,24 @@ extension BedTests {
             expectJumps(record) { last, first in first == (last > 1000 ? 1 : 1001) }
         }
 
+        @Test func `the item before`() async throws {
+            let record = try await Bed.run("back", for: .seconds(21), playing: clips, on: machine) { at in
+                for time in times { at(time, .key(.p), "previous \(time)") }
+            }
+            expectJumps(record) { last, first in first == (last > 1000 ? 1 : 1001) }
+        }
+
+        @Test(arguments: [Timeline.Key.right, .left])
+        func `a tenth of a second forward or back, within the item`(key: Timeline.Key) async throws {
+            let configuration = KioskConfiguration(playback: "seek-step = 0.1")
+            let record = try await Bed.run("seeks", for: .seconds(21), playing: clips, .kiosk(configuration), on: machine) { at in
+                for time in times { at(time, .key(key), "seek \(time)") }
+            }
+            expectJumps(record) { last, first in
+                (last > 1000) == (first > 1000) && (key == .right ? (2...5).contains(first - last) : (1...4).contains(last - first))
+            }
+        }
+
         /// Every frame follows the one before, or is where a key leads; as many jumps as keys, less those that led where the seam did.
         private func expectJumps(_ record: Record, _ leads: (Int, Int) -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
             let pairs = Array(zip(record.frames, record.frames.dropFirst()))

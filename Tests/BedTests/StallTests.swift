@@ -40,13 +40,8 @@ extension BedTests {
             #expect(record.log.count { $0.text.contains("underruns: 1") } == 1)
 
             // The beep and the flash that belong together, before and after each of the stops.
-            let beeps = try #require(record.sound).onsets
-            let flashes = record.frames.filter { $0.number % 30 == 16 }
-            #expect(flashes.count >= 12)
-            for flash in flashes {
-                let offset = try #require(beeps.map { ($0 - flash.time) / .seconds(1) }.min { abs($0) < abs($1) })
-                #expect(abs(offset) < 0.02, "flash at \(flash.time), the beep \(offset) s later")
-            }
+            let offsets = record.offsets(ofFlash: 16, every: 30)
+            #expect(offsets.count >= 12 && offsets.allSatisfy { abs($0) < 0.02 }, "\(offsets)")
         }
 
         /// Nothing in the player asks for the date.

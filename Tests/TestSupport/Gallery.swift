@@ -113,6 +113,7 @@ public enum Gallery {
         GalleryClip("a25.mp4", frames: 125, rate: 25, size: (1280, 720)),
         GalleryClip("a24.mp4", frames: 120, rate: 24, size: (1280, 720)),
         GalleryClip("flash.mp4", frames: 150, size: (1280, 720)),
+        GalleryClip("flash-half.mp4", frames: 15, rate: 30000 / 1001),
     ]
 
     /// A second each, for many turns on the bed.
