@@ -239,8 +239,10 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let now = HostTime.now
         if status > 0 {
             if entries.0.revents != 0, wakeUp.drain() { events.append(.woken) }
-            if entries.3.revents != 0, terminal?.releaseWanted() == true { leave() }
-            if entries.4.revents != 0, terminal?.hasComeBack() == true { comeBack() }
+            // Both are asked before either is followed.
+            let wantsOut = entries.3.revents != 0 && terminal?.releaseWanted() == true
+            let cameBack = entries.4.revents != 0 && terminal?.hasComeBack() == true
+            switchTerminal(wantsOut: wantsOut, cameBack: cameBack)
         }
         if let screen, entries.1.revents != 0 || (screen.timer.map { $0 <= now } ?? false) {
             collect(screen, isBroken: status > 0 && Int32(entries.1.revents) & (POLLERR | POLLHUP) != 0, at: now)
@@ -354,6 +356,16 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let now = HostTime.now
         perform(state.lost(), at: now)
         nextLook = state.lookInterval(at: now).map { now + $0 }
+    }
+
+    /// What the kernel has told of our virtual terminal since the last look. It takes the screen from us only when we have
+    /// answered, and gives it to us without asking: where it has told both, we were given it first, and are to leave it again.
+    func switchTerminal(wantsOut: Bool, cameBack: Bool) {
+        if wantsOut {
+            leave()
+        } else if cameBack {
+            comeBack()
+        }
     }
 
     /// Our virtual terminal is to leave the screen.

@@ -99,12 +99,9 @@ struct VirtualTerminal: ~Copyable {
     /// Lets the switch happen.
     func release() { _ = ioctl(descriptor.raw, UInt(VT_RELDISP), Int32(1)) }
 
-    /// Whether the VT has come back to the screen; acknowledges it.
-    func hasComeBack() -> Bool {
-        guard acquired.drain() else { return false }
-        _ = ioctl(descriptor.raw, UInt(VT_RELDISP), Int32(VT_ACKACQ))
-        return true
-    }
+    /// Whether the VT has come back to the screen, and is there still. The kernel waits for no answer to that; an
+    /// acknowledgement (VT_ACKACQ) that crosses its next request to leave would be taken for the answer to it.
+    func hasComeBack() -> Bool { acquired.drain() && isActive }
 
     /// The number of the VT that `fd` is; nil when it is none.
     private static func number(_ fd: Int32) -> Int32? {

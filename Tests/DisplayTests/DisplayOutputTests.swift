@@ -220,6 +220,23 @@ struct DisplayOutputTests {
         output.close()
     }
 
+    /// The screen was given to us and wanted back before we looked: it is somebody else's.
+    @Test func whatCameBackAndIsToLeaveAgainIsNotInFront() {
+        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        let seen = Mutex<[Bool]>([])
+        output.leave()
+        output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
+        output.switchTerminal(wantsOut: true, cameBack: true)
+        #expect(seen.withLock { !$0.contains(true) })
+        output.switchTerminal(wantsOut: false, cameBack: false)
+        #expect(seen.withLock { !$0.contains(true) })
+        output.switchTerminal(wantsOut: false, cameBack: true)
+        #expect(seen.withLock { $0.last } == true)
+        output.switchTerminal(wantsOut: true, cameBack: false)
+        #expect(seen.withLock { $0.last } == false)
+        output.close()
+    }
+
     @Test func anObserverThatComesLateIsToldOfTheTerminalToo() {
         let output = DisplayOutput(Configuration().display, screen: ManualScreen())
         output.leave()
