@@ -17,6 +17,8 @@ struct Presenter: ~Copyable {
     private let logger = Logger(label: "playback")
 
     private var scheduler: FrameScheduler
+    /// What the scheduler was made for.
+    private var reportsVblank: Bool
     private var pending: Pending?
     /// What the output was too busy for; its frame is tried again as the repainted one.
     private var refused: Pending?
@@ -75,14 +77,19 @@ struct Presenter: ~Copyable {
         self.emit = emit
         self.now = now
         shownAt = now()
-        scheduler = Self.scheduler(for: output)
+        reportsVblank = output.reportsVblank
+        scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
     }
 
-    private static func scheduler(for output: any VideoOutput) -> FrameScheduler {
+    private static func scheduler(for output: any VideoOutput, reportsVblank: Bool) -> FrameScheduler {
         let period = output.mode?.refreshPeriod ?? .milliseconds(16)
         // Without vblank events a commit is seen at once, so it is made at the frame's own time and not ahead of it.
-        return output.reportsVblank
-            ? FrameScheduler(refreshPeriod: period) : FrameScheduler(refreshPeriod: period, commitTime: .zero)
+        return reportsVblank ? FrameScheduler(refreshPeriod: period) : FrameScheduler(refreshPeriod: period, commitTime: .zero)
+    }
+
+    private mutating func renewScheduler() {
+        reportsVblank = output.reportsVblank
+        scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
     }
 
     /// The thread's body.
@@ -270,6 +277,8 @@ struct Presenter: ~Copyable {
     private mutating func handle(_ event: VideoOutputEvent) {
         switch event {
         case .flipped(let flip):
+            // That nobody counts vblanks may only turn out at the flips.
+            if output.reportsVblank != reportsVblank { renewScheduler() }
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
             pipeline.signal { $0.returnBuffers() }
             guard var given = pending, flip.id == given.id else { return }
@@ -278,7 +287,7 @@ struct Presenter: ~Copyable {
             if let due = given.due { given.late += max(0, Int((Double((flip.time - due).nanoseconds) / scheduler.period).rounded())) }
             begin(given, shown: true, at: flip.time)
         case .changed:
-            scheduler = Self.scheduler(for: output)
+            renewScheduler()
             if let given = pending.take() ?? refused.take() { begin(given, shown: false) }
             let isLit = output.mode != nil
             let void = pipeline.signal { pipeline -> [ComposedFrame] in

@@ -50,6 +50,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         case vblanksLost(Int)
         /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
         case vblankDoubled
+        /// The driver turns out to count no vblanks.
+        case vblanksUncounted
         case cardRunsDry(Double)
         case display(isLit: Bool)
         case command(Command)
@@ -202,6 +204,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         case .vblankDoubled:
             display.shift -= 0.5 * period
             display.isRepeating = true
+        case .vblanksUncounted: display.reportsVblank = false
         case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
         case .display(let isLit): display.set(isLit)
         case .command(let command):
@@ -350,6 +353,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         var pending: (buffer: Int, id: UInt64, time: HostTime, vblank: Int)?
         var isLit = true, hasChanged = false, isWoken = false
         var generation: UInt64 = 0
+        var reportsVblank = true
         /// Vblanks that the next commit will miss.
         var lost = 0
         /// How much later than whole periods from the beginning vblanks are, in seconds.
@@ -394,7 +398,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         display.isLit ? DisplayMode(width: 4, height: 1, refreshPeriod: .seconds(1 / scenario.refreshRate), name: "simulated") : nil
     }
     var generation: UInt64 { display.generation }
-    var reportsVblank: Bool { true }
+    var reportsVblank: Bool { display.reportsVblank }
     private var period: Double { 1 / (scenario.refreshRate * (1 + scenario.displayError * 1e-6)) }
     private func vblankTime(_ vblank: Int) -> Double { Double(vblank) * period + display.shift }
 

@@ -55,6 +55,16 @@ import Testing
         #expect(outcome.snapshot?.statistics.framesLate == 3 && outcome.snapshot?.statistics.framesDropped == 0)
     }
 
+    /// A driver that turns out to count no vblanks: the pictures go on, by the timer.
+    @Test func vblanksThatNobodyCounts() throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .vblanksUncounted)]
+        let outcome = SimulatedWall.run(scenario)
+        let later = outcome.shown.filter { $0.time > 5 }
+        #expect(later.count > 440 && zip(later, later.dropFirst()).allSatisfy { $1.vblank - $0.vblank == 2 })
+        #expect(outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
         let check = Check(.random(seed, rough: true))
@@ -160,7 +170,7 @@ private struct Check {
                     switch event {
                     case .decoderStalls(let seconds), .cardRunsDry(let seconds): seconds
                     case .vblanksLost(let count): Double(count) * period
-                    case .vblankDoubled: 0
+                    case .vblankDoubled, .vblanksUncounted: 0
                     case .display(let isLit): isLit ? 0 : 10
                     case .command(let command): command == .pause ? 10 : 0
                     }
