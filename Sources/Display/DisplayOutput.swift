@@ -238,7 +238,6 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         let now = HostTime.now
         if status > 0 {
-            if entries.0.revents != 0, wakeUp.drain() { events.append(.woken) }
             // Both are asked before either is followed.
             let wantsOut = entries.3.revents != 0 && terminal?.releaseWanted() == true
             let cameBack = entries.4.revents != 0 && terminal?.hasComeBack() == true
@@ -250,6 +249,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         // An overflow of the queue is an error on the descriptor, and as good as an announcement.
         if status > 0, entries.2.revents != 0, monitor?.drain() == true || Int32(entries.2.revents) & POLLERR != 0 { look(probing: true) }
         if status > 0, entries.5.revents != 0, probed.drain() { finishProbe() }
+        // Last: whoever was woken decides by what has happened.
+        if status > 0, entries.0.revents != 0, wakeUp.drain() { events.append(.woken) }
     }
 
     private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {

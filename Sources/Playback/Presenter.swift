@@ -45,6 +45,8 @@ struct Presenter: ~Copyable {
         var place: FramePlace?
         /// The turn this frame is the first of.
         var starts: Turn?
+        /// It has been waited for to the end of ``flipLimit``.
+        var isOverdue = false
     }
 
     private enum Step {
@@ -121,7 +123,7 @@ struct Presenter: ~Copyable {
         if pipeline.isStopping { return .stop }
         let now = now()
         if let pending {
-            if now - pending.since < Self.flipLimit { return .wait(until: pending.since + Self.flipLimit) }
+            if !pending.isOverdue { return .wait(until: pending.since + Self.flipLimit) }
             logger.warning("a page flip was never reported; going on")
             pipeline.statistics.flipsLost += 1
             pipeline.returnBuffers()
@@ -302,7 +304,10 @@ struct Presenter: ~Copyable {
             }
             // Some may have been composed for the new display already, before its event arrived.
             discard(void)
-        case .woken, .deadline: break
+        case .deadline:
+            // Not by the clock alone: after a freeze it may be late while the flip is among the events that are still to be told.
+            if let given = pending, given.since + Self.flipLimit <= now() { pending?.isOverdue = true }
+        case .woken: break
         }
     }
 

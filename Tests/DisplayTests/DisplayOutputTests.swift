@@ -133,6 +133,17 @@ struct DisplayOutputTests {
         waker.join()
     }
 
+    /// After a freeze both are there at the first look.
+    @Test func aFlipIsToldOfBeforeAWake() throws {
+        let screen = ManualScreen()
+        let output = DisplayOutput(Configuration().display, screen: screen)
+        guard case .queued = output.present(try composed(output), id: 1) else { throw Unexpected() }
+        screen.report = .flipped(Flip(id: 1, time: .now, sequence: 1))
+        output.wake()
+        guard case .flipped = output.wait(until: nil) else { throw Unexpected() }
+        guard case .woken = output.wait(until: nil) else { throw Unexpected() }
+    }
+
     @Test func badFramesAreDrawnAsBackground() throws {
         var settings = Configuration().display
         settings.background = Color(red: 0x11, green: 0x22, blue: 0x33)

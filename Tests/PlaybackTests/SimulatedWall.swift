@@ -53,6 +53,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         /// The driver turns out to count no vblanks.
         case vblanksUncounted
         case cardRunsDry(Double)
+        /// Nobody gets to run for some seconds from the next commit on; the first thing told then is a wake.
+        case everythingStops(Double)
         case display(isLit: Bool)
         case command(Command)
     }
@@ -101,6 +103,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     private var feederDue: HostTime?
     private var compositorDue: HostTime?
     private var display: Display
+    private var nextStop: MediaTime?
     private var card: Card
 
     init(_ scenario: Scenario) {
@@ -154,6 +157,11 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     func wait(until deadline: HostTime?) -> VideoOutputEvent {
         while true {
+            if let stop = nextStop, display.pending != nil {
+                nextStop = nil
+                time = time + stop
+                return .woken
+            }
             let isRepeated = display.repeated != nil
             if let event = display.event(at: time) {
                 if case .flipped(let flip) = event, !isRepeated { record(flip) }
@@ -206,6 +214,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             display.isRepeating = true
         case .vblanksUncounted: display.reportsVblank = false
         case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
+        case .everythingStops(let seconds): nextStop = .seconds(seconds)
         case .display(let isLit): display.set(isLit)
         case .command(let command):
             let generation = player.pipeline.withLock { $0.generation }

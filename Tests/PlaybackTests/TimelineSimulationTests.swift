@@ -65,6 +65,15 @@ import Testing
         #expect(outcome.snapshot?.statistics.framesDropped == 0)
     }
 
+    /// A flip that was told of late because nobody ran is not a lost one.
+    @Test func stops() throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .everythingStops(1.7)), (9, .everythingStops(0.5))]
+        let outcome = SimulatedWall.run(scenario)
+        #expect(outcome.snapshot?.statistics.flipsLost == 0)
+        #expect(outcome.violations == [] && outcome.snapshot?.status == .playing)
+    }
+
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
         let check = Check(.random(seed, rough: true))
@@ -168,7 +177,7 @@ private struct Check {
             && scenario.events.allSatisfy { begin, event in
                 let length: Double =
                     switch event {
-                    case .decoderStalls(let seconds), .cardRunsDry(let seconds): seconds
+                    case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds): seconds
                     case .vblanksLost(let count): Double(count) * period
                     case .vblankDoubled, .vblanksUncounted: 0
                     case .display(let isLit): isLit ? 0 : 10
