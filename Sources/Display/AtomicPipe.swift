@@ -55,6 +55,9 @@ final class AtomicPipe: Pipe {
     private let crtcActive: UInt32, crtcMode: UInt32, crtcVRR: UInt32
     private let connectorCRTC: UInt32, connectorLink: UInt32
     private let rotation: UInt64?
+    /// What changes colours and is not at its default, which is 0 for all of it: no table, no matrix, no metadata, the colour space
+    /// `Default`. It outlives the program that set it.
+    private let tints: [(object: UInt32, property: UInt32)]
     /// The mode; made for the first modeset and kept as long as it may be needed.
     private var mode: ModeBlob?
     /// Used again for every flip.
@@ -104,6 +107,12 @@ final class AtomicPipe: Pipe {
         (crtcActive, crtcMode, crtcVRR) = (crtc.id("ACTIVE"), crtc.id("MODE_ID"), crtc.id("VRR_ENABLED"))
         let connector = PropertyTable(card, object: route.connector, type: UInt32(DRM_MODE_OBJECT_CONNECTOR))
         (connectorCRTC, connectorLink) = (connector.id("CRTC_ID"), connector.id("link-status"))
+        func changed(_ names: [String], of object: UInt32, _ table: PropertyTable) -> [(object: UInt32, property: UInt32)] {
+            names.filter { table.value($0) ?? 0 != 0 }.map { (object, table.id($0)) }
+        }
+        tints =
+            changed(["DEGAMMA_LUT", "CTM", "GAMMA_LUT"], of: route.crtc, crtc)
+            + changed(["HDR_OUTPUT_METADATA", "Colorspace"], of: route.connector, connector)
     }
 
     func modeset(_ framebuffer: UInt32, retrainingLink: Bool) throws(DeviceError) {
@@ -116,6 +125,8 @@ final class AtomicPipe: Pipe {
         request.set(route.crtc, crtcMode, UInt64(mode.id))
         request.set(route.crtc, crtcActive, 1)
         request.setIfOffered(route.crtc, crtcVRR, 0)
+        // A night light or an HDR player that was killed would colour our picture, too. Not put back at the end: nobody's any more.
+        for (object, property) in tints { request.set(object, property, 0) }
         // Cursors and overlays that others left would stand before the picture.
         for other in card.planes() where other.crtc == route.crtc && other.id != plane {
             let ids = PlaneProperties(PropertyTable(card, object: other.id, type: UInt32(DRM_MODE_OBJECT_PLANE)))
@@ -148,7 +159,7 @@ final class AtomicPipe: Pipe {
         return flipRequest.commit(UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
     }
 
-    /// Reads everything that ``modeset(_:retrainingLink:)`` changes.
+    /// Reads everything that ``modeset(_:retrainingLink:)`` changes, but for ``tints``.
     private func save() -> SavedPipe {
         let card = route.card
         var saved = SavedPipe()

@@ -81,6 +81,16 @@ extension BedTests {
             #expect(record.terminal == "text on auto")
         }
 
+        @Test func `colours that a program before it has left do not stay`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let record = try await Bed.run("tint", for: .seconds(3), playing: [clip], on: machine) { at in
+                at(-0.3, .shell("tint on; tint"), "before")
+                at(2, .shell("tint"), "after")
+            }
+            #expect(record.outputs["before"] == "on\n" && record.outputs["after"] == "off\n", "\(record.outputs)")
+            #expect(record.frames.count > 60)
+        }
+
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGKILL]) func `the console is given back`(signal: Int32) async throws {
             let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
             let record = try await Bed.run("signal \(signal)", for: .seconds(4), playing: [clip], on: machine) { at in

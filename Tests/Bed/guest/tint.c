@@ -1,0 +1,50 @@
+/*
+ * tint on    gives every CRTC of the vkms card a gamma table that takes the blue away, as a night light does, and leaves it there
+ * tint       says of each CRTC whether it has a gamma table: "on" or "off"
+ */
+#include "kms.h"
+
+static int has_table(int fd, uint32_t crtc)
+{
+	drmModeObjectProperties *all = drmModeObjectGetProperties(fd, crtc, DRM_MODE_OBJECT_CRTC);
+	int has = 0;
+
+	for (unsigned i = 0; all && i < all->count_props; i++) {
+		drmModePropertyRes *p = drmModeGetProperty(fd, all->props[i]);
+
+		has |= p && !strcmp(p->name, "GAMMA_LUT") && all->prop_values[i];
+		drmModeFreeProperty(p);
+	}
+	drmModeFreeObjectProperties(all);
+	return has;
+}
+
+static void take_blue_away(int fd, uint32_t id)
+{
+	static uint16_t same[4096], none[4096];
+	drmModeCrtc *crtc = drmModeGetCrtc(fd, id);
+
+	if (!crtc || crtc->gamma_size < 2 || crtc->gamma_size > 4096)
+		die("tint: a CRTC without gamma");
+	for (int i = 0; i < crtc->gamma_size; i++)
+		same[i] = i * 0xffff / (crtc->gamma_size - 1);
+	if (drmModeCrtcSetGamma(fd, id, crtc->gamma_size, same, same, none))
+		die("tint: gamma");
+	drmModeFreeCrtc(crtc);
+}
+
+int main(int argc, char **argv)
+{
+	int fd = open_card(), on = argc > 1 && !strcmp(argv[1], "on");
+	drmModeRes *card = drmModeGetResources(fd);
+
+	if (!card || (on && drmSetMaster(fd)))
+		die("tint");
+	for (int i = 0; i < card->count_crtcs; i++) {
+		if (on)
+			take_blue_away(fd, card->crtcs[i]);
+		else
+			puts(has_table(fd, card->crtcs[i]) ? "on" : "off");
+	}
+	return 0;
+}
