@@ -121,6 +121,8 @@ final class AtomicPipe: Pipe {
         let mode = try ModeBlob(PropertyBlob.make(card, route.timing))
         var request = AtomicRequest(card)
         request.set(route.connector, connectorCRTC, UInt64(route.crtc))
+        // Few can show the same on two connectors, and none does unasked: a commit that leaves another one on the CRTC is refused.
+        for other in sharers() { request.set(other.connector, other.property, 0) }
         if retrainingLink { request.setIfOffered(route.connector, connectorLink, UInt64(DRM_MODE_LINK_STATUS_GOOD)) }
         request.set(route.crtc, crtcMode, UInt64(mode.id))
         request.set(route.crtc, crtcActive, 1)
@@ -159,6 +161,14 @@ final class AtomicPipe: Pipe {
         return flipRequest.commit(UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
     }
 
+    /// The other connectors that are on the CRTC now, each with its property that says so.
+    private func sharers() -> [(connector: UInt32, property: UInt32)] {
+        route.card.knownConnectors().map(\.id).filter { $0 != route.connector }.compactMap { id in
+            let table = PropertyTable(route.card, object: id, type: UInt32(DRM_MODE_OBJECT_CONNECTOR))
+            return table.value("CRTC_ID") == UInt64(route.crtc) ? (id, table.id("CRTC_ID")) : nil
+        }
+    }
+
     /// Reads everything that ``modeset(_:retrainingLink:)`` changes, but for ``tints``.
     private func save() -> SavedPipe {
         let card = route.card
@@ -173,7 +183,9 @@ final class AtomicPipe: Pipe {
                 if let value = table.value(name) { saved.properties.append((object, table.id(name), value)) }
             }
         }
-        keep(route.connector, UInt32(DRM_MODE_OBJECT_CONNECTOR), ["CRTC_ID"])
+        for connector in [route.connector] + sharers().map(\.connector) {
+            keep(connector, UInt32(DRM_MODE_OBJECT_CONNECTOR), ["CRTC_ID"])
+        }
         keep(route.crtc, UInt32(DRM_MODE_OBJECT_CRTC), ["ACTIVE", "VRR_ENABLED"])
         for other in card.planes() where other.crtc == route.crtc || other.id == plane {
             keep(
@@ -188,6 +200,8 @@ final class AtomicPipe: Pipe {
     func restore() {
         guard let saved = route.card.saved.removeValue(forKey: route.crtc) else { return }
         var request = AtomicRequest(route.card)
+        // Another connector of ours may have been the first on it.
+        if !saved.properties.contains(where: { $0.object == route.connector }) { request.set(route.connector, connectorCRTC, 0) }
         for (object, property, value) in saved.properties { request.set(object, property, value) }
         let former = saved.crtc.flatMap { $0.mode_valid != 0 ? try? ModeBlob(PropertyBlob.make(route.card, $0.mode)) : nil }
         request.set(route.crtc, crtcMode, former.map { UInt64($0.id) } ?? 0)

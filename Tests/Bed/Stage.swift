@@ -6,6 +6,8 @@ public struct Machine: Sendable {
     public var displays = 1
     /// Overlay planes a display.
     public var overlays = 2
+    /// Connectors beyond those, unplugged, that have no CRTC but the first display's.
+    public var spareConnectors = 0
     /// Whether planes may scale.
     public var planesScale = false
     /// CPUs of the guest; more would exclude virtual time.
@@ -63,6 +65,7 @@ public struct Machine: Sendable {
     /// The options for Tests/Bed/run.
     var options: [String] {
         var options = ["-d", "\(displays)", "-o", "\(overlays)", "-m", "\(memory)M"]
+        if spareConnectors > 0 { options += ["-x", "\(spareConnectors)"] }
         if planesScale { options.append("-S") }
         switch time {
         case .real: if isRealTime { options.append("-r") }

@@ -67,6 +67,21 @@ extension BedTests {
             #expect(record.screenshots["second"]?.width == 1280)
         }
 
+        @Test func `of two displays that have one CRTC the one that is named gets it, and the other one back at the end`() async throws {
+            let machine = Machine { ($0.time, $0.spareConnectors, $0.recordsSound) = (.free, 1, false) }
+            let configuration = KioskConfiguration(display: "connector = \"Virtual-2\"")
+            let users = "sed -n '/^connector/{s/.* //;h};/crtc=crtc-/{x;/Virtual/p}' /sys/kernel/debug/dri/0/state"
+            let record = try await Bed.run("one CRTC", for: .seconds(5), playing: [clip], .kiosk(configuration), on: machine) { at in
+                at(-0.3, .display(true, display: 1))
+                at(-0.1, .shell(users), "before")
+                at(2, .shell(users), "while")
+                at(3, .signal(SIGTERM))
+                at(4, .shell(users), "after")
+            }
+            #expect(record.outputs == ["before": "Virtual-1\n", "while": "Virtual-2\n", "after": "Virtual-1\n"])
+            #expect(record.frames.count > 60 && record.status == 0)
+        }
+
         @Test func `a display that is only a framebuffer shows every frame, and no dark at the seam`() async throws {
             // The kernel's own console on /dev/fb0 has 1024x768; the picture stands in its middle.
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 1024, height: 768)) }

@@ -103,7 +103,7 @@ static void make_card(const char *folder)
 
 	if (!child) {
 		snprintf(displays, sizeof displays, "%s/displays", folder);
-		execl(displays, displays, env("uml_displays", "1"), env("uml_overlays", "2"), (char *)0);
+		execl(displays, displays, env("uml_displays", "1"), env("uml_overlays", "2"), env("uml_spare", "0"), (char *)0);
 		complain("run", displays);
 		_exit(127);
 	}
