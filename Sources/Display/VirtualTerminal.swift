@@ -5,16 +5,15 @@ import Platform
 
 /// The virtual terminal the screen belongs to, taken from the console: graphics mode (the console draws nothing over the picture and does
 /// not blank it), its keyboard off (keys reach evdev only), and VT switches announced to us, so that the card's master can be
-/// handed over and taken back. All of it is put back when the value goes, and by a guard process should this one be killed.
+/// handed over and taken back. All of it is put back when the value goes, and by a guard process should this one be killed: to text, and to
+/// switches that the kernel makes alone, whatever was there.
 struct VirtualTerminal: ~Copyable {
     /// `/dev/tty1`.
     let path: String
     private let descriptor: Descriptor
     private let released: WakeUp
     private let acquired: WakeUp
-    private let formerMode: Int32
     private let formerKeyboard: Int32
-    private let formerSwitching: vt_mode
     private let guardPipe: Int32
     private let guardProcess: pid_t
 
@@ -40,22 +39,16 @@ struct VirtualTerminal: ~Copyable {
         guard let number = number(descriptor.raw) else { throw DeviceError("take the VT, which is none", code: ENOTTY) }
         let path = "/dev/tty\(number)"
 
-        var mode: Int32 = 0
         var keyboard: Int32 = 0
-        var switching = vt_mode()
-        guard ioctl(descriptor.raw, UInt(KDGETMODE), &mode) == 0, ioctl(descriptor.raw, UInt(KDGKBMODE), &keyboard) == 0,
-            ioctl(descriptor.raw, UInt(VT_GETMODE), &switching) == 0
-        else { throw DeviceError("read the state of \(path)") }
-        // What a player that was killed together with its guard left behind is not a state to go back to.
-        if mode == KD_GRAPHICS && switching.mode == CChar(VT_AUTO) { mode = KD_TEXT }
+        guard ioctl(descriptor.raw, UInt(KDGKBMODE), &keyboard) == 0 else { throw DeviceError("read the state of \(path)") }
+        // What a player that was killed together with its guard left behind is not a state to go back to: no keyboard, as graphics mode and
+        // switches announced to a process that is gone are not.
         if keyboard == K_OFF { keyboard = K_UNICODE }
 
         var process: pid_t = 0
-        let pipe = kiosk_vt_guard_start(descriptor.raw, path, mode, keyboard, &process)
+        let pipe = kiosk_vt_guard_start(descriptor.raw, path, KD_TEXT, keyboard, &process)
         if pipe < 0 { throw DeviceError("start the guard process of \(path)") }
-        let terminal = VirtualTerminal(
-            path: path, descriptor: descriptor, mode: mode, keyboard: keyboard, switching: switching, guardPipe: pipe, guardProcess: process
-        )
+        let terminal = VirtualTerminal(path: path, descriptor: descriptor, keyboard: keyboard, guardPipe: pipe, guardProcess: process)
         // Should one of these fail, the value goes, and puts back what the others did.
         guard ioctl(terminal.descriptor.raw, UInt(KDSETMODE), KD_GRAPHICS) == 0 else { throw DeviceError("set \(path) to graphics mode") }
         guard ioctl(terminal.descriptor.raw, UInt(KDSKBMODE), K_OFF) == 0 else { throw DeviceError("turn off the keyboard of \(path)") }
@@ -69,25 +62,21 @@ struct VirtualTerminal: ~Copyable {
         return terminal
     }
 
-    private init(
-        path: String, descriptor: consuming Descriptor, mode: Int32, keyboard: Int32, switching: vt_mode, guardPipe: Int32,
-        guardProcess: pid_t
-    ) {
+    private init(path: String, descriptor: consuming Descriptor, keyboard: Int32, guardPipe: Int32, guardProcess: pid_t) {
         self.path = path
         self.descriptor = descriptor
         released = WakeUp()
         acquired = WakeUp()
-        formerMode = mode
         formerKeyboard = keyboard
-        formerSwitching = switching
         self.guardPipe = guardPipe
         self.guardProcess = guardProcess
     }
 
     deinit {
-        var switching = formerSwitching
+        var switching = vt_mode()
+        switching.mode = CChar(VT_AUTO)
         _ = ioctl(descriptor.raw, UInt(KDSKBMODE), formerKeyboard)
-        _ = ioctl(descriptor.raw, UInt(KDSETMODE), formerMode)
+        _ = ioctl(descriptor.raw, UInt(KDSETMODE), KD_TEXT)
         _ = ioctl(descriptor.raw, UInt(VT_SETMODE), &switching)
         kiosk_vt_catch_signals(-1, -1)
         kiosk_vt_guard_stop(guardPipe, guardProcess)

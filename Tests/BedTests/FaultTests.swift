@@ -125,6 +125,23 @@ extension BedTests {
             #expect((record.statistics != nil) == asked)
         }
 
+        @Test func `the console that a player left when it was killed with its guard is given back by the next one`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let guards = "$(grep -lx kiosk-vt-guard /proc/[0-9]*/comm | cut -d/ -f3)"
+            let record = try await Bed.run("killed with its guard", for: .seconds(6), playing: [clip], on: machine) { at in
+                // What it was started with; then with that once more, and a stop that it sees.
+                let again = "setsid \"$@\" </dev/tty1 & sleep 1.5; kill -TERM $!; wait $!; echo $?"
+                at(2, .shell("set -- $(tr '\\0' ' ' </proc/$PLAYER/cmdline); kill -9 \(guards) $PLAYER; sleep 1; \(again)"), "again")
+                at(2.5, .terminal, "left")
+                at(4, .terminal, "second")
+                at(5.5, .terminal, "after")
+            }
+            #expect(record.status == 128 + Int(SIGKILL))
+            #expect(record.outputs["left"] == "graphics off process" && record.outputs["second"] == "graphics off process")
+            #expect(record.outputs["again"]?.hasSuffix("0\n") == true, "\(record.outputs["again"] ?? "")")
+            #expect(record.outputs["after"] == "text on auto")
+        }
+
         @Test func `bad items are left out before their turn`() async throws {
             let bad = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
             let items = [clip.path] + (try bad.map(Gallery.path)) + ["/nowhere.mp4", other.path]
