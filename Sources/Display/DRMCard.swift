@@ -34,7 +34,7 @@ final class DRMCard: @unchecked Sendable {
         return DRMCard(path: path, descriptor: descriptor, isAtomic: isAtomic, hasMonotonicTimestamps: isMonotonic)
     }
 
-    private init(path: String, descriptor: consuming Descriptor, isAtomic: Bool, hasMonotonicTimestamps: Bool) {
+    init(path: String, descriptor: consuming Descriptor, isAtomic: Bool, hasMonotonicTimestamps: Bool) {
         self.path = path
         self.descriptor = descriptor
         self.isAtomic = isAtomic

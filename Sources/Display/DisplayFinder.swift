@@ -17,7 +17,7 @@ final class DisplayFinder {
     /// How often in a row each mode was refused, by a driver or a cable that has not the bandwidth for it.
     private var refusals: [ConnectorMode: Int] = [:]
     /// After so many refusals another mode is tried.
-    private static let maximumRefusals = 3
+    static let maximumRefusals = 3
 
     private enum Found {
         case connector(ConnectorRecord, mode: Int)
@@ -94,7 +94,7 @@ final class DisplayFinder {
                 screen = try KMSScreen(card, record, mode: mode, background: settings.background.rgb, retrainingLink: record.linkIsBad)
             } catch {
                 if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC {
-                    refusals[record.connector.modes[mode], default: 0] += 1
+                    refuse(record.connector.modes[mode])
                 }
                 note("cannot \(error); trying again", .error)
                 throw error
@@ -130,6 +130,9 @@ final class DisplayFinder {
         card?.dropMaster()
     }
 
+    /// A driver, or a cable, could not do `mode`. Counted until the display is unplugged: the next one may have another cable.
+    func refuse(_ mode: ConnectorMode) { refusals[mode, default: 0] += 1 }
+
     /// Looks at every card; nil when there is none with connectors.
     private func lookAtCards(probing: Bool, _ problem: inout DeviceError?) -> DisplayState.Sighting? {
         var cards: [DRMCard] = []
@@ -153,10 +156,16 @@ final class DisplayFinder {
             card = nil
             return nil
         }
+        return choose(among: cards, records)
+    }
+
+    /// Finds the display that is wanted on cards and their connectors.
+    func choose(among cards: [DRMCard], _ records: [[ConnectorRecord]]) -> DisplayState.Sighting {
         let place = settings.connector.choose(from: records.map { $0.map(\.connector) }, named: cards.map(\.name))
         guard let place else {
             // The card stays ours, if it was, while its display is away.
             if let held = card, !cards.contains(where: { $0 === held }) { card = nil }
+            refusals = [:]
             let names = zip(cards, records).flatMap { card, records in
                 records.filter { !$0.connector.isWriteback }.map { "\(card.name):\($0.connector.name) \($0.connector.status.rawValue)" }
             }

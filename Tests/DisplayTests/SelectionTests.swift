@@ -47,6 +47,29 @@ struct SelectionTests {
         #expect(record.connector.modes.count == Self.tv.count - 1)
     }
 
+    /// A display in the dark whose preferred mode is refused again and again gets another one, until it is unplugged.
+    @Test func refusalsEndWithTheDisplay() throws {
+        let finder = DisplayFinder(Configuration().display)
+        let card = DRMCard(
+            path: "/dev/dri/card0", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
+        func sees(_ status: Connector.Status) -> ConnectorMode? {
+            let connector = Connector(name: "HDMI-A-1", status: status, modes: status == .connected ? Self.tv : [], isWriteback: false)
+            let record = ConnectorRecord(
+                id: 1, connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [], encoder: 0,
+                hasEDID: true, linkIsBad: false)
+            guard case .ready(let target, _) = finder.choose(among: [card], [[record]]) else { return nil }
+            return target.mode
+        }
+        let preferred = Self.tv[1]
+        for _ in 0..<DisplayFinder.maximumRefusals {
+            #expect(sees(.connected) == preferred)
+            finder.refuse(preferred)
+        }
+        #expect(sees(.connected) != preferred)
+        #expect(sees(.disconnected) == nil)
+        #expect(sees(.connected) == preferred)
+    }
+
     static func connector(_ name: String, _ status: Connector.Status, modes: Int = 1, writeback: Bool = false) -> Connector {
         Connector(name: name, status: status, modes: Array(repeating: mode(800, 600, 60), count: modes), isWriteback: writeback)
     }
