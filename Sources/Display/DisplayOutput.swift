@@ -338,7 +338,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         case .light(let target):
             do throws(DeviceError) {
                 let fresh = try finder!.light()
-                state.litUp(target)
+                state.litUp(target, at: .now)
                 publish(fresh)
             } catch { perform(state.failed(), at: now) }
         case .darken: darken()
@@ -355,7 +355,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private func lose(_ error: DeviceError) {
         log.warning("display lost: cannot \(error)")
         let now = HostTime.now
-        perform(state.lost(), at: now)
+        perform(state.lost(at: now), at: now)
         nextLook = state.lookInterval(at: now).map { now + $0 }
     }
 

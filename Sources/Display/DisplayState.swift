@@ -12,7 +12,8 @@ enum DisplayState: Equatable {
     case absent
     case settling(since: HostTime)
     case blocked(failures: Int)
-    case lit(Target)
+    /// `relit` where it had been lost or refused before.
+    case lit(Target, relit: Relit? = nil)
     case away
 
     /// What to drive: enough to notice that it has become something else.
@@ -20,6 +21,13 @@ enum DisplayState: Equatable {
         /// Device and connector.
         var display: String
         var mode: ConnectorMode
+    }
+
+    /// How often driving it had failed when it was lit at last. For a display that takes the mode and then refuses every flip, that was
+    /// not the end of it.
+    struct Relit: Equatable {
+        var failures: Int
+        var time: HostTime
     }
 
     /// The answer to a look at the connectors.
@@ -33,7 +41,7 @@ enum DisplayState: Equatable {
 
     enum Action: Equatable {
         case none
-        /// Drive the target with a full modeset, then report ``litUp(_:)`` or ``failed()``.
+        /// Drive the target with a full modeset, then report ``litUp(_:at:)`` or ``failed()``.
         case light(Target)
         /// Forget the screen: composed frames are void.
         case darken
@@ -45,6 +53,9 @@ enum DisplayState: Equatable {
 
     /// How long a connected display may take to have modes before it is looked at less often.
     static let settlingTime = MediaTime.seconds(7)
+
+    /// A display that stays lit for so long has got over what was before.
+    static let provingTime = MediaTime.seconds(5)
 
     /// How long until the next look, when nothing else calls for one.
     func lookInterval(at now: HostTime) -> MediaTime? {
@@ -60,7 +71,7 @@ enum DisplayState: Equatable {
     mutating func saw(_ sighting: Sighting, at now: HostTime) -> Action {
         switch (self, sighting) {
         case (.away, _): return .none
-        case (.lit(let present), .ready(let target, let linkIsBad)):
+        case (.lit(let present, _), .ready(let target, let linkIsBad)):
             return present == target && !linkIsBad ? .none : .light(target)
         case (_, .ready(let target, _)): return .light(target)
         case (.lit, .nothing):
@@ -80,9 +91,13 @@ enum DisplayState: Equatable {
     }
 
     /// The modeset to `target` succeeded.
-    mutating func litUp(_ target: Target) {
-        guard self != .away else { return }
-        self = .lit(target)
+    mutating func litUp(_ target: Target, at now: HostTime) {
+        switch self {
+        case .away: break
+        case .blocked(let failures): self = .lit(target, relit: Relit(failures: failures, time: now))
+        case .lit(_, let relit): self = .lit(target, relit: relit)
+        case .absent, .settling: self = .lit(target)
+        }
     }
 
     /// The modeset failed, or the card could not be had. The screen that was lit before, if any, is gone.
@@ -102,9 +117,13 @@ enum DisplayState: Equatable {
     }
 
     /// A flip was refused: display, card or master is gone.
-    mutating func lost() -> Action {
-        guard case .lit = self else { return .none }
-        self = .blocked(failures: 0)
+    mutating func lost(at now: HostTime) -> Action {
+        guard case .lit(_, let relit) = self else { return .none }
+        if let relit, now - relit.time < Self.provingTime {
+            self = .blocked(failures: relit.failures + 1)
+        } else {
+            self = .blocked(failures: 0)
+        }
         return .darken
     }
 

@@ -41,7 +41,8 @@ struct DisplayStateTests {
             action: .light(other)),
         Edge(testDescription: "lit, gone", from: .lit(tv), event: saw(.nothing), to: .absent, action: .darken),
         Edge(testDescription: "lit, modeless", from: .lit(tv), event: saw(.modeless), to: .settling(since: start), action: .darken),
-        Edge(testDescription: "lit, flip refused", from: .lit(tv), event: { $0.lost() }, to: .blocked(failures: 0), action: .darken),
+        Edge(
+            testDescription: "lit, flip refused", from: .lit(tv), event: { $0.lost(at: start) }, to: .blocked(failures: 0), action: .darken),
         Edge(testDescription: "lit, modeset failed", from: .lit(tv), event: { $0.failed() }, to: .blocked(failures: 1), action: .darken),
         Edge(testDescription: "absent, modeset failed", from: .absent, event: { $0.failed() }, to: .blocked(failures: 1), action: .none),
         Edge(
@@ -51,7 +52,9 @@ struct DisplayStateTests {
             testDescription: "blocked, ready", from: .blocked(failures: 3), event: saw(ready), to: .blocked(failures: 3), action: .light(tv)
         ),
         Edge(testDescription: "blocked, nothing", from: .blocked(failures: 3), event: saw(.nothing), to: .absent, action: .none),
-        Edge(testDescription: "blocked, lost", from: .blocked(failures: 3), event: { $0.lost() }, to: .blocked(failures: 3), action: .none),
+        Edge(
+            testDescription: "blocked, lost", from: .blocked(failures: 3), event: { $0.lost(at: start) }, to: .blocked(failures: 3),
+            action: .none),
         Edge(testDescription: "lit, VT leaves", from: .lit(tv), event: { $0.leave() }, to: .away, action: .release),
         Edge(testDescription: "away, leaves again", from: .away, event: { $0.leave() }, to: .away, action: .none),
         Edge(testDescription: "away, ready", from: .away, event: saw(ready), to: .away, action: .none),
@@ -61,13 +64,13 @@ struct DisplayStateTests {
         Edge(
             testDescription: "absent, lit up", from: .absent,
             event: {
-                $0.litUp(tv)
+                $0.litUp(tv, at: start)
                 return .none
             }, to: .lit(tv), action: .none),
         Edge(
             testDescription: "away, lit up too late", from: .away,
             event: {
-                $0.litUp(tv)
+                $0.litUp(tv, at: start)
                 return .none
             }, to: .away, action: .none),
     ]
@@ -77,6 +80,25 @@ struct DisplayStateTests {
         var state = edge.from
         #expect(edge.event(&state) == edge.action)
         #expect(state == edge.to)
+    }
+
+    /// Lit, and the next flip refused, again and again: as seldom as what cannot be lit at all, until it has stood for a while.
+    @Test func whatIsLostAtOnceIsTriedLessAndLessOften() throws {
+        var (state, now) = (DisplayState.absent, Self.start)
+        var waits: [Int64] = []
+        for _ in 0..<6 {
+            #expect(state.saw(Self.ready, at: now) == .light(Self.tv))
+            state.litUp(Self.tv, at: now)
+            now = now + .milliseconds(20)
+            #expect(state.lost(at: now) == .darken)
+            let wait = try #require(state.lookInterval(at: now))
+            waits.append(wait.nanoseconds / 1_000_000)
+            now = now + wait
+        }
+        #expect(waits == [125, 250, 500, 1000, 1000, 1000])
+        state.litUp(Self.tv, at: now)
+        #expect(state.saw(Self.ready, at: now) == .none)
+        #expect(state.lost(at: now + DisplayState.provingTime) == .darken && state == .blocked(failures: 0))
     }
 
     @Test func howOftenItIsLookedAt() {
