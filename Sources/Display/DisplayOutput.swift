@@ -290,7 +290,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             return
         }
         if probing, screen != nil, startProbe(finder) {
-            nextLook = now + .seconds(2)
+            // None before its end: the kernel lets nobody look at a connector meanwhile, and flips would wait, too.
+            nextLook = nil
             return
         }
         let before = screen
