@@ -142,6 +142,25 @@ extension BedTests {
             #expect(record.outputs["after"] == "text on auto")
         }
 
+        @Test func `the screen is left to another terminal, also when it came and went unseen`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let record = try await Bed.run("terminals", for: .seconds(8), playing: [clip], on: machine) { at in
+                at(2, .shell("vt 2"), "away")
+                at(3, .signal(SIGSTOP))
+                at(3.2, .shell("vt 1"))
+                at(3.4, .shell("vt 2"))
+                at(3.6, .signal(SIGCONT))
+                at(5, .shell("cat /sys/class/tty/tty0/active"), "active")
+                at(6, .shell("vt 1"), "back")
+            }
+            #expect(record.outputs["active"] == "tty2\n")
+            let (away, back) = (record.time(of: "away"), record.time(of: "back"))
+            #expect(record.frames.contains { $0.time < away } && record.frames.contains { $0.time > back })
+            let between = record.vblanks.filter { $0.time > away + .milliseconds(100) && $0.time < back }
+            #expect(between.allSatisfy { !record.isFrame($0.number) }, "a picture over somebody else's terminal")
+            #expect(record.status == 0 && record.terminal == "text on auto")
+        }
+
         @Test func `bad items are left out before their turn`() async throws {
             let bad = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
             let items = [clip.path] + (try bad.map(Gallery.path)) + ["/nowhere.mp4", other.path]
