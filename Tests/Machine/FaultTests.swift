@@ -12,7 +12,7 @@ extension MachineTests {
         try machine.waitForMovingPicture()
         let seen = try machine.watch(frames: 15)
         #expect(seen.foreign == 0, "\(seen)")
-        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(seen)")
     }
 
     @Test func `after a power cut it boots to the picture again`() throws {
@@ -23,7 +23,7 @@ extension MachineTests {
         machine.cutPower()
         try machine.switchOn()
         try machine.waitForShell()
-        #expect(try machine.shell("systemctl is-system-running --wait", within: 120) == "running")
+        #expect(try machine.shell("systemctl is-system-running --wait", within: 240) == "running")
         try machine.waitForMovingPicture()
         // The stick may not have been there for the first turn, which then is of the disk alone.
         try machine.wait(for: PlayOrder.stick)
@@ -32,7 +32,7 @@ extension MachineTests {
         #expect(try machine.shell("cd / && grep -v /doc/ /var/lib/dpkg/info/kiosk.md5sums | md5sum --check --quiet") == "")
         let seen = try machine.watch(frames: 15)
         #expect(seen.foreign == 0, "\(seen)")
-        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(seen)")
     }
 
     @Test func `a monitor becomes another one, is pulled out, and put back`() throws {
@@ -56,18 +56,20 @@ extension MachineTests {
         let machine = try Machine.playing(.bochs)
         try machine.play(to: device)
         try machine.waitForMovingPicture()
+        let lost = "journalctl -b -u kiosk | grep -c 'sound lost' || true"
+        let lostBefore = try machine.shell(lost)
         try machine.suspendAndWake()
         let heard = try machine.recording().seconds
         // Until both clips have been played whole: of the one that it went to sleep in there can be any little left.
         let seen = try machine.watch(seams: 3)
         #expect(seen.foreign == 0, "\(seen)")
-        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(seen)")
         let tones = try machine.recording().tones(from: heard)
         #expect(tones.allSatisfy { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }, "\(tones)")
         #expect(tones.contains { $0.frequency < 550 } && tones.contains { $0.frequency > 550 }, "\(tones)")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
-        // The card goes on; it is not lost and opened again.
-        #expect(try machine.shell("journalctl -b -u kiosk | grep 'sound lost' || true") == "")
+        // The card goes on; it is not lost and opened again. (The journal begins before the snapshot was made.)
+        #expect(try machine.shell(lost) == lostBefore)
     }
 
     private func expectPicture(of machine: Machine, on monitor: (width: UInt16, height: UInt16)) throws {
@@ -77,7 +79,7 @@ extension MachineTests {
         try machine.waitForMovingPicture()
         let seen = try machine.watch(frames: 10)
         #expect(seen.foreign == 0, "\(size): \(seen)")
-        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(size): \(seen)")
+        #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(size): \(seen)")
     }
 
     @Test(arguments: ["keyboard", "tablet"])
@@ -107,7 +109,7 @@ extension MachineTests {
         try machine.pull("sound")
         let seen = try machine.watch(frames: 15)
         #expect(seen.foreign == 0, "\(seen)")
-        #expect(PlayOrder.whole.faults(in: seen.frames).isEmpty, "\(seen)")
+        #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(seen)")
         try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
         try machine.waitForTone()
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
@@ -126,12 +128,12 @@ extension MachineTests {
         let alone = PlayOrder(clips: [PlayOrder.disk])
         let away = try machine.watch(seams: 1, of: alone)
         #expect(away.foreign == 0, "\(away)")
-        #expect(alone.faults(in: away.frames).isEmpty, "\(away)")
+        #expect(alone.faults(in: away).isEmpty, "\(away)")
         try machine.plug("usb-storage", id: "stick", ["drive": "stick-image", "removable": true])
         try machine.wait(for: PlayOrder.stick)
         let back = try machine.watch(seams: 2)
         #expect(back.foreign == 0, "\(back)")
-        #expect(PlayOrder.whole.faults(in: back.frames).isEmpty, "\(back)")
+        #expect(PlayOrder.whole.faults(in: back).isEmpty, "\(back)")
     }
 }
 

@@ -118,12 +118,21 @@ extension Machine {
 
     /// Looks at the screen again and again until so many frames have been seen.
     func watch(frames count: Int) throws -> Sightings {
-        try wait("\(count) frames") { Set($0.frames).count >= count || $0.foreign > 0 }
+        try wait("\(count) frames") { Set($0.frames.map(\.number)).count >= count || $0.foreign > 0 }
     }
 
     /// Looks at the screen again and again until clips of `order` have followed one another so often.
     func watch(seams count: Int, of order: PlayOrder = .whole) throws -> Sightings {
-        try wait("\(count) seams", within: 60) { order.seams(in: $0.frames) >= count }
+        try wait("\(count) seams", within: 60) { order.seams(in: $0) >= count }
+    }
+
+    /// What stands on the screen now, and adds it to what was seen.
+    @discardableResult
+    private func look(_ seen: inout Sightings) throws -> Screen {
+        let start = Date()
+        let screen = try screen()
+        seen.all.append((screen.number, DateInterval(start: start, end: max(start, Date()))))
+        return screen
     }
 
     /// The same until what was seen is as wanted.
@@ -132,7 +141,7 @@ extension Machine {
         let end = Date() + seconds
         while !isEnough(seen) {
             guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
-            seen.numbers.append(try screen().number)
+            try look(&seen)
             usleep(50_000)
         }
         return seen
@@ -143,9 +152,7 @@ extension Machine {
         var seen = Sightings()
         let end = Date() + seconds
         while true {
-            let screen = try screen()
-            if isSo(screen) { return }
-            seen.numbers.append(screen.number)
+            if isSo(try look(&seen)) { return }
             guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
             usleep(50_000)
         }
@@ -184,14 +191,15 @@ extension Machine {
 
 /// Frame numbers in the order in which they were seen; nil stands for a screen without one.
 struct Sightings: CustomStringConvertible {
-    var numbers: [Int?] = []
+    /// Each with the time that the look at the screen took: somewhere in it is the moment that was seen.
+    var all: [(number: Int?, time: DateInterval)] = []
 
     /// How many screens were not a frame of the clips: black, the console, a torn picture.
-    var foreign: Int { numbers.count { $0 == nil } }
+    var foreign: Int { all.count { $0.number == nil } }
     /// The frames.
-    var frames: [Int] { numbers.compactMap { $0 } }
+    var frames: [(number: Int, time: DateInterval)] { all.compactMap { seen in seen.number.map { ($0, seen.time) } } }
 
-    var description: String { numbers.map { $0.map(String.init) ?? "-" }.joined(separator: " ") }
+    var description: String { all.map { $0.number.map(String.init) ?? "-" }.joined(separator: " ") }
 }
 
 // The devices, by the ids of Tests/Machine/boot.

@@ -15,7 +15,20 @@ final class QMP {
     /// Executes a command and returns what it returns. Throws QEMU's own complaint.
     @discardableResult
     func execute(_ command: String, _ arguments: [String: Any] = [:], within seconds: Double = 30) throws -> Any {
-        try socket.write(JSONSerialization.data(withJSONObject: ["execute": command, "arguments": arguments]) + [UInt8(ascii: "\n")])
+        try send(command, [arguments])
+        return try answer(to: command, within: seconds)
+    }
+
+    /// Writes a command once for each of these arguments, all of them at once; each is to be answered, in this order.
+    private func send(_ command: String, _ all: [[String: Any]]) throws {
+        var lines = Data()
+        for arguments in all {
+            lines += try JSONSerialization.data(withJSONObject: ["execute": command, "arguments": arguments]) + [UInt8(ascii: "\n")]
+        }
+        try socket.write(lines)
+    }
+
+    private func answer(to command: String, within seconds: Double = 30) throws -> Any {
         while true {
             let message = try next(within: seconds)
             if let value = message["return"] { return value }
@@ -58,15 +71,17 @@ extension QMP {
         }
     }
 
-    /// Touches the screen at a place given as fractions of its width and height.
+    /// Touches the screen at a place given as fractions of its width and height. QEMU gets both commands at once and makes of each a report of
+    /// the tablet's, which the guest fetches one after the other: this process cannot be held up in between for longer than a tap lasts.
     func tap(_ x: Double, _ y: Double) throws {
         for (axis, value) in [("x", x), ("y", y)] {
             try input(["type": "abs", "data": ["axis": axis, "value": Int(value * 0x7fff)]])
         }
-        for isDown in [true, false] {
-            try input(["type": "btn", "data": ["down": isDown, "button": "left"]])
-            usleep(80_000)
-        }
+        let command = "input-send-event"
+        let events: [[String: Any]] = [true, false].map { ["type": "btn", "data": ["down": $0, "button": "left"]] }
+        try send(command, events.map { ["events": [$0]] })
+        for _ in events { _ = try answer(to: command) }
+        usleep(80_000)
     }
 
     private func input(_ event: [String: Any]) throws { try execute("input-send-event", ["events": [event]]) }

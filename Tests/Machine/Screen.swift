@@ -53,6 +53,8 @@ struct PlayOrder {
     static let disk = 1...60
     static let stick = 101...145
     static let whole = PlayOrder(clips: [disk, stick])
+    /// Their frames a second.
+    private static let frameRate = 15.0
 
     let clips: [ClosedRange<Int>]
 
@@ -62,15 +64,21 @@ struct PlayOrder {
         return (to - from + count) % count
     }
 
-    /// Numbers that cannot have followed the one before: not in the order, or behind it. Between two looks at the screen the player can
-    /// have gone on by less than half of the loop; what would be more than that, was a step back.
-    func faults(in numbers: [Int]) -> [(before: Int, after: Int)] {
-        zip(numbers, numbers.dropFirst()).filter { distance(from: $0, to: $1).map { $0 > count / 2 } ?? true }.map { ($0, $1) }
+    /// Numbers that cannot have followed the one before: not in the order, or behind it. In the time between two looks at the screen the player
+    /// can have gone on by less than half of the loop; what would be more than that, was a step back. Where this process was held up for longer,
+    /// nobody can tell.
+    func faults(in seen: Sightings) -> [(before: Int, after: Int)] {
+        zip(seen.frames, seen.frames.dropFirst()).filter { before, after in
+            guard let distance = distance(from: before.number, to: after.number) else { return true }
+            let elapsed = after.time.end.timeIntervalSince(before.time.start)
+            return distance > count / 2 && elapsed * Self.frameRate < Double(count / 2)
+        }.map { ($0.number, $1.number) }
     }
 
     /// How often the numbers went from one clip to the next.
-    func seams(in numbers: [Int]) -> Int {
-        zip(numbers, numbers.dropFirst()).count { before, after in clip(of: before) != clip(of: after) || after < before }
+    func seams(in seen: Sightings) -> Int {
+        let numbers = seen.frames.map(\.number)
+        return zip(numbers, numbers.dropFirst()).count { before, after in clip(of: before) != clip(of: after) || after < before }
     }
 
     private var count: Int { clips.reduce(0) { $0 + $1.count } }
