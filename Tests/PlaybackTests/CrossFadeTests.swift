@@ -32,7 +32,7 @@ import Testing
             let shares = fade.map { $0.underlay!.share }
             #expect(shares == shares.sorted() && shares.first! > 0 && shares.last! < 1)
             let beneath = fade.map { $0.underlay!.number }
-            let expected = fade[0].number == 101 ? 25...30 : 111...120
+            let expected = fade[0].number > 100 ? 25...30 : 111...120
             #expect(beneath == beneath.sorted() && beneath.allSatisfy(expected.contains))
             if stage.statistics.framesDropped == 0 {
                 #expect(beneath.first == expected.lowerBound && beneath.last! >= expected.upperBound - 1)
@@ -76,8 +76,9 @@ import Testing
         let items = [PlaylistItem(source: try Reel.still(), duration: .milliseconds(700))]
         let stage = Stage(items) { [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration) }
         #expect(stage.wait { fades(stage.display).count >= 3 })
-        #expect(fades(stage.display).prefix(2).allSatisfy { (5...7).contains($0.count + stage.statistics.framesDropped) || $0.count < 7 })
-        #expect(fades(stage.display)[0].count + stage.statistics.framesDropped >= 4)
+        // What has been dropped is counted for all of them together.
+        let counts = fades(stage.display).prefix(2).map(\.count)
+        #expect(counts.allSatisfy { $0 <= 7 && $0 + stage.statistics.framesDropped >= 5 }, "\(counts)")
     }
 
     @Test func theEndOfThePlaylistAndACutFadeNothing() throws {

@@ -29,38 +29,48 @@ import Testing
         #expect(stage.wait { stage.player.timeControlStatus == .paused })
         stage.player.play()
         #expect(stage.wait { stage.player.timeControlStatus == .playing })
+        // On a machine too busy it waits now and then, and plays on.
         func statuses() -> [TimeControlStatus] {
-            stage.events.compactMap { if case .statusChanged(let status) = $0 { status } else { nil } }.filter { $0 != .waiting }
+            var statuses: [TimeControlStatus] = []
+            for case .statusChanged(let status) in stage.events where status != .waiting && status != statuses.last {
+                statuses.append(status)
+            }
+            return statuses
         }
         #expect(stage.wait { statuses().count >= 3 })
         #expect(statuses() == [.playing, .paused, .playing])
     }
 
     @Test func timersTickWhateverElseHappens() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.long())])
+        let stage = Stage([PlaylistItem(source: try Reel.still())]) { $0.imageDuration = .seconds(600) }
         #expect(stage.wait { stage.player.timeControlStatus == .playing })
-        _ = stage.wait(0.3) { false }  // nothing else happens for ten seconds
+        _ = stage.wait(0.3) { false }  // nothing else happens for ten minutes
         let ticks = Monitor<[MediaTime]>([])
         let quick = Monitor<Int>(0)
         stage.player.addPeriodicTimeObserver(forInterval: .milliseconds(200)) { time in ticks.withLock { $0.append(time) } }
-        #expect(stage.wait(3) { ticks.withLock { $0.count } >= 3 })
+        #expect(stage.wait { ticks.withLock { $0.count } >= 3 })
         stage.player.addPeriodicTimeObserver(forInterval: .milliseconds(20)) { _ in quick.withLock { $0 += 1 } }
-        #expect(stage.wait(3) { quick.withLock { $0 } >= 10 })
+        #expect(stage.wait { quick.withLock { $0 } >= 10 })
         let times = ticks.withLock { $0 }
         try #require(!times.isEmpty)
         #expect(times == times.sorted() && times.first! < times.last!)
     }
 
     @Test func statisticsAgreeWithTheFlips() throws {
-        let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())])
-        #expect(stage.wait { stage.numbers.count > 50 })
-        _ = stage.pause()
-        let (numbers, pictures) = (stage.numbers, stage.pictures)
-        #expect(stage.wait { stage.statistics.framesShown == numbers.count })
-        let seams = zip(pictures, pictures.dropFirst()).count { ($0 < 200) != ($1 < 200) }
-        #expect(stage.statistics.seams == seams)
-        #expect(stage.statistics.flipsLost == 0)
-        #expect(stage.statistics.framesLate <= numbers.count)
+        for attempt in 1...3 {
+            let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())])
+            #expect(stage.wait { stage.numbers.count > 50 })
+            _ = stage.pause()
+            let (numbers, pictures) = (stage.numbers, stage.pictures)
+            #expect(stage.wait { stage.statistics.framesShown == numbers.count })
+            #expect(stage.statistics.flipsLost == 0)
+            #expect(stage.statistics.framesLate <= numbers.count)
+            // Once more where the machine was too busy: of a tenth of a second that was dropped whole the pictures tell no seams.
+            if stage.statistics.framesDropped != 0, attempt < 3 { continue }
+            let seams = zip(pictures, pictures.dropFirst()).count { ($0 < 200) != ($1 < 200) }
+            #expect(stage.statistics.seams == seams)
+            return
+        }
     }
 
     @Test func aStallIsReportedAsWaiting() throws {

@@ -17,10 +17,8 @@ import Testing
     @Test func framesStandForTheirTime() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         #expect(stage.wait { stage.numbers.count > 90 })
-        // After the first frames, which wait for the sound to begin, 30 on 60 Hz is two vblanks.
-        let holds = stage.display.holds.dropFirst(5)
-        let right = holds.count { $0.vblanks == 2 }
-        #expect(Double(right) > 0.8 * Double(holds.count), "\(holds)")
+        // 30 on 60 Hz is two vblanks: for two seconds in a row, on a machine that is too busy not for the first ones.
+        #expect(stage.wait { stage.display.holds.suffix(60).count { $0.vblanks == 2 } > 48 }, "\(stage.display.holds)")
     }
 
     @Test func itemsOfDifferentRateAndSizeFollowEachOther() throws {
@@ -92,9 +90,13 @@ import Testing
             PlaylistItem(source: try Reel.still()), PlaylistItem(source: try Reel.single()),
         ]) { $0.imageDuration = .milliseconds(200) }
         stage.expectPlays([401, 301, 302, 303, 401, 201], count: 16)
-        let stills = stage.display.holds.filter { $0.number == 401 }.map(\.vblanks)
-        // 24 and 12 vblanks; the first also waits for the sound to begin.
-        #expect(stills.count >= 4 && stills[2] > stills[1] + 4 && stills[2] > 15 && stills[1] > 7, "\(stills)")
+        func stills() -> [Int] { stage.display.holds.filter { $0.number == 401 }.map(\.vblanks) }
+        // 24 and 12 vblanks; the first also waits for the sound to begin. Of a machine that is held up, any turn will do.
+        let areRight = stage.wait {
+            let stills = stills().dropFirst()
+            return zip(stills, stills.dropFirst()).contains { short, long in long > short + 4 && long > 15 && short > 7 }
+        }
+        #expect(areRight, "\(stills())")
     }
 
     @Test func soundAloneIsShownAsBackgroundOrCover() throws {
@@ -103,18 +105,21 @@ import Testing
         ])
         #expect(stage.wait(30) { stage.numbers.count { $0 == 301 } >= 2 })
         #expect(stage.plays([301, 302, 303, 401, 0]), "\(stage.numbers)")
-        // As long as their sound is: 36 vblanks and 60.
-        let holds = stage.display.holds
-        #expect(holds.first { $0.number == 401 }.map { (40...80).contains($0.vblanks) } == true, "\(holds)")
-        #expect(holds.last { $0.number == 0 }.map { (24...50).contains($0.vblanks) } == true, "\(holds)")
+        // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any turn will do; the first also waits for the sound to
+        // begin.
+        for (number, vblanks) in [(401, 40...80), (0, 24...50)] {
+            let isRight = stage.wait { stage.display.holds.dropFirst().contains { $0.number == number && vblanks.contains($0.vblanks) } }
+            #expect(isRight, "\(number): \(stage.display.holds)")
+        }
     }
 
     @Test func mutedSoundAloneLastsAsLong() throws {
         let audio = RecordingOutput()
         let stage = Stage([PlaylistItem(source: try Reel.tone(), isMuted: true), PlaylistItem(source: try Reel.three())], audio: audio)
         #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
-        let holds = stage.display.holds.filter { $0.number == 0 }
-        #expect(holds.last.map { $0.vblanks > 24 } == true, "\(stage.display.holds)")
+        // Of a machine that is held up, any turn will do.
+        let isRight = stage.wait { stage.display.holds.dropFirst().contains { $0.number == 0 && $0.vblanks > 24 } }
+        #expect(isRight, "\(stage.display.holds)")
     }
 
     @Test func withoutLoopTheLastFrameStaysUntilPlayedAgain() throws {

@@ -24,6 +24,20 @@ final class RecordingOutput: AudioOutput {
     /// Everything rendered and not taken back.
     var samples: [Float] { state.withLock { $0.samples } }
 
+    /// The same without the silence of a starved machine that had nothing to render: that lasts to the end of a period (they are counted from the
+    /// last one, since what is taken back is no whole ones), and what follows is only later. Any other silence was laid on the timeline.
+    var samplesWithoutStarvation: [Float] {
+        let samples = samples
+        var kept: [Float] = []
+        for index in samples.indices {
+            if samples[index] != 0, (samples.count - index) % Self.period == 0 {
+                kept.removeLast(kept.reversed().prefix { $0 == 0 }.count)
+            }
+            kept.append(samples[index])
+        }
+        return kept
+    }
+
     func start(_ renderer: any AudioRenderer) {
         let (state, rate) = (state, Int64(format.sampleRate))
         thread.withLock {

@@ -12,15 +12,17 @@ final class Stage {
     private let log = Monitor<[PlayerEvent]>([])
     private var isStopped = false
 
+    /// Starts it; `isPaused` when it is to be paused before it has begun.
     init(
         _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any AudioOutput = SilentOutput(),
-        _ configure: (inout Player.Options) -> Void = { _ in }
+        isPaused: Bool = false, _ configure: (inout Player.Options) -> Void = { _ in }
     ) {
         var options = Player.Options()
         configure(&options)
         self.display = display
         player = Player(items: items, options: options, video: display, audio: audio)
         player.addObserver { [log] event in log.withLock { $0.append(event) } }
+        if isPaused { player.pause() }
         player.start()
     }
 
