@@ -106,7 +106,7 @@ import Testing
         // A machine that is busy holds up the player now and then; at another rate it would never keep this pace. The time in which nothing was
         // ready is taken out, but no more of it than could make the one rate out of the other.
         var paces: [Double] = []
-        let keepsPace = stage.wait(30) {
+        let keepsPace = stage.wait(120) {
             let (begin, from, stalled) = (HostTime.now, stage.player.currentTime, stage.statistics.stalledTime)
             usleep(500_000)
             let held = min(stage.statistics.stalledTime - stalled, .milliseconds(150))

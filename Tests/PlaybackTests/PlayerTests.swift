@@ -18,7 +18,7 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         #expect(stage.wait { stage.numbers.count > 90 })
         // 30 on 60 Hz is two vblanks: for two seconds in a row, on a machine that is too busy not for the first ones.
-        #expect(stage.wait { stage.display.holds.suffix(60).count { $0.vblanks == 2 } > 48 }, "\(stage.display.holds)")
+        #expect(stage.wait(120) { stage.display.holds.suffix(60).count { $0.vblanks == 2 } > 48 }, "\(stage.display.holds)")
     }
 
     @Test func itemsOfDifferentRateAndSizeFollowEachOther() throws {
@@ -92,7 +92,7 @@ import Testing
         stage.expectPlays([401, 301, 302, 303, 401, 201], count: 16)
         func stills() -> [Int] { stage.display.holds.filter { $0.number == 401 }.map(\.vblanks) }
         // 24 and 12 vblanks; the first also waits for the sound to begin. Of a machine that is held up, any turn will do.
-        let areRight = stage.wait {
+        let areRight = stage.wait(120) {
             let stills = stills().dropFirst()
             return zip(stills, stills.dropFirst()).contains { short, long in long > short + 4 && long > 15 && short > 7 }
         }
@@ -108,7 +108,9 @@ import Testing
         // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any turn will do; the first also waits for the sound to
         // begin.
         for (number, vblanks) in [(401, 40...80), (0, 24...50)] {
-            let isRight = stage.wait { stage.display.holds.dropFirst().contains { $0.number == number && vblanks.contains($0.vblanks) } }
+            let isRight = stage.wait(120) {
+                stage.display.holds.dropFirst().contains { $0.number == number && vblanks.contains($0.vblanks) }
+            }
             #expect(isRight, "\(number): \(stage.display.holds)")
         }
     }

@@ -54,25 +54,28 @@ import Testing
     }
 
     @Test func aKeyThatIsHeldDownShowsWhereItIsAndEndsExactly() throws {
-        let stage = try stage()
+        let display = RecordingDisplay(composeTime: .milliseconds(40))
+        let stage = Stage([PlaylistItem(source: try Reel.long())], display: display)
+        #expect(stage.wait { stage.numbers.count > 3 })
         _ = stage.pause()
-        stage.player.seek(to: .zero)
-        #expect(stage.wait(for: 1001) && stage.waitUntilStill())
-        let count = stage.numbers.count
-        // Faster than any picture can follow: each is asked for before the one before has been shown. A machine that is held up takes longer, and
-        // gets to the end of the item.
-        var presses = 0
-        while presses < 40 || stage.numbers.count < count + 3 && presses < 1000 {
-            stage.player.perform(.seekBy(.milliseconds(200)))
-            presses += 1
-            usleep(10_000)
+        var counts: [Int] = []
+        // Once more where the machine was too busy to show any in so short a time.
+        while counts.count < 3, counts.last ?? 0 <= 2 {
+            stage.player.seek(to: .zero)
+            #expect(stage.wait { stage.numbers.last == 1001 } && stage.waitUntilStill())
+            let count = stage.numbers.count
+            // Faster than any picture can follow: each is asked for before the one before has been shown.
+            for _ in 0..<80 {
+                stage.player.perform(.seekBy(.milliseconds(100)))
+                usleep(10_000)
+            }
+            #expect(stage.wait(for: Reel.number(at: 8), since: count) && stage.waitUntilStill())
+            let shown = Array(stage.numbers.dropFirst(count))
+            #expect(shown.last == Reel.number(at: 8), "the last seek is exact")
+            #expect(zip(shown, shown.dropFirst()).allSatisfy { $0 <= $1 }, "and none went back: \(shown)")
+            counts.append(shown.count)
         }
-        let last = Reel.number(at: 0.2 * Double(presses))
-        #expect(stage.wait(for: last) && stage.waitUntilStill())
-        let shown = Array(stage.numbers.dropFirst(count))
-        #expect(shown.last == last, "the last seek is exact")
-        #expect(shown.count > 2, "some pictures were shown on the way: \(shown)")
-        #expect(zip(shown, shown.dropFirst()).allSatisfy { $0 <= $1 }, "and none of them went back: \(shown)")
+        #expect(counts.last! > 2, "some pictures were shown on the way: \(counts)")
     }
 
     @Test func seeksAreClampedToTheItem() throws {
