@@ -67,6 +67,21 @@ struct AudioDecoder: ~Copyable, Sendable {
         hasEnded = true
     }
 
+    /// The container time up to which there are samples.
+    var end: MediaTime { MediaTime(nanoseconds: av_rescale(queuedEnd - padding, 1_000_000_000, Int64(output.sampleRate))) }
+
+    /// Goes on with silence where no packet has come: `frames` of it, after what the resampler still holds back. What comes later has its own place.
+    mutating func pass(frames: Int) {
+        drainResampler()
+        resampler = nil
+        resamplerPosition = nil
+        samples.removeLast(min(samples.count - head, Int(padding) * output.channelCount))
+        (queuedEnd, padding) = (queuedEnd - padding, 0)
+        guard availableFrames == 0 else { return }
+        silence += Int64(frames)
+        queuedEnd += Int64(frames)
+    }
+
     /// Moves up to `destination.count` samples out (whole frames); returns the frames moved.
     mutating func take(into destination: UnsafeMutableBufferPointer<Float>) -> Int {
         let wanted = destination.count / output.channelCount

@@ -32,6 +32,9 @@ public struct MediaReader: ~Copyable, Sendable {
     private var queuedVideoBytes = 0, queuedAudioBytes = 0
     private var hasReadAll = false
     private var hasSentEnd = false
+    /// Container time of the picture packet that was read last, and how far behind it the sound in the file has been at most.
+    private var pictureReadTo: MediaTime?
+    private var soundLag = MediaTime.zero
     private var isEncrypted = false
     /// Container time of item time zero.
     private var origin = MediaTime.zero
@@ -49,6 +52,8 @@ public struct MediaReader: ~Copyable, Sendable {
         case keyFrame(after: MediaTime? = nil)
     }
 
+    /// Where the pictures read are ahead of the sound by this much more than it has been late so far, there is none at that place.
+    private static let patience = MediaTime.seconds(2)
     /// Packets of one kind may pile up to this while the other kind is wanted: the file is interleaved worse than anything plays.
     private static let interleavingLimit = 64 << 20
 
@@ -127,6 +132,8 @@ public struct MediaReader: ~Copyable, Sendable {
     public var hasPicture: Bool { videoIndex >= 0 }
     /// Whether there is sound that can be played.
     public var hasSound: Bool { audioIndex >= 0 }
+    /// What has been read and waits to be decoded.
+    var queued: (packets: Int, bytes: Int) { (videoPackets.count + audioPackets.count, queuedVideoBytes + queuedAudioBytes) }
 
     private mutating func decodeBeginning(isCover: Bool) throws(MediaError) {
         interruption.allow(openingTimeLimit)
@@ -161,7 +168,8 @@ public struct MediaReader: ~Copyable, Sendable {
         return decodeFrame()
     }
 
-    /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended.
+    /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended. Where the pictures
+    /// go on and no sound comes, it is silence: to read on for it would keep the pictures waiting.
     public mutating func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         guard audioIndex >= 0 else { return 0 }
         let wanted = destination.count / channelCount
@@ -175,6 +183,8 @@ public struct MediaReader: ~Copyable, Sendable {
                 audio!.decode(packet)
             } else if audio?.hasEnded ?? true {
                 break
+            } else if !hasReadAll, let pictureReadTo, let soundEnd = audio?.end, pictureReadTo - soundEnd > soundLag + Self.patience {
+                audio!.pass(frames: wanted - filled)
             } else if queuedVideoBytes > Self.interleavingLimit {
                 soundProblem = "its sound lies too far from its picture in the file: remux it (ffmpeg -i IN -c copy OUT)"
                 audio!.decodeEnd()
@@ -217,7 +227,7 @@ public struct MediaReader: ~Copyable, Sendable {
         secondFrame = nil
         videoPackets = UniqueDeque()
         audioPackets = UniqueDeque()
-        (queuedVideoBytes, queuedAudioBytes, hasReadAll, hasSentEnd) = (0, 0, false, false)
+        (queuedVideoBytes, queuedAudioBytes, hasReadAll, hasSentEnd, pictureReadTo) = (0, 0, false, false, nil)
         var status: Int32 = -1
         // To the first byte only where no index is kept: elsewhere the demuxer would count its times on from where it stood.
         if time != nil || format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT == 0 {
@@ -298,15 +308,23 @@ public struct MediaReader: ~Copyable, Sendable {
         if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
         if packet.raw.pointee.stream_index == videoIndex {
             queuedVideoBytes += size
+            if description.video != nil, let time = decodingTime(of: packet) { pictureReadTo = time }
             videoPackets.append(packet)
         } else if packet.raw.pointee.stream_index == audioIndex {
             queuedAudioBytes += size
+            if let pictureReadTo, let time = decodingTime(of: packet) { soundLag = max(soundLag, pictureReadTo - time) }
             audioPackets.append(packet)
             while queuedAudioBytes > Self.interleavingLimit, let oldest = audioPackets.popFirst() {
                 queuedAudioBytes -= Int(oldest.raw.pointee.size)
             }
         }
         return true
+    }
+
+    private func decodingTime(of packet: borrowing Packet) -> MediaTime? {
+        let packet = packet.raw.pointee
+        let value = packet.dts == kAV_NOPTS_VALUE ? packet.pts : packet.dts
+        return format.raw.pointee.streams[Int(packet.stream_index)]?.time(value)
     }
 }
 

@@ -1,0 +1,81 @@
+import Platform
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// How far a reader reads where one of the two, sound or picture, is not there.
+@Suite struct ReadAheadTests {
+    private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
+
+    /// Fills up with sound to `time`, as the feeder does; the left samples.
+    private func sound(_ reader: inout MediaReader, from count: Int, to time: MediaTime) -> [Float] {
+        var samples = [Float](repeating: 0, count: 2 * max(0, Int((time.seconds * 48000).rounded()) - count))
+        let filled = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }
+        return stride(from: 0, to: 2 * filled, by: 2).map { samples[$0] }
+    }
+
+    /// Picture and sound to `seconds`, in turn: the sound of all pictures given out so far comes first.
+    private func play(_ reader: inout MediaReader, _ seconds: Double) -> (sound: [Float], mostPackets: Int, pictures: Int) {
+        var played: (sound: [Float], mostPackets: Int, pictures: Int) = ([], 0, 0)
+        while let frame = reader.nextFrame(), frame.time < .seconds(seconds) {
+            played.pictures += 1
+            played.sound += sound(&reader, from: played.sound.count, to: frame.time + frame.duration)
+            played.mostPackets = max(played.mostPackets, reader.queued.packets)
+        }
+        return played
+    }
+
+    @Test(arguments: ["mp4", "mkv", "ts"]) func soundThatEndsEarlyDoesNotHoldUpThePicture(container: String) throws {
+        let clip = try Clips.make(
+            "short-sound.\(container)",
+            ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=5:d=60", "-f", "lavfi", "-i", "sine=f=440:r=48000:d=1"]
+                + ["-c:v", "libx264", "-bf", "0", "-c:a", "aac"])
+        var reader = try MediaReader.open(clip, samples: stereo)
+        let played = play(&reader, 20)
+        #expect(played.pictures == 100)
+        #expect(played.sound[4800..<43_200].contains { abs($0) > 0.05 })
+        #expect(played.sound.count == 960_000 && played.sound[51_000...].allSatisfy { abs($0) < 1e-4 }, "silence for what is missing")
+        #expect(played.mostPackets < 30, "of 300: what there is of 5 pictures a second in two seconds, and some sound")
+    }
+
+    @Test func soundThatPausesGoesOnAtItsTime() throws {
+        let clip = try Clips.make(
+            "pausing-sound.mkv",
+            ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=5:d=20", "-f", "lavfi"]
+                + ["-i", "aevalsrc=0.5:s=48000:d=20,aselect=lt(t\\,2.048)+gte(t\\,12.288)", "-c:v", "libx264", "-bf", "0"]
+                + ["-c:a", "pcm_s16le"])
+        var reader = try MediaReader.open(clip, samples: stereo)
+        let played = play(&reader, 20)
+        #expect(played.sound.count == 960_000)
+        #expect(played.mostPackets < 40, "of 570")
+        let (end, begin) = (98_304, 589_824)
+        let (first, gap, second) = (played.sound[..<(end - 100)], played.sound[(end + 100)..<(begin - 100)], played.sound[(begin + 100)...])
+        #expect(first.allSatisfy { $0 > 0.25 } && gap.allSatisfy { $0 == 0 } && second.dropLast(2000).allSatisfy { $0 > 0.25 })
+    }
+
+    /// A transport stream whose sound comes three seconds later than its picture: it is waited for longer once that is known.
+    @Test func soundThatComesLateInTheFileIsHeard() throws {
+        let whole = try Clips.bytes(
+            Clips.make(
+                "for-late-sound.ts",
+                ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=12", "-f", "lavfi", "-i", "sine=f=440:r=48000:d=12"]
+                    + ["-c:v", "libx264", "-bf", "0", "-c:a", "mp2"]))
+        let packets = stride(from: 0, to: whole.count, by: 188).map { whole[$0..<($0 + 188)] }
+        func isSound(_ packet: ArraySlice<UInt8>) -> Bool {
+            Int(packet[packet.startIndex + 1] & 0x1F) << 8 | Int(packet[packet.startIndex + 2]) == 0x101
+        }
+        let delay = packets.count(where: isSound) / 4
+        var (held, bytes): ([ArraySlice<UInt8>], [UInt8]) = ([], [])
+        for packet in packets {
+            if isSound(packet) { held.append(packet) } else { bytes += packet }
+            if isSound(packet), held.count > delay { bytes += held.removeFirst() }
+        }
+        for packet in held { bytes += packet }
+        var reader = try MediaReader.open(Clips.file("late-sound.ts", bytes), samples: stereo)
+        let played = play(&reader, 11)
+        #expect(tonePhase(played.sound[96_000..<480_000]).strength > 0.9)
+        let silent = played.sound[96_000..<480_000].split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0
+        #expect(silent < 100, "\(silent) samples of silence")
+    }
+}
