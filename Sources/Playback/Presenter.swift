@@ -198,7 +198,8 @@ struct Presenter: ~Copyable {
         guard pipeline.hasEnded, pipeline.frames.isEmpty, !pipeline.isComposing, let end = pipeline.shown?.end else { return nil }
         let time = audio.timelineTime(at: now) ?? .zero
         // The last sample may lie a fraction of a frame before the last picture's end; what ran dry has ended.
-        if time < end, !audio.ranDry { return .wait(until: now + max(Self.shortWait, end - time)) }
+        // Nobody says so when it does, and what stands beneath sound alone has no end of its own.
+        if time < end, !audio.ranDry { return .wait(until: now + min(Self.stallCheck, max(Self.shortWait, end - time))) }
         pipeline.hasPlayedOut = true
         pipeline.wantsPlay = false
         audio.isRunning = false

@@ -44,6 +44,12 @@ import Testing
         #expect(stage.pictures.allSatisfy { $0 == 201 })
     }
 
+    @Test func aPlaylistThatEndsInSoundAloneEnds() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.tone())]) { $0.loop = .off }
+        #expect(stage.wait { stage.events.contains(.playlistEnded) })
+        #expect(stage.player.timeControlStatus == .paused)
+    }
+
     @Test func loopOfOneItemNeverMovesOn() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())]) { $0.loop = .item }
         stage.expectPlays([301, 302, 303], count: 12)
