@@ -25,6 +25,8 @@ struct Feeder: ~Copyable {
     private var lane: Lane?
     /// The turn that ended in a frame from which it is to fade out, until the next one begins.
     private var outgoing: Lane?
+    /// The turn that comes next, open, while the one before it is laid further than to where it was to fade out.
+    private var waiting: Lane?
     private var fade: CrossFade?
     /// The turn that is being opened, or is open, ahead.
     private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
@@ -186,6 +188,7 @@ struct Feeder: ~Copyable {
         complain(position.index, message)
         failures += 1
         if failures >= items.count {
+            if resumeOutgoing() { return }
             // Everything has failed since something last played: show the background, wait, begin again with the next.
             layBackground(.milliseconds(100))
             retryAt = HostTime.now + retryDelay
@@ -235,17 +238,23 @@ struct Feeder: ~Copyable {
             serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
             isSeekable: description.isStill || description.isSeekable, isSeam: isSeam)
         let interruption = opened.interruption
+        let lane = Lane(
+            reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end,
+            rate: pipeline.withLock { $0.rate }, limit: limit)
+        lane.isLengthKnown = natural != nil || description.isStill
+        if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
+        if resumeOutgoing(before: lane) { waiting = lane } else { enter(lane) }
+    }
+
+    /// Begins to lay a turn, at the end of the timeline.
+    private mutating func enter(_ lane: Lane) {
         let rate = pipeline.withLock { pipeline -> Double in
-            pipeline.reading = (interruption, position.index)
+            pipeline.reading = (lane.interruption, lane.turn.position.index)
             return pipeline.rate
         }
-        let lane = Lane(
-            reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end, rate: rate, limit: limit)
-        lane.isLengthKnown = natural != nil || description.isStill
+        lane.restart(at: lane.anchorItemTime, anchor: end, rate: rate, format: audio.format)
         self.lane = lane
         beginFade(lane)
-        if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
-        if rate != 1 { lane.tempo = TempoFilter(rate: rate, format: audio.format) }
         if lane.isSoundOnly { layCover(lane) }
     }
 
@@ -261,7 +270,7 @@ struct Feeder: ~Copyable {
 
     private mutating func layPicture() {
         guard let lane else { return }
-        guard let frame = lane.reader.nextFrame() else {
+        guard let frame = lane.nextFrame() else {
             if lane.isCancelled {
                 self.lane = nil
                 return
@@ -275,7 +284,7 @@ struct Feeder: ~Copyable {
             }
             lane.picturesDone = true
             // What the container says of the length, if anything, has proved right or wrong.
-            let itemEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
+            let itemEnd = lane.laidItemTime
             lane.turn.itemEnd = itemEnd
             let asset = lane.reader.description
             if let problem = lane.reader.prematureEnd {
@@ -286,7 +295,7 @@ struct Feeder: ~Copyable {
             prepareNext()
             return
         }
-        let itemTime = lane.turn.isStill ? lane.anchorItemTime : max(frame.time, lane.anchorItemTime)
+        let itemTime = lane.turn.isStill ? lane.laidItemTime : max(frame.time, lane.anchorItemTime)
         if !lane.isFirst, let fadeBegin = lane.fadeBegin, itemTime >= fadeBegin {
             lane.fading = .some(frame)
             lane.picturesDone = true
@@ -335,13 +344,12 @@ struct Feeder: ~Copyable {
         fade = nil
         let outgoing = outgoing.take()
         guard transition > .zero, !lane.isSoundOnly else { return }
-        let half = lane.turn.itemEnd.map { ($0 - lane.anchorItemTime).scaled(by: 0.5) }
-        if let itemEnd = lane.turn.itemEnd, let half, half > .zero, following(lane.turn) != nil {
-            lane.fadeBegin = itemEnd - min(transition.scaled(by: lane.rate), half)
+        let longest = longestFade(of: lane)
+        if let itemEnd = lane.turn.itemEnd, longest > .zero, following(lane.turn) != nil {
+            lane.fadeBegin = itemEnd - longest.scaled(by: lane.rate)
         }
-        guard let outgoing, let itemEnd = outgoing.turn.itemEnd, let begin = outgoing.fading?.time, begin < itemEnd else { return }
-        var duration = (itemEnd - begin).scaled(by: 1 / outgoing.rate)
-        if let half { duration = min(duration, half.scaled(by: 1 / lane.rate)) }
+        guard let outgoing, let begin = outgoing.fading?.time, let itemEnd = outgoing.turn.itemEnd, begin < itemEnd else { return }
+        let duration = min((itemEnd - begin).scaled(by: 1 / outgoing.rate), longest)
         if duration > .zero { fade = CrossFade(outgoing, at: lane.anchor, for: duration) }
     }
 
@@ -360,6 +368,27 @@ struct Feeder: ~Copyable {
         append(LaidFrame(picture, over: fade?.underlay(from: rest.start, to: rest.end), at: rest))
     }
 
+    /// How long, on the timeline, a turn may fade in or out.
+    private func longestFade(of lane: Lane) -> MediaTime {
+        if lane.isSoundOnly { return .zero }
+        guard let itemEnd = lane.turn.itemEnd else { return transition }
+        return min(transition, max(.zero, (itemEnd - lane.anchorItemTime).scaled(by: 0.5 / lane.rate)))
+    }
+
+    /// Goes on laying the turn that was to fade out: where nothing comes that it can fade into, to its end; where that is too short for the whole fade, up
+    /// to where a fade begins that is short enough. False when there is none, or the fade is right as it is.
+    private mutating func resumeOutgoing(before next: Lane? = nil) -> Bool {
+        guard let lane = outgoing, let begin = lane.fading?.time, let itemEnd = lane.turn.itemEnd else { return false }
+        let longest = next.map { longestFade(of: $0) } ?? .zero
+        guard (itemEnd - begin).scaled(by: 1 / lane.rate) > longest + .milliseconds(1) else { return false }
+        outgoing = nil
+        lane.fadeBegin = longest > .zero ? itemEnd - longest.scaled(by: lane.rate) : nil
+        lane.picturesDone = false
+        self.lane = lane
+        pipeline.withLock { $0.reading = (lane.interruption, lane.turn.position.index) }
+        return true
+    }
+
     /// Something plays, so that it is not all of the playlist that fails.
     private mutating func hasPlayed() { (failures, retryDelay) = (0, Self.firstRetryDelay) }
 
@@ -374,7 +403,7 @@ struct Feeder: ~Copyable {
 
     /// Opens what follows, once the end of the present turn is near.
     private mutating func prepareNext() {
-        guard upcoming == nil, let lane, let next = following(lane.turn) else { return }
+        guard upcoming == nil, waiting == nil, let lane, let next = following(lane.turn) else { return }
         open(next, time: next.remaining == nil ? nil : lane.turn.item.start, precision: .exact, isSeam: true)
     }
 
@@ -453,8 +482,7 @@ struct Feeder: ~Copyable {
         let asset = lane.reader.description
         if let video = asset.video, let sound = asset.audio, let duration = sound.duration {
             let soundEnd = (sound.start ?? .zero) + duration - (video.start ?? .zero)
-            let pictureEnd = lane.anchorItemTime + (lane.pictureEnd - lane.anchor).scaled(by: lane.rate)
-            if soundEnd <= pictureEnd + .milliseconds(1) { return false }
+            if soundEnd <= lane.laidItemTime + .milliseconds(1) { return false }
         }
         var probe = [Float](repeating: 0, count: audio.format.channelCount)
         return unsafe probe.withUnsafeMutableBufferPointer {
@@ -468,10 +496,12 @@ struct Feeder: ~Copyable {
         end = lane?.pictureEnd ?? end
         if let lane, lane.fading != nil { outgoing = lane }
         lane = nil
+        if let next = waiting.take() { return enter(next) }
         if upcoming == nil { endTimeline() }
     }
 
     private mutating func endTimeline() {
+        if resumeOutgoing() { return }
         let (generation, audio) = (generation, audio)
         pipeline.signal { pipeline in
             guard pipeline.generation == generation else { return }
@@ -505,6 +535,7 @@ struct Feeder: ~Copyable {
         (retryAt, failures) = (nil, 0)
         upcoming = nil
         outgoing = nil
+        waiting = nil
         fade = nil
         ramp.reset()
         // Moving within the item that is open needs no opening.

@@ -30,7 +30,8 @@ final class Lane {
     var fadeBegin: MediaTime?
     /// The frame at which it begins to fade out; the pictures laid end before it.
     var fading: TimedFrame?
-    private let interruption: Interruption
+    /// Ends the reader's waiting, for good.
+    let interruption: Interruption
 
     init(
         reader: consuming MediaReader, interruption: Interruption, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double,
@@ -53,6 +54,15 @@ final class Lane {
 
     /// The timeline instant of an item time.
     func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
+
+    /// The item time up to which pictures have been laid.
+    var laidItemTime: MediaTime { anchorItemTime + (pictureEnd - anchor).scaled(by: rate) }
+
+    /// The next picture to lay: the one it was to fade out from, where nothing came of that, else the reader's.
+    func nextFrame() -> TimedFrame? {
+        if let frame = fading.take() { return frame }
+        return reader.nextFrame()
+    }
 
     /// Item time at which the reader's sound began, and the frames read from it since, less those of the present filter.
     private var soundBegin: MediaTime
@@ -89,7 +99,7 @@ final class Lane {
     /// it has been laid.
     func setRate(_ rate: Double, written: MediaTime, format: AudioFormat) {
         let (oldAnchor, oldItemTime, oldRate) = (anchor, anchorItemTime, self.rate)
-        anchorItemTime += (pictureEnd - anchor).scaled(by: oldRate)
+        anchorItemTime = laidItemTime
         anchor = pictureEnd
         self.rate = rate
         framesRead += tempo?.framesRead ?? 0

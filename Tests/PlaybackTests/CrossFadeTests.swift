@@ -81,6 +81,40 @@ import Testing
         #expect(counts.allSatisfy { $0 <= 7 && $0 + stage.statistics.framesDropped >= 5 }, "\(counts)")
     }
 
+    /// What cannot be faded into is cut to, after the last frame and not where the fade was to begin.
+    @Test func whereNothingFadesInTheEndIsPlayed() throws {
+        let tone = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.tone())]) { [duration] in
+            ($0.transition, $0.transitionDuration) = (.fade, duration)
+        }
+        tone.expectPlays(Array(1...30) + [0], count: 66)
+        #expect(fades(tone.display).isEmpty)
+        let broken = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: "/nowhere/clip.mp4")]) { [duration] in
+            ($0.transition, $0.transitionDuration, $0.loop) = (.fade, duration, .off)
+        }
+        #expect(broken.wait { broken.events.contains(.playlistEnded) })
+        #expect(broken.plays(Array(1...30)) && broken.numbers.last == 30, "\(broken.numbers)")
+        let still = Stage([PlaylistItem(source: try Reel.still(), duration: .milliseconds(500)), PlaylistItem(source: try Reel.tone())]) {
+            [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration)
+        }
+        // The rest of the still is laid apart.
+        still.expectPlays([401, 401, 0], count: 8)
+        #expect(fades(still.display).isEmpty)
+    }
+
+    @Test func aFadeIntoSomethingShortBeginsLater() throws {
+        let audio = RecordingOutput()
+        let stage = Stage(
+            [PlaylistItem(source: try Reel.numberedSamples()), PlaylistItem(source: try Reel.three())],
+            display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate), audio: audio
+        ) { [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration) }
+        #expect(stage.wait { fades(stage.display).count >= 4 })
+        // Half of three frames is a frame and a half: the thirtieth goes on beneath the first of them, and the third of them beneath the first.
+        let numbers = stage.numbers.filter { $0 != 0 }
+        #expect(Stage.missing(from: numbers, cycle: Array(1...29) + [301, 302]) ?? 99 <= stage.statistics.framesDropped, "\(numbers)")
+        let heard = audio.samples.filter { $0 != 0 }
+        #expect(heard.prefix(46_400).enumerated().allSatisfy { $1 == Reel.sample($0) }, "untouched up to the fade")
+    }
+
     @Test func theEndOfThePlaylistAndACutFadeNothing() throws {
         let end = Stage([PlaylistItem(source: try Reel.thirty())]) { [duration] in
             ($0.transition, $0.transitionDuration, $0.loop) = (.fade, duration, .off)
