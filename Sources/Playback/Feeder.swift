@@ -270,6 +270,7 @@ struct Feeder: ~Copyable {
 
     private mutating func layPicture() {
         guard let lane else { return }
+        if let rest = lane.rest.take() { return lay(rest, of: lane) }
         guard let frame = lane.nextFrame() else {
             if lane.isCancelled {
                 self.lane = nil
@@ -314,12 +315,24 @@ struct Feeder: ~Copyable {
             itemEnd = fadeBegin
             lane.fading = TimedFrame(frame: copy, time: fadeBegin, duration: .zero)
         }
+        lay(TimedFrame(frame: frame.intoFrame(), time: itemTime, duration: max(itemEnd - itemTime, .zero)), of: lane)
+    }
+
+    /// Lays a picture; one that stands for long while something fades out beneath it in pieces, of which this is the first.
+    private mutating func lay(_ frame: consuming TimedFrame, of lane: Lane) {
+        let (itemTime, itemEnd) = (frame.time, frame.time + frame.duration)
         let start = lane.timeline(itemTime)
-        let end = max(lane.timeline(max(itemEnd, itemTime)), start)
-        let cadence = lane.reader.nominalFrameDuration?.scaled(by: 1 / lane.rate)
+        var end = max(lane.timeline(itemEnd), start)
+        var cadence = lane.reader.nominalFrameDuration?.scaled(by: 1 / lane.rate)
+        if let fade, start < fade.end, end - start > CrossFade.longestFrame, let copy = frame.frame.shared() {
+            end = start + CrossFade.pieceLength
+            cadence = CrossFade.pieceLength
+            let time = itemTime + CrossFade.pieceLength.scaled(by: lane.rate)
+            lane.rest = TimedFrame(frame: copy, time: time, duration: itemEnd - time)
+        }
         push(frame.intoFrame(), of: lane, start: start, end: end, itemTime: itemTime, cadence: cadence)
         lane.pictureEnd = end
-        if lane.turn.isStill { lane.picturesDone = true }
+        if lane.turn.isStill, lane.rest == nil { lane.picturesDone = true }
         if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead + transition { return }
         // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
         if !lane.isLengthKnown, lane.turn.position.remaining ?? lane.turn.item.duration != nil { return }
@@ -334,7 +347,7 @@ struct Feeder: ~Copyable {
         lane.isFirst = false
         endsInBackground = false
         if !lane.isSoundOnly { hasPlayed() }
-        if fade == nil { append(LaidFrame(picture, at: place)) } else { appendFading(picture, at: place) }
+        append(LaidFrame(picture, over: fade?.underlay(from: start, to: end), at: place))
     }
 
     // MARK: Fading
@@ -351,21 +364,6 @@ struct Feeder: ~Copyable {
         guard let outgoing, let begin = outgoing.fading?.time, let itemEnd = outgoing.turn.itemEnd, begin < itemEnd else { return }
         let duration = min((itemEnd - begin).scaled(by: 1 / outgoing.rate), longest)
         if duration > .zero { fade = CrossFade(outgoing, at: lane.anchor, for: duration) }
-    }
-
-    /// Lays a frame with what fades out beneath it, in pieces where it stands for long.
-    private mutating func appendFading(_ picture: consuming VideoFrame?, at place: FramePlace) {
-        var rest = place
-        while rest.end - rest.start > CrossFade.longestFrame, rest.start < fade?.end ?? .zero {
-            var piece = rest
-            piece.end = rest.start + CrossFade.pieceLength
-            piece.cadence = CrossFade.pieceLength
-            append(LaidFrame(picture?.shared(), over: fade?.underlay(from: piece.start, to: piece.end), at: piece))
-            rest.itemTime = rest.itemTime(at: piece.end)
-            rest.start = piece.end
-            rest.isFirst = false
-        }
-        append(LaidFrame(picture, over: fade?.underlay(from: rest.start, to: rest.end), at: rest))
     }
 
     /// How long, on the timeline, a turn may fade in or out.

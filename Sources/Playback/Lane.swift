@@ -30,6 +30,8 @@ final class Lane {
     var fadeBegin: MediaTime?
     /// The frame at which it begins to fade out; the pictures laid end before it.
     var fading: TimedFrame?
+    /// What is still to be laid of a picture that is laid in pieces.
+    var rest: TimedFrame?
     /// Ends the reader's waiting, for good.
     let interruption: Interruption
 
@@ -92,6 +94,7 @@ final class Lane {
         (picturesDone, soundEnded, isFirst) = (false, false, true)
         (soundBegin, framesRead, leftover) = (itemTime, 0, [])
         fading = nil
+        rest = nil
         tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
     }
 

@@ -115,6 +115,20 @@ import Testing
         #expect(heard.prefix(46_400).enumerated().allSatisfy { $1 == Reel.sample($0) }, "untouched up to the fade")
     }
 
+    @Test func aFadeIntoAStillIsLaidPieceByPiece() throws {
+        let items = [PlaylistItem(source: try Clips.named("keyframes.mp4")), PlaylistItem(source: try Reel.still(), duration: .seconds(5))]
+        let stage = Stage(items) { ($0.transition, $0.transitionDuration) = (.fade, .seconds(2)) }
+        var most = 0
+        #expect(
+            stage.wait {
+                most = max(most, stage.player.snapshot.buffered.frames)
+                return stage.numbers.last == 401 && stage.display.flips.last?.underlay == nil
+            })
+        // A fifth of a second, and what is composed.
+        #expect(most <= 12)
+        #expect(fades(stage.display)[0].count + stage.statistics.framesDropped >= 40, "half of three seconds")
+    }
+
     @Test func theEndOfThePlaylistAndACutFadeNothing() throws {
         let end = Stage([PlaylistItem(source: try Reel.thirty())]) { [duration] in
             ($0.transition, $0.transitionDuration, $0.loop) = (.fade, duration, .off)
