@@ -26,7 +26,8 @@ public struct MediaReader: ~Copyable, Sendable {
     private let source: String
     private var video: VideoDecoder?
     private var audio: AudioDecoder?
-    private let videoIndex: Int32, audioIndex: Int32
+    private let videoIndex: Int32
+    private var audioIndex: Int32
     private let videoTimeBase: AVRational
     private var videoPackets = UniqueDeque<Packet>(), audioPackets = UniqueDeque<Packet>()
     private var queuedVideoBytes = 0, queuedAudioBytes = 0
@@ -134,6 +135,15 @@ public struct MediaReader: ~Copyable, Sendable {
     public var hasSound: Bool { audioIndex >= 0 }
     /// What has been read and waits to be decoded.
     var queued: (packets: Int, bytes: Int) { (videoPackets.count + audioPackets.count, queuedVideoBytes + queuedAudioBytes) }
+
+    /// Neither reads nor keeps the sound any more where there is a picture; sound alone goes on being read, as it is the item's length.
+    public mutating func leaveOutSound() {
+        guard description.video != nil, audioIndex >= 0 else { return }
+        shim_stream_discard(format.raw.pointee.streams[Int(audioIndex)], 1)
+        audio = nil
+        audioPackets = UniqueDeque()
+        (audioIndex, queuedAudioBytes) = (-1, 0)
+    }
 
     private mutating func decodeBeginning(isCover: Bool) throws(MediaError) {
         interruption.allow(openingTimeLimit)

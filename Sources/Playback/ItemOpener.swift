@@ -106,6 +106,7 @@ final class ItemOpener: Sendable {
         do throws(MediaError) {
             var reader = try MediaReader.open(
                 request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
+            if request.item.isMuted { reader.leaveOutSound() }
             var time = MediaTime.zero
             if request.time > .zero, !reader.description.isStill { time = try reader.seek(to: request.time, precision: request.precision) }
             return .opened(Opened(reader: reader, time: time, interruption: interruption))
