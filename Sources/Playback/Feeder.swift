@@ -278,9 +278,9 @@ struct Feeder: ~Copyable {
             }
             if lane.isFirst, failures < items.count {
                 // Opened, and yet nothing between its beginning and its end: it must not spin.
-                let (position, source) = (lane.turn.position, lane.turn.item.source)
+                let (position, isSeam, source) = (lane.turn.position, lane.turn.isSeam, lane.turn.item.source)
                 self.lane = nil
-                fail(position, isSeam: true, "\(source): has no picture between start and end: check both in the playlist")
+                fail(position, isSeam: isSeam, "\(source): has no picture between start and end: check both in the playlist")
                 return
             }
             lane.picturesDone = true
@@ -449,7 +449,8 @@ struct Feeder: ~Copyable {
                 self.lane = nil
                 if lane.isCancelled { return }
                 fail(
-                    lane.turn.position, isSeam: true, "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
+                    lane.turn.position, isSeam: lane.turn.isSeam,
+                    "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
             } else if filled < frames {
                 lane.picturesDone = true
                 prepareNext()

@@ -97,6 +97,18 @@ import Testing
         #expect(alone.wait { alone.events.contains { if case .nothingPlayable = $0 { true } else { false } } })
     }
 
+    @Test func whatFollowsAnItemThatFailsInASkipIsNoSeam() throws {
+        let empty = try Clips.make("no-samples.wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000", "-t", "0"])
+        let stage = Stage([PlaylistItem(source: try Reel.long()), PlaylistItem(source: empty), PlaylistItem(source: try Reel.fifty())])
+        #expect(stage.wait(for: 1003))
+        stage.player.advanceToNextItem()
+        func started() -> [Bool] {
+            stage.events.compactMap { if case .itemStarted(2, let isSeam, _) = $0 { isSeam } else { nil } }
+        }
+        #expect(stage.wait { !started().isEmpty })
+        #expect(started().first == false)
+    }
+
     @Test func skippingDoesNotBlameTheItemLeft() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
         #expect(stage.wait(for: 3))
