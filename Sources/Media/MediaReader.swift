@@ -82,7 +82,8 @@ public struct MediaReader: ~Copyable, Sendable {
         if videoIndex >= 0, let stream = format.raw.pointee.streams[Int(videoIndex)] {
             isCover = shim_stream_is_attached_picture(stream) != 0
             do throws(MediaError) {
-                video = try VideoDecoder.open(stream, of: format, source: source, threads: decoderThreads)
+                // Frame threads give a picture out only when more packets follow, and a cover has one.
+                video = try VideoDecoder.open(stream, of: format, source: source, threads: isCover ? 1 : decoderThreads)
             } catch {
                 if !isCover { throw error }  // a cover that cannot be shown leaves the sound
                 videoIndex = -1

@@ -78,4 +78,17 @@ import Testing
         let silent = played.sound[96_000..<480_000].split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0
         #expect(silent < 100, "\(silent) samples of silence")
     }
+
+    @Test func aCoverIsDecodedFromItsOnePacket() throws {
+        let clip = try Clips.make(
+            "covered-png.m4a",
+            ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=60", "-i", Clips.named("still.png"), "-map", "0", "-map", "1"]
+                + ["-c:a", "aac", "-c:v", "copy", "-disposition:v", "attached_pic"])
+        var reader = try MediaReader.open(clip, samples: stereo, decoderThreads: 4)
+        let packets = reader.queued.packets
+        #expect(packets < 20, "of some 2800")
+        var number = 0
+        if let cover = reader.nextFrame() { number = burnedInNumber(cover.frame) }
+        #expect(number == 401)
+    }
 }
