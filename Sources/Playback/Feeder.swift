@@ -36,6 +36,8 @@ struct Feeder: ~Copyable {
     private var end = MediaTime.zero
     /// Items in a row that failed.
     private var failures = 0
+    /// Items in a row after the one that is being laid that failed to open ahead of their turn.
+    private var failuresAhead = 0
     private var retryDelay = firstRetryDelay
     private var retryAt: HostTime?
     /// The last complaint about each item, so that each is made once.
@@ -127,12 +129,16 @@ struct Feeder: ~Copyable {
         let soundDone = hasLane && picturesDone && wantsSound == 0
         let laneRate = lane?.rate ?? 1
         let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
+        // The last failure of a round is dealt with when its turn comes.
+        let maySkipAhead =
+            hasLane && failures + failuresAhead + 1 < items.count && upcoming.map { cursor.nextItem(after: $0.position) != nil } == true
         let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
             if pipeline.isStopping { return .stop }
             if pipeline.hasSpent { return .free }
             if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
+            if maySkipAhead, opener.hasFailed(upcoming?.serial ?? 0) { return .take }
             // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
             if wantsSound > 0 {
                 let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
@@ -178,6 +184,12 @@ struct Feeder: ~Copyable {
         switch consume outcome {
         case .failed(let error):
             if error.reason == .cancelled { return }
+            if lane != nil, let next = cursor.nextItem(after: given.position) {
+                failuresAhead += 1
+                complain(given.position.index, error.description)
+                open(next, time: nil, precision: .exact, isSeam: given.isSeam)
+                return
+            }
             fail(given.position, isSeam: given.isSeam, error.description)
         case .opened(let opened):
             begin(given.position, opened, serial: given.serial, requested: given.time, isSeam: given.isSeam)
@@ -186,7 +198,7 @@ struct Feeder: ~Copyable {
 
     private mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) {
         complain(position.index, message)
-        failures += 1
+        (failures, failuresAhead) = (failures + failuresAhead + 1, 0)
         if failures >= items.count {
             if resumeOutgoing() { return }
             // Everything has failed since something last played: show the background, wait, begin again with the next.
@@ -243,6 +255,7 @@ struct Feeder: ~Copyable {
             rate: pipeline.withLock { $0.rate }, limit: limit)
         lane.isLengthKnown = natural != nil || description.isStill
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
+        (failures, failuresAhead) = (failures + failuresAhead, 0)
         if resumeOutgoing(before: lane) { waiting = lane } else { enter(lane) }
     }
 
@@ -531,7 +544,7 @@ struct Feeder: ~Copyable {
         interruptAudio()
         end = .zero
         endsInBackground = false
-        (retryAt, failures) = (nil, 0)
+        (retryAt, failures, failuresAhead) = (nil, 0, 0)
         upcoming = nil
         outgoing = nil
         waiting = nil

@@ -62,6 +62,17 @@ final class ItemOpener: Sendable {
     /// Whether the outcome of request `serial` can be taken.
     func hasOutcome(of serial: UInt64) -> Bool { state.withLock { $0.serial == serial && $0.outcome != nil } }
 
+    /// Whether request `serial` is known to have failed.
+    func hasFailed(_ serial: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.serial == serial else { return false }
+            switch state.outcome {
+            case .failed: return true
+            default: return false
+            }
+        }
+    }
+
     /// The outcome of request `serial`, once there is one.
     func takeOutcome(of serial: UInt64) -> Outcome? {
         state.withLock { state -> Outcome? in

@@ -260,5 +260,11 @@ final class SilentServer {
         url = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
     }
 
+    /// Whether somebody has connected.
+    var isAsked: Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, 0) == 1
+    }
+
     deinit { close(descriptor) }
 }

@@ -109,6 +109,18 @@ import Testing
         #expect(started().first == false)
     }
 
+    /// What comes after an item that cannot be opened is opened while the one before it still has long to go.
+    @Test func anItemKnownToFailIsSkippedAheadOfItsTurn() throws {
+        let server = try SilentServer()
+        let stage = Stage([
+            PlaylistItem(source: try Clips.named("faststart.mp4")), PlaylistItem(source: "/nowhere/clip.mp4"),
+            PlaylistItem(source: server.url),
+        ])
+        #expect(stage.wait { server.isAsked })
+        #expect(stage.numbers.last ?? 0 < 45, "of 60, \(stage.numbers.last ?? 0)")
+        #expect(stage.wait { stage.complaints.map(\.index) == [1] })
+    }
+
     @Test func skippingDoesNotBlameTheItemLeft() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
         #expect(stage.wait(for: 3))
