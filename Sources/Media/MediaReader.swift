@@ -7,7 +7,7 @@ import Platform
 /// either side asks for more.
 ///
 /// Times are those of the *item*: zero is the beginning of its first picture (of its sound where there is no picture), whatever the container's
-/// timestamps say, so that negative, missing and offset timestamps, edit lists and B-frame delays end here. Sound before zero is cut off, sound
+/// timestamps say, so that negative, missing, offset and jumping timestamps, edit lists and B-frame delays end here. Sound before zero is cut off, sound
 /// that begins later is preceded by silence.
 ///
 /// A reader is not shared: one thread at a time owns it. Everything it waits for is bounded by its ``Interruption``.
@@ -36,6 +36,7 @@ public struct MediaReader: ~Copyable, Sendable {
     /// Container time of the picture packet that was read last, and how far behind it the sound in the file has been at most.
     private var pictureReadTo: MediaTime?
     private var soundLag = MediaTime.zero
+    private var pictureClock = StreamClock(), soundClock = StreamClock()
     private var isEncrypted = false
     /// Container time of item time zero.
     private var origin = MediaTime.zero
@@ -250,6 +251,7 @@ public struct MediaReader: ~Copyable, Sendable {
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         if interruption.cancelled { throw MediaError(source, .cancelled) }
         if status < 0 { throw MediaError(source, .failed("cannot be moved about in: " + describe(averror: status))) }
+        (pictureClock, soundClock) = (StreamClock(), StreamClock())
         video?.flush()
         audio?.restart(at: origin + (time ?? .zero))
     }
@@ -317,6 +319,7 @@ public struct MediaReader: ~Copyable, Sendable {
         }
         let size = Int(packet.raw.pointee.size)
         if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
+        if format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 { unravel(packet) }
         if packet.raw.pointee.stream_index == videoIndex {
             queuedVideoBytes += size
             if description.video != nil, let time = decodingTime(of: packet) { pictureReadTo = time }
@@ -336,6 +339,22 @@ public struct MediaReader: ~Copyable, Sendable {
         let packet = packet.raw.pointee
         let value = packet.dts == kAV_NOPTS_VALUE ? packet.pts : packet.dts
         return format.raw.pointee.streams[Int(packet.stream_index)]?.time(value)
+    }
+
+    /// Makes the times of a packet follow those before, where its format allows them to jump.
+    private mutating func unravel(_ packet: borrowing Packet) {
+        let raw = packet.raw, index = packet.raw.pointee.stream_index
+        guard index == videoIndex || index == audioIndex, let stream = format.raw.pointee.streams[Int(index)] else { return }
+        guard let time = decodingTime(of: packet) else { return }
+        let duration = stream.time(raw.pointee.duration) ?? .zero
+        let offset =
+            index == videoIndex
+            ? pictureClock.offset(at: time, lasting: duration, beside: soundClock)
+            : soundClock.offset(at: time, lasting: duration, beside: pictureClock)
+        if offset == .zero { return }
+        let ticks = av_rescale_q(offset.nanoseconds, shim_rational(1, 1_000_000_000), stream.pointee.time_base)
+        if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts += ticks }
+        if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts += ticks }
     }
 }
 
