@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// After an underrun everything that was written has been heard, so nothing is taken back: playing goes on with the next frame,
 /// later than it should have been, and the reports say so. Three underruns in ten seconds, and the card is opened again with twice the
-/// buffer, up to ``PCM/longBuffer``.
+/// buffer, up to ``PCM/longBuffer``. A card that does not start, or stops at once each time it is started, whatever its buffer, is a lost one.
 public final class ALSAOutput: AudioOutput {
     /// What is rendered: the card's rate at the time of ``init(device:)``, two channels. Constant.
     public let format: AudioFormat
@@ -128,17 +128,21 @@ private struct CardPlayer: ~Copyable {
 
     /// Counts an underrun and gets the card going again.
     private mutating func underrun() {
-        let outcome = underruns.record(at: .now)
+        let isEarly = card!.stopsEarly(at: .now)
+        let outcome = underruns.record(at: .now, isEarly: isEarly)
         if let count = outcome.log { log.warning("underruns: \(count), \(underruns.total) in all (\(shared.name.withLock { $0 }))") }
         if outcome.lengthen, bufferDuration < PCM.longBuffer {
             bufferDuration = min(bufferDuration * 2, PCM.longBuffer)
-            renderer.takeBack(frames: card!.discardUnwritten())
+            renderer.takeBack(frames: isEarly ? card!.unheard(at: .now) : card!.discardUnwritten())
             silentSince = .now
             card = nil
             openCard()
             return
         }
+        if outcome.isHopeless { return lose(card!.refusal(errno: EPIPE)) }
         do throws(AudioError) {
+            // Or time would pass on the timeline in which nothing was played.
+            if isEarly { return try card!.interrupt(renderer) }
             try card!.recover()
             renderer.takeBack(frames: 0)
         } catch { lose(error) }
@@ -229,6 +233,12 @@ private struct Card: ~Copyable {
         bytes.deallocate()
     }
 
+    /// Whether a card that has stopped by `now` has sooner than it can have run empty.
+    func stopsEarly(at now: HostTime) -> Bool { !isStarted || pace.stopsEarly(given: ledger.rendered - unwritten, at: now) }
+
+    /// What to say of a card that cannot be started, or that stops early again and again.
+    func refusal(errno: Int32) -> AudioError { .doesNotStart(device: pcm.device, errno: errno) }
+
     /// Frames rendered for this card and not heard by `now`.
     func unheard(at now: HostTime) -> Int { max(ledger.unheard(at: now), unwritten) }
 
@@ -266,7 +276,8 @@ private struct Card: ~Copyable {
         }
         if !isStarted {
             let result = pcm.start()
-            if result < 0 { throw lost("snd_pcm_start", -result) }
+            // EPIPE, too: a driver's answer when it could not begin (USB without the bandwidth for it), and no underrun.
+            if result < 0 { throw refusal(errno: -result) }
             isStarted = true
             startTime = .now
             pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)

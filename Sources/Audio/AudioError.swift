@@ -15,6 +15,8 @@ enum AudioError: Error, Hashable, Sendable {
     case noUsableFormat(device: String)
     /// The card vanished or failed while it played.
     case lost(device: String, operation: String, errno: Int32)
+    /// The card takes frames and refuses to play them, or stops each time it has been started.
+    case doesNotStart(device: String, errno: Int32)
     /// The card takes frames and its position does not move.
     case stalled(device: String)
     /// The device takes frames faster than time passes (ALSA's `null` and `file`).
@@ -44,6 +46,8 @@ extension AudioError: CustomStringConvertible {
             "\(device) was unplugged"
         case .lost(let device, let operation, let error):
             "\(device) failed in \(operation): \(reason(error))"
+        case .doesNotStart(let device, let error):
+            "\(device) does not start: \(reason(error))"
         case .stalled(let device):
             "\(device) has stopped moving"
         case .keepsNoTime(let device):

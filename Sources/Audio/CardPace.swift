@@ -28,6 +28,9 @@ struct CardPace {
     /// How long the card plays from a full buffer: the longest time between two looks of who plays to it.
     private var bufferDuration: MediaTime { MediaTime(seconds: Double(bufferSize) / Double(sampleRate)) }
 
+    /// Whether a card that has stopped by `now` cannot have played half of the `given` frames since its start: then it did not run empty.
+    func stopsEarly(given: Int, at now: HostTime) -> Bool { (now - start).seconds * Double(sampleRate) < 0.5 * Double(given) }
+
     /// Of the `rendered` frames since the start, `heard` have been heard by `now`; nil when the card does not say.
     mutating func check(rendered: Int, heard: Int?, at now: HostTime) -> Fault? {
         standing += min(now - lastLook, bufferDuration)

@@ -125,6 +125,16 @@ import Testing
         #expect(play(&pace, from: back + .milliseconds(1000), for: .milliseconds(200)) { _ in 48_000 }?.fault == .stalled)
     }
 
+    /// It may have been started with less than its buffer holds.
+    @Test(arguments: [4800, 1920]) func aCardDoesNotRunEmptySoonerThanItPlays(given: Int) {
+        #expect(pace().stopsEarly(given: given, at: start))
+        let half = MediaTime(nanoseconds: Int64(given) * 1_000_000_000 / 48_000 / 2)
+        #expect(pace().stopsEarly(given: given, at: start + half - .milliseconds(1)))
+        #expect(!pace().stopsEarly(given: given, at: start + half + .milliseconds(1)))
+        #expect(!pace().stopsEarly(given: given + 48_000 * 60, at: start + .milliseconds(60_000) + half), "a minute later")
+        #expect(!pace().stopsEarly(given: 0, at: start))
+    }
+
     /// ALSA's null device takes whatever it is given, and says that all of it was heard.
     @Test func aCardIsNotFasterThanTime() {
         var pace = pace()
