@@ -331,7 +331,7 @@ private struct Card: ~Copyable {
     /// After a suspension the card goes on where it was; or it must begin anew, and what was in its buffer was not heard.
     private mutating func resume(_ renderer: any AudioRenderer) throws(AudioError) {
         let result = pcm.resume()
-        if result == 0 { return }
+        if result == 0 { return renderer.takeBack(frames: 0) }
         if result == -EAGAIN {
             usleep(20_000)  // a suspended PCM is always ready, so poll(2) would not wait
             return try checkPace(heard: nil)

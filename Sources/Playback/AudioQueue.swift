@@ -70,6 +70,10 @@ final class AudioQueue: AudioRenderer {
     private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
 
+    /// How much later than its time sound may be rendered without the clock standing still for it: an output without a card is late by what its thread
+    /// takes to wake up. Less than what makes a position that is locked jump.
+    static let longestLateness = MediaTime.milliseconds(30)
+
     /// Gain changes take this long from silence to full, short enough to feel immediate and long enough not to click.
     private static let rampTime = 0.01
 
@@ -164,11 +168,16 @@ final class AudioQueue: AudioRenderer {
     /// Loudness as a factor of amplitude, approached without a click.
     func setGain(_ gain: Double) { state.withLock { $0.targetGain = Float(gain) } }
 
-    /// The timeline instant that is heard at `host`, which may lie in the near future; nil before the output's first report, and while the output
-    /// has yet to render the samples that are to be heard from now on.
-    func timelineTime(at host: HostTime) -> MediaTime? {
+    /// The timeline instant that is heard at `host`; nil before the output's first report, and while the output has yet to render the samples that are to be
+    /// heard from now on. A `host` in the near future is asked for with the present, `now`: what has not been rendered by now is not being heard (the process
+    /// stood still, and the output with it), while what is to be heard later may still be rendered.
+    func timelineTime(at host: HostTime, now: HostTime? = nil) -> MediaTime? {
         state.withLock { state in
-            guard let position = state.clock.frames(at: host) else { return nil }
+            guard var position = state.clock.frames(at: host), let present = state.clock.frames(at: min(host, now ?? host)) else {
+                return nil
+            }
+            let rendered = Double(state.rendered) + Self.longestLateness.seconds * Double(format.sampleRate)
+            position -= max(0, present - rendered)
             return sample(heardAt: position, state).map { time(ofSample: $0) }
         }
     }

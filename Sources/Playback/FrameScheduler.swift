@@ -113,6 +113,7 @@ struct FrameScheduler: Sendable {
     /// it stands still).
     mutating func decide(now: HostTime, ready: [Frame], clock: (HostTime) -> MediaTime?) -> Decision {
         guard let first = ready.first else { return .idle }
+        overdue = nil
         let (vblank, index) = nextVblank(after: now + commitTime)
         guard let time = clock(vblank) else { return .idle }
         let (step, phase) = Self.step(cadence: first.cadence, period: nominalPeriod)
@@ -125,7 +126,6 @@ struct FrameScheduler: Sendable {
             return .wake(soon + MediaTime(nanoseconds: Int64(0.25 * period)))
         }
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
-            overdue = nil
             if !hasShown { return .show(beginning(upTo: due, of: ready, heard: heard), late: 0, vblank: vblank) }
             // What the pull has moved it by does not count.
             let late = lateness(of: ready[due]) - (phase == nil ? Self.pull : 0)

@@ -85,7 +85,7 @@ public final class Player: Sendable {
         let (items, options, now) = (items, options, now)
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
-        let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0) : nil }
+        let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         threads.withLock { threads in
             threads = [
                 Thread("events") { [weak self] in events.run { self?.currentTime ?? .zero } },

@@ -175,7 +175,7 @@ struct Presenter: ~Copyable {
         for index in 0..<pipeline.ready.count {
             candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
         }
-        let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0) })
+        let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0, now: now) })
         pipeline.overdue = scheduler.overdue
         if abs(scheduler.soundRatio - soundRatio) > 2e-6 {
             soundRatio = scheduler.soundRatio

@@ -95,6 +95,23 @@ import Testing
         #expect(queue.timelineTime(at: at(51)) == .milliseconds(31))
     }
 
+    /// Where nobody has rendered for a time, the process stood.
+    @Test func nothingIsHeardThatWasNotRendered() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.isRunning = true
+        queue.write(ramp(0..<900).span)
+        _ = render(queue, 100)
+        queue.report(unheard: 100, at: at(0))
+        let slack = AudioQueue.longestLateness
+        #expect(queue.timelineTime(at: at(100)) == .milliseconds(100))
+        #expect(queue.timelineTime(at: at(2000)) == .milliseconds(100) + slack)
+        #expect(queue.timelineTime(at: at(2040), now: at(2000)) == .milliseconds(140) + slack, "a look ahead")
+        #expect(queue.timelineTime(at: at(140), now: at(80)) == .milliseconds(140), "it will have been rendered by then")
+        _ = render(queue, 100)
+        #expect(queue.timelineTime(at: at(2000)) == .milliseconds(200) + slack)
+    }
+
     @Test func roomIsOnlyWhatHasBeenHeard() {
         let queue = makeQueue()
         queue.reset()

@@ -163,6 +163,22 @@ struct SystemRandomNumberGeneratorSeeded {
         #expect(late > 100)
     }
 
+    /// Or the compositor would leave out frames that are to come.
+    @Test(arguments: [true, false]) func nothingIsOverdueWhileNothingIsDue(clockStands: Bool) {
+        var scheduler = FrameScheduler(refreshPeriod: .milliseconds(20))
+        let begin = HostTime(nanoseconds: 1_000_000_000)
+        scheduler.flipped(at: begin)
+        func frame(_ n: Int64) -> FrameScheduler.Frame { .init(start: .milliseconds(40 * n), cadence: .milliseconds(40)) }
+        _ = scheduler.decide(now: begin + .milliseconds(5), ready: [frame(0)]) { $0 - begin }
+        _ = scheduler.decide(now: begin + .milliseconds(1005), ready: [frame(1)]) { $0 - begin }
+        #expect(scheduler.overdue != nil)
+        _ = scheduler.decide(now: begin + .milliseconds(1025), ready: []) { $0 - begin }
+        #expect(scheduler.overdue != nil, "the next is still being prepared")
+        // The clock goes back.
+        _ = scheduler.decide(now: begin + .milliseconds(1045), ready: [frame(2)]) { clockStands ? nil : $0 - begin - .milliseconds(1000) }
+        #expect(scheduler.overdue == nil)
+    }
+
     /// A card that has only been started corrects what it said of itself, as a rule by less than a period of its own.
     @Test(arguments: [(30.0, 60.0, [2]), (24, 60, [2, 3]), (25, 50, [2]), (60, 60, [1])], [-15, -5, 0, 5, 10, 15])
     func theFirstFramesStandForTheirTimeWhenTheClockCorrectsItself(rates: (rate: Double, refresh: Double, holds: [Int]), jump: Int64) {

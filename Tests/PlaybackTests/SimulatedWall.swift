@@ -55,6 +55,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         case cardRunsDry(Double)
         /// Nobody gets to run for some seconds from the next commit on; the first thing told then is a wake.
         case everythingStops(Double)
+        /// Nobody runs but display and card.
+        case frozen(Double)
         case display(isLit: Bool)
         case command(Command)
     }
@@ -130,7 +132,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         let items = scenario.clips.indices.map { PlaylistItem(source: "\($0)") }
         player = Player(items: items, options: Player.Options(), video: self, audio: self, now: now)
         let (pipeline, audio) = (player.pipeline, player.audio)
-        compositor = Compositor(pipeline: pipeline, output: self, clock: { audio.isRunning ? audio.timelineTime(at: $0) : nil }, now: now)
+        let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
+        compositor = Compositor(pipeline: pipeline, output: self, clock: clock, now: now)
         feeder.cursor = PlaylistCursor(items, loop: .playlist)
         feeder.items = items
         start(audio)
@@ -215,6 +218,12 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         case .vblanksUncounted: display.reportsVblank = false
         case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
         case .everythingStops(let seconds): nextStop = .seconds(seconds)
+        case .frozen(let seconds):
+            // The presenter is the first to run again.
+            time = time + .seconds(seconds)
+            card.blockedUntil = time + .milliseconds(3)
+            feederDue = feederDue.map { max($0, time + .milliseconds(2)) }
+            compositorDue = compositorDue.map { max($0, time + .milliseconds(1)) }
         case .display(let isLit): display.set(isLit)
         case .command(let command):
             let generation = player.pipeline.withLock { $0.generation }

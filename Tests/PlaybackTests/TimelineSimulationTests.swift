@@ -74,6 +74,27 @@ import Testing
         #expect(outcome.violations == [] && outcome.snapshot?.status == .playing)
     }
 
+    /// While all of the process stands (a debugger, a freezer) the card plays what it holds and no more: of the pictures no more are left out than there are
+    /// for that.
+    @Test(arguments: [0.5, 2, 60]) func frozen(seconds: Double) throws {
+        var scenario = Self.aSecond
+        scenario.seconds = 90
+        scenario.events = [(8.005, .frozen(seconds))]
+        let check = Check(scenario)
+        check.order()
+        check.accounts()
+        check.nothingIsLost()
+        check.cadence()
+        check.together()
+        check.soundGoesOn()
+        let held = Double(scenario.cardPeriod * scenario.cardPeriods) / Double(SimulatedWall.sampleRate)
+        let dropped = try #require(check.outcome.snapshot?.statistics.framesDropped)
+        #expect(dropped <= Int(held * 30) + 1, "\(held) s of sound")
+        let after = check.outcome.shown.filter { $0.time > 8 + seconds }
+        let holds = zip(after, after.dropFirst()).map { $1.vblank - $0.vblank }
+        #expect(holds.max()! <= 6, "no standing still afterwards")
+    }
+
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
         let check = Check(.random(seed, rough: true))
@@ -177,7 +198,7 @@ private struct Check {
             && scenario.events.allSatisfy { begin, event in
                 let length: Double =
                     switch event {
-                    case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds): seconds
+                    case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds), .frozen(let seconds): seconds
                     case .vblanksLost(let count): Double(count) * period
                     case .vblankDoubled, .vblanksUncounted: 0
                     case .display(let isLit): isLit ? 0 : 10
