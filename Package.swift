@@ -64,7 +64,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
         .testTarget(
-            name: "AudioTests", dependencies: ["Audio", "Configuration", "Media", "Playback", "Platform"], swiftSettings: upcoming),
+            name: "AudioTests", dependencies: ["Audio", "CALSA", "Configuration", "Media", "Playback", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),

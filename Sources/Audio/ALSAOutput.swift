@@ -26,7 +26,10 @@ public final class ALSAOutput: AudioOutput {
     /// The card and its configuration, or why there is no sound.
     public var name: String { shared.name.withLock { $0 } }
 
-    private let device: AudioDevice
+    /// How its card is opened, the first time and again.
+    typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime) throws(AudioError) -> OpenDevice
+
+    private let open: Opening
     private let shared: Shared
 
     /// What films and most cards have.
@@ -47,10 +50,15 @@ public final class ALSAOutput: AudioOutput {
     }
 
     /// Opens `device` and settles the format. Takes as long as the card takes to open.
-    public init(device: AudioDevice) {
-        self.device = device
+    public convenience init(device: AudioDevice) {
+        self.init { rate, buffer throws(AudioError) in try device.open(rate: rate, buffer: buffer) }
+    }
+
+    /// An output to what `open` opens.
+    init(_ open: @escaping Opening) {
+        self.open = open
         do throws(AudioError) {
-            let opened = try device.open(rate: .near(Self.preferredRate), buffer: PCM.shortBuffer)
+            let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
             format = AudioFormat(sampleRate: opened.pcm.sampleRate, channelCount: 2)
             let summary = opened.pcm.summary
             log.info("\(summary): \(opened.reason)")
@@ -64,9 +72,9 @@ public final class ALSAOutput: AudioOutput {
 
     /// Begins to render, on a thread of its own. Called once.
     public func start(_ renderer: any AudioRenderer) {
-        let (device, format, shared) = (device, format, shared)
+        let (open, format, shared) = (open, format, shared)
         shared.control.start("audio") {
-            var player = CardPlayer(device: device, format: format, shared: shared, renderer: renderer)
+            var player = CardPlayer(open: open, format: format, shared: shared, renderer: renderer)
             player.run()
         }
     }
@@ -83,7 +91,7 @@ public final class ALSAOutput: AudioOutput {
 
 /// All that the audio thread knows.
 private struct CardPlayer: ~Copyable {
-    private let device: AudioDevice
+    private let open: ALSAOutput.Opening
     private let format: AudioFormat
     private let shared: ALSAOutput.Shared
     private let renderer: any AudioRenderer
@@ -94,8 +102,8 @@ private struct CardPlayer: ~Copyable {
     /// When silence took over, or will have.
     private var silentSince = HostTime.now
 
-    init(device: AudioDevice, format: AudioFormat, shared: ALSAOutput.Shared, renderer: any AudioRenderer) {
-        self.device = device
+    init(open: @escaping ALSAOutput.Opening, format: AudioFormat, shared: ALSAOutput.Shared, renderer: any AudioRenderer) {
+        self.open = open
         self.format = format
         self.shared = shared
         self.renderer = renderer
@@ -175,13 +183,15 @@ private struct CardPlayer: ~Copyable {
                 shared.control.wakeUp.wait(until: next)
             }
         }
+        // To open a card takes up to some tenths of a second, which have passed in silence.
+        _ = silence.render(renderer)
         silence.interrupt(renderer)
         return true
     }
 
     private mutating func openCard() {
         do throws(AudioError) {
-            let opened = try device.open(rate: .exactly(format.sampleRate), buffer: bufferDuration)
+            let opened = try open(.exactly(format.sampleRate), bufferDuration)
             log.info("\(opened.pcm.summary): \(opened.reason)")
             shared.name.withLock { $0 = opened.pcm.summary }
             card = Card(opened.pcm, wakeUp: shared.control.wakeUp)

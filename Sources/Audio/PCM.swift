@@ -58,6 +58,13 @@ struct PCM: ~Copyable {
         guard result >= 0, let handle else {
             throw .cannotOpen(device: device, errno: -result, holder: result == -EBUSY ? CardHolder.find(device) : nil)
         }
+        return try configure(handle, device, rate: rate, buffer: buffer, resampling: resampling)
+    }
+
+    /// Configures an open `snd_pcm_t`, and closes it where it refuses.
+    static func configure(
+        _ handle: OpaquePointer, _ device: String, rate: Rate, buffer: MediaTime, resampling: Bool
+    ) throws(AudioError) -> PCM {
         do throws(AudioError) {
             var setup = Setup(handle: handle, device: device)
             try setup.negotiate(rate: rate, buffer: buffer, resampling: resampling)

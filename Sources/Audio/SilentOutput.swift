@@ -63,10 +63,7 @@ struct Silence: ~Copyable {
     }
 
     /// Takes back what is not due yet.
-    mutating func interrupt(_ renderer: any AudioRenderer) {
-        let frames = clock.takeBack(at: .now)
-        if frames > 0 { renderer.takeBack(frames: frames) }
-    }
+    mutating func interrupt(_ renderer: any AudioRenderer) { renderer.takeBack(frames: clock.takeBack(at: .now)) }
 }
 
 /// What an output's other threads say to its audio thread.

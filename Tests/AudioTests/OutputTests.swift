@@ -9,10 +9,15 @@ import Testing
 @testable import Audio
 
 /// Counts what it is asked for, and checks the contract as it goes.
-private final class CountingRenderer: AudioRenderer {
+final class CountingRenderer: AudioRenderer {
     struct Counts {
         var rendered = 0
         var takenBack = 0
+        /// The first that was not nothing.
+        var firstTakenBack = 0
+        var interruptions = 0
+        /// Frames rendered by the period of silence.
+        var silence = 0
         var reports: [(position: Int, time: HostTime)] = []
         var broken: [String] = []
     }
@@ -23,6 +28,7 @@ private final class CountingRenderer: AudioRenderer {
         monitor.signal { counts in
             if samples.count % 2 != 0 { counts.broken.append("half a frame") }
             counts.rendered += samples.count / 2
+            if samples.count == 2 * 480 { counts.silence += 480 }
         }
     }
 
@@ -33,6 +39,8 @@ private final class CountingRenderer: AudioRenderer {
             if frames < 0 || frames > counts.rendered { counts.broken.append("took back \(frames) of \(counts.rendered)") }
             counts.rendered -= frames
             counts.takenBack += frames
+            if counts.firstTakenBack == 0 { counts.firstTakenBack = frames }
+            counts.interruptions += 1
         }
     }
 

@@ -1,0 +1,82 @@
+import Glibc
+import Media
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Audio
+
+/// The output on cards that fail.
+@Suite(.blocking) struct CardTests {
+    private let renderer = CountingRenderer()
+
+    private func output(_ card: MadeUpCard) -> ALSAOutput {
+        ALSAOutput { rate, buffer throws(AudioError) in try card.open(rate: rate, buffer: buffer) }
+    }
+
+    /// Waits, with a bound, until `condition` holds.
+    private func wait(_ condition: () -> Bool) -> Bool {
+        for _ in 0..<2000 where !condition() { usleep(10_000) }
+        return condition()
+    }
+
+    @Test func aCardPlays() {
+        let card = MadeUpCard()
+        let output = output(card)
+        output.start(renderer)
+        #expect(renderer.wait(for: 48_000))
+        #expect(output.name == "made-up S16_LE 48000 Hz stereo, buffer 100 ms")
+        output.stop()
+        #expect(renderer.counts.broken == [] && renderer.counts.reports.count > 3)
+        #expect(card.state.withLock { $0.starts } == 1)
+    }
+
+    /// USB without the bandwidth for it says EPIPE. Nothing of it has been heard, and time goes on without it.
+    @Test func aCardThatCannotBeStartedIsLost() {
+        let card = MadeUpCard(.init(startResult: -EPIPE))
+        let output = output(card)
+        output.start(renderer)
+        #expect(wait { output.name.hasPrefix("silent: made-up does not start") })
+        #expect(renderer.wait(for: 12_000))
+        output.stop()
+        #expect(renderer.counts.takenBack >= 4800 && renderer.counts.broken == [])
+        #expect(card.state.withLock { $0.starts } < 20, "tried again now and then only")
+    }
+
+    @Test func aCardThatStopsAtEachStartIsLost() {
+        let card = MadeUpCard(.init(stopsAtOnce: true))
+        let output = output(card)
+        output.start(renderer)
+        #expect(wait { output.name.hasPrefix("silent: made-up does not start") })
+        output.stop()
+        #expect(renderer.counts.broken == [])
+        #expect((6...50).contains(card.state.withLock { $0.starts }), "with longer buffers, too")
+    }
+
+    /// What opening takes is time that has passed.
+    @Test func silenceGoesOnWhileACardIsOpened() throws {
+        let card = MadeUpCard()
+        let renderer = renderer
+        let opened = Mutex<(begin: CountingRenderer.Counts, took: MediaTime)?>(nil)
+        let tries = Atomic(0)
+        let output = ALSAOutput { rate, buffer throws(AudioError) in
+            guard tries.add(1, ordering: .relaxed).newValue > 1 else { throw .noCard }
+            let (counts, begin) = (renderer.counts, HostTime.now)
+            usleep(200_000)
+            let device = try card.open(rate: rate, buffer: buffer)
+            opened.withLock { $0 = $0 ?? (counts, .now - begin) }
+            return device
+        }
+        output.start(renderer)
+        #expect(wait { card.state.withLock { $0.starts > 0 } })
+        output.stop()
+        let (before, took) = try #require(opened.withLock { $0 })
+        let after = renderer.counts
+        #expect(after.interruptions > before.interruptions, "the clock begins anew")
+        let silence = after.silence - before.silence
+        // A longer delay is passed over.
+        #expect(took > SilentClock.longestDelay || Double(silence) > 0.9 * took.seconds * 48_000)
+        #expect(after.broken == [])
+    }
+}

@@ -1,0 +1,153 @@
+import CALSA
+import Glibc
+import Media
+import Platform
+import Synchronization
+
+@testable import Audio
+
+/// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz stereo in periods of 20 ms, and fails as it is told.
+final class MadeUpCard: Sendable {
+    struct State {
+        /// What it answers to being started; 0 or a negative errno.
+        var startResult: Int32 = 0
+        /// Whether it has an underrun as soon as it has been started.
+        var stopsAtOnce = false
+        /// How long the process stands still, machine and all, when it is looked at next: the card is suspended after it.
+        var freeze: MediaTime?
+        /// Whether it is suspended just as it is to be started, once.
+        var isSuspendedByStart = false
+        /// What it held when it was suspended.
+        var frozenWith = 0
+        /// How often it was started, and where it is.
+        var starts = 0
+        var written = 0
+        var played = 0
+        var since: HostTime?
+    }
+    let state: Mutex<State>
+
+    init(_ state: State = State()) { self.state = Mutex(state) }
+
+    /// Opens it as if by name.
+    func open(rate: PCM.Rate, buffer: MediaTime) throws(AudioError) -> OpenDevice {
+        let plugin = Plugin(self)
+        snd_pcm_ioplug_create(plugin.io, "made-up", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
+        func limit(_ type: Int, _ range: ClosedRange<UInt32>) {
+            snd_pcm_ioplug_set_param_minmax(plugin.io, Int32(type), range.lowerBound, range.upperBound)
+        }
+        func choose(_ type: Int, _ value: UInt32) {
+            withUnsafePointer(to: value) { _ = snd_pcm_ioplug_set_param_list(plugin.io, Int32(type), 1, $0) }
+        }
+        choose(SND_PCM_IOPLUG_HW_ACCESS, SND_PCM_ACCESS_RW_INTERLEAVED.rawValue)
+        choose(SND_PCM_IOPLUG_HW_FORMAT, UInt32(SND_PCM_FORMAT_S16_LE.rawValue))
+        limit(SND_PCM_IOPLUG_HW_CHANNELS, 2...2)
+        limit(SND_PCM_IOPLUG_HW_RATE, 48_000...48_000)
+        limit(SND_PCM_IOPLUG_HW_PERIOD_BYTES, 3840...3840)
+        limit(SND_PCM_IOPLUG_HW_BUFFER_BYTES, 7680...96_000)
+        return OpenDevice(
+            pcm: try PCM.configure(plugin.io.pointee.pcm, "made-up", rate: rate, buffer: buffer, resampling: false), reason: "a test")
+    }
+
+    fileprivate func prepare() {
+        state.withLock { ($0.written, $0.played, $0.since) = (0, 0, nil) }
+    }
+
+    fileprivate func start() -> Int32 {
+        state.withLock { state in
+            state.starts += 1
+            if state.isSuspendedByStart {
+                defer { (state.startResult, state.isSuspendedByStart, state.freeze) = (0, false, .zero) }
+                return state.startResult
+            }
+            if state.startResult == 0 { state.since = .now }
+            return state.startResult
+        }
+    }
+
+    fileprivate func stop() {
+        _ = position()
+        state.withLock { $0.since = nil }
+    }
+
+    /// Frames played since it was prepared; nil when it has run empty.
+    fileprivate func position() -> Int? {
+        state.withLock { state in
+            guard let since = state.since else { return state.played }
+            state.played = Int((HostTime.now - since).seconds * 48_000)
+            return state.stopsAtOnce || state.played > state.written ? nil : state.played
+        }
+    }
+
+    /// Stands still with the rest of the machine where that is due; true after it.
+    fileprivate func freeze() -> Bool {
+        guard let time = state.withLock({ $0.freeze.take() }) else { return false }
+        stop()
+        state.withLock { $0.frozenWith = $0.written - $0.played }
+        usleep(UInt32(time.nanoseconds / 1000))
+        return true
+    }
+}
+
+/// What libasound calls.
+private final class Plugin {
+    let card: MadeUpCard
+    let io = UnsafeMutablePointer<snd_pcm_ioplug_t>.allocate(capacity: 1)
+    private let callbacks = UnsafeMutablePointer<snd_pcm_ioplug_callback_t>.allocate(capacity: 1)
+    /// Always ready to be read; who has polled it is held up a little (`poll_revents`).
+    private let ready = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+    private let name = strdup("made-up")!
+
+    init(_ card: MadeUpCard) {
+        self.card = card
+        callbacks.initialize(to: snd_pcm_ioplug_callback_t())
+        callbacks.pointee.start = { Plugin.of($0).card.start() }
+        callbacks.pointee.stop = {
+            Plugin.of($0).card.stop()
+            return 0
+        }
+        callbacks.pointee.prepare = {
+            Plugin.of($0).card.prepare()
+            return 0
+        }
+        callbacks.pointee.resume = { snd_pcm_ioplug_set_state($0, SND_PCM_STATE_PREPARED) }
+        callbacks.pointee.pointer = { io in
+            let card = Plugin.of(io).card
+            if card.freeze() { snd_pcm_ioplug_set_state(io, SND_PCM_STATE_SUSPENDED) }
+            return card.position().map { $0 % Int(io!.pointee.buffer_size) } ?? Int(-EPIPE)
+        }
+        callbacks.pointee.transfer = { io, _, _, size in
+            Plugin.of(io).card.state.withLock { $0.written += Int(size) }
+            return snd_pcm_sframes_t(size)
+        }
+        callbacks.pointee.poll_revents = { _, _, _, events in
+            usleep(5000)
+            events!.pointee = UInt16(POLLOUT)
+            return 0
+        }
+        callbacks.pointee.close = {
+            let plugin = Plugin.of($0)
+            Unmanaged.passUnretained(plugin).release()
+            return 0
+        }
+        io.initialize(to: snd_pcm_ioplug_t())
+        io.pointee.version = 1 << 16 | 2
+        io.pointee.name = UnsafePointer(name)
+        io.pointee.flags = 1 << 1  // SND_PCM_IOPLUG_FLAG_MONOTONIC
+        io.pointee.poll_fd = ready
+        io.pointee.poll_events = UInt32(POLLIN)
+        io.pointee.callback = UnsafePointer(callbacks)
+        io.pointee.private_data = Unmanaged.passRetained(self).toOpaque()
+    }
+
+    deinit {
+        close(ready)
+        io.deallocate()
+        callbacks.deallocate()
+        free(name)
+    }
+
+    private static func of(_ io: UnsafeMutablePointer<snd_pcm_ioplug_t>?) -> Plugin {
+        Unmanaged<Plugin>.fromOpaque(io!.pointee.private_data).takeUnretainedValue()
+    }
+}
