@@ -311,13 +311,18 @@ private struct Card: ~Copyable {
     /// Drops what was not heard, gives it back, and renders anew.
     mutating func interrupt(_ renderer: any AudioRenderer) throws(AudioError) {
         var frames = unheard(at: .now)
-        // The card's word where it has one: frames pass in bursts, so that to the frame nothing else is right.
-        if isStarted, let position = try? pcm.position(), position.state == SND_PCM_STATE_RUNNING, position.time >= startTime {
-            frames = ledger.observe(delay: position.delay, pending: unwritten, at: position.time)
+        if isStarted, let position = try? pcm.position() {
+            if position.state == SND_PCM_STATE_RUNNING, position.time >= startTime {
+                // The card's word where it has one: frames pass in bursts, so that to the frame nothing else is right.
+                frames = ledger.observe(delay: position.delay, pending: unwritten, at: position.time)
+            } else if position.state == SND_PCM_STATE_SUSPENDED {
+                // It stopped with what is in its buffer still; the time since is none in which it played.
+                frames = ledger.observe(delay: pcm.bufferSize - position.space, pending: unwritten, at: position.time)
+            }
         }
         _ = pcm.drop()
         unwritten = 0
-        if frames > 0 { renderer.takeBack(frames: frames) }
+        renderer.takeBack(frames: frames)
         try begin()
     }
 

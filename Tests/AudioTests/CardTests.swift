@@ -79,4 +79,19 @@ import Testing
         #expect(took > SilentClock.longestDelay || Double(silence) > 0.9 * took.seconds * 48_000)
         #expect(after.broken == [])
     }
+
+    /// A machine that is suspended with sound in its card has not played it, however long it slept.
+    @Test func whatASuspendedCardHeldIsPlayedLater() {
+        let card = MadeUpCard()
+        let output = output(card)
+        output.start(renderer)
+        #expect(renderer.wait(for: 24_000))
+        card.state.withLock { $0.freeze = .milliseconds(300) }
+        output.interrupt()
+        #expect(wait { renderer.counts.interruptions > 0 })
+        #expect(wait { card.state.withLock { $0.starts } == 2 })
+        output.stop()
+        let held = card.state.withLock { $0.frozenWith }
+        #expect(renderer.counts.firstTakenBack >= held && renderer.counts.firstTakenBack < held + 960)
+    }
 }

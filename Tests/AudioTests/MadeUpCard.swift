@@ -70,12 +70,13 @@ final class MadeUpCard: Sendable {
         state.withLock { $0.since = nil }
     }
 
-    /// Frames played since it was prepared; nil when it has run empty.
+    /// Frames played since it was prepared; nil after an underrun.
     fileprivate func position() -> Int? {
         state.withLock { state in
             guard let since = state.since else { return state.played }
-            state.played = Int((HostTime.now - since).seconds * 48_000)
-            return state.stopsAtOnce || state.played > state.written ? nil : state.played
+            // It waits for who is late, so that a busy machine makes no underruns.
+            state.played = min(state.written, Int((HostTime.now - since).seconds * 48_000))
+            return state.stopsAtOnce ? nil : state.played
         }
     }
 
