@@ -286,6 +286,8 @@ private struct Card: ~Copyable {
         }
         if !isStarted {
             let result = pcm.start()
+            // Suspended since the look above: shows in the state, the next time round.
+            if [-ESTRPIPE, -EBADFD].contains(result) { return try checkPace(heard: nil) }
             // EPIPE, too: a driver's answer when it could not begin (USB without the bandwidth for it), and no underrun.
             if result < 0 { throw refusal(errno: -result) }
             isStarted = true

@@ -94,4 +94,14 @@ import Testing
         let held = card.state.withLock { $0.frozenWith }
         #expect(renderer.counts.firstTakenBack >= held && renderer.counts.firstTakenBack < held + 960)
     }
+
+    @Test(arguments: [ESTRPIPE, EBADFD]) func aSuspensionBeforeTheStartIsNoLoss(errno: Int32) {
+        let card = MadeUpCard(.init(startResult: -errno, isSuspendedByStart: true))
+        let output = output(card)
+        output.start(renderer)
+        #expect(renderer.wait(for: 48_000))
+        #expect(output.name.hasPrefix("made-up"))
+        output.stop()
+        #expect(card.state.withLock { $0.starts } == 2)
+    }
 }
