@@ -58,7 +58,7 @@ final class CrossFade {
     func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
         let channels = format.channelCount
         var filled = 0
-        if !lane.turn.isStill, !lane.turn.item.isMuted, lane.reader.hasSound, !lane.soundEnded, lane.rate == 1 || lane.tempo != nil {
+        if lane.givesSound {
             filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
                 unsafe lane.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
             }

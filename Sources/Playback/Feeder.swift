@@ -435,9 +435,7 @@ struct Feeder: ~Copyable {
         guard let lane else { return }
         let channels = audio.format.channelCount
         var filled = 0
-        // Where the sound is the item's length it is read even if it is muted; without libavfilter there is none at another speed than one.
-        let isWanted = lane.isSoundOnly || !lane.turn.item.isMuted && (lane.rate == 1 || lane.tempo != nil)
-        if isWanted, !lane.turn.isStill, lane.reader.hasSound, !lane.soundEnded {
+        if lane.givesSound {
             filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
                 let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * channels)])
                 return unsafe lane.readSound(into: destination, channelCount: channels)

@@ -54,6 +54,13 @@ final class Lane {
     /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
     var isCancelled: Bool { interruption.cancelled }
 
+    /// Whether there is sound of it to be read. Where the sound is the item's length it is read even if it is muted; without libavfilter there is none at
+    /// another speed than one.
+    var givesSound: Bool {
+        guard !turn.isStill, reader.hasSound, !soundEnded else { return false }
+        return isSoundOnly || !turn.item.isMuted && (rate == 1 || tempo != nil)
+    }
+
     /// The timeline instant of an item time.
     func timeline(_ itemTime: MediaTime) -> MediaTime { anchor + (itemTime - anchorItemTime).scaled(by: 1 / rate) }
 
@@ -108,6 +115,8 @@ final class Lane {
         framesRead += tempo?.framesRead ?? 0
         if tempo != nil { leftover += tempo!.drain() }
         tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
+        // Nothing is made ready or skipped of what is not heard: while nobody reads, it falls behind by all that is played.
+        guard givesSound else { return }
         // The filter held back sound that was meant for the old rate: what that puts it ahead of the picture is silence, what it puts it
         // behind is left out.
         let channels = format.channelCount
@@ -119,8 +128,22 @@ final class Lane {
         if ahead > 0 {
             leftover += [Float](repeating: 0, count: Int(ahead / rate * Double(format.sampleRate)) * channels)
         } else {
-            var surplus = [Float](repeating: 0, count: Int(-ahead * Double(format.sampleRate)) * channels)
-            framesRead += unsafe surplus.withUnsafeMutableBufferPointer { unsafe reader.readSamples(into: $0, channelCount: channels) }
+            skip(Int(-ahead * Double(format.sampleRate)), channelCount: channels)
+        }
+    }
+
+    /// Reads so many frames of sound and leaves them out.
+    private func skip(_ frames: Int, channelCount: Int) {
+        var left = frames
+        var chunk = [Float](repeating: 0, count: min(left, 4096) * channelCount)
+        while left > 0 {
+            let read = unsafe chunk.withUnsafeMutableBufferPointer { buffer in
+                let wanted = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(min(left, 4096) * channelCount)])
+                return unsafe reader.readSamples(into: wanted, channelCount: channelCount)
+            }
+            if read == 0 { return }
+            framesRead += read
+            left -= read
         }
     }
 }
