@@ -28,8 +28,11 @@ public final class ALSAOutput: AudioOutput {
 
     /// How its card is opened, the first time and again.
     typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime) throws(AudioError) -> OpenDevice
+    /// The kernel's list of PCMs, where the choice is automatic.
+    typealias ListPCMs = @Sendable () -> String
 
     private let open: Opening
+    private let listPCMs: ListPCMs?
     private let shared: Shared
 
     /// What films and most cards have.
@@ -51,12 +54,16 @@ public final class ALSAOutput: AudioOutput {
 
     /// Opens `device` and settles the format. Takes as long as the card takes to open.
     public convenience init(device: AudioDevice) {
-        self.init { rate, buffer throws(AudioError) in try device.open(rate: rate, buffer: buffer) }
+        let listPCMs: ListPCMs = { ProcFile.read("/proc/asound/pcm") ?? "" }
+        self.init(listPCMs: device == .automatic ? listPCMs : nil) { rate, buffer throws(AudioError) in
+            try device.open(rate: rate, buffer: buffer)
+        }
     }
 
-    /// An output to what `open` opens.
-    init(_ open: @escaping Opening) {
+    /// An output to what `open` opens, again when `listPCMs` has a new card to tell of.
+    init(listPCMs: ListPCMs? = nil, _ open: @escaping Opening) {
         self.open = open
+        self.listPCMs = listPCMs
         do throws(AudioError) {
             let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
             format = AudioFormat(sampleRate: opened.pcm.sampleRate, channelCount: 2)
@@ -72,9 +79,9 @@ public final class ALSAOutput: AudioOutput {
 
     /// Begins to render, on a thread of its own. Called once.
     public func start(_ renderer: any AudioRenderer) {
-        let (open, format, shared) = (open, format, shared)
+        let (open, listPCMs, format, shared) = (open, listPCMs, format, shared)
         shared.control.start("audio") {
-            var player = CardPlayer(open: open, format: format, shared: shared, renderer: renderer)
+            var player = CardPlayer(open: open, listPCMs: listPCMs, format: format, shared: shared, renderer: renderer)
             player.run()
         }
     }
@@ -92,6 +99,8 @@ public final class ALSAOutput: AudioOutput {
 /// All that the audio thread knows.
 private struct CardPlayer: ~Copyable {
     private let open: ALSAOutput.Opening
+    private let listPCMs: ALSAOutput.ListPCMs?
+    private var watch: CardWatch?
     private let format: AudioFormat
     private let shared: ALSAOutput.Shared
     private let renderer: any AudioRenderer
@@ -102,8 +111,13 @@ private struct CardPlayer: ~Copyable {
     /// When silence took over, or will have.
     private var silentSince = HostTime.now
 
-    init(open: @escaping ALSAOutput.Opening, format: AudioFormat, shared: ALSAOutput.Shared, renderer: any AudioRenderer) {
+    init(
+        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, format: AudioFormat, shared: ALSAOutput.Shared,
+        renderer: any AudioRenderer
+    ) {
         self.open = open
+        self.listPCMs = listPCMs
+        watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
         self.format = format
         self.shared = shared
         self.renderer = renderer
@@ -120,6 +134,7 @@ private struct CardPlayer: ~Copyable {
                 guard beSilent() else { return }
             } else {
                 do throws(AudioError) { try play(interrupting: request.interrupt) } catch { fail(error) }
+                chooseAnew()
             }
         }
     }
@@ -168,6 +183,16 @@ private struct CardPlayer: ~Copyable {
         shared.name.withLock { $0 = "silent: \(error)" }
     }
 
+    /// Lets go of the card where another has come that the choice may fall on, and is silent until that has been opened, or this one again.
+    private mutating func chooseAnew() {
+        guard let listPCMs, case .open = state, watch?.hasNewCard(at: .now, list: listPCMs) == true else { return }
+        log.info("a sound card has come: choosing again")
+        _ = state.handle(.cardCame, at: .now)
+        silentSince = .now
+        renderer.takeBack(frames: card!.unheard(at: silentSince))
+        card = nil
+    }
+
     /// Renders for nobody until there is a card; false when the thread is to end.
     private mutating func beSilent() -> Bool {
         var silence = Silence(format: format, start: silentSince)
@@ -191,7 +216,10 @@ private struct CardPlayer: ~Copyable {
 
     private mutating func openCard() {
         do throws(AudioError) {
+            // One that comes during the opening is one that has come since.
+            let watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
             let opened = try open(.exactly(format.sampleRate), bufferDuration)
+            self.watch = watch
             log.info("\(opened.pcm.summary): \(opened.reason)")
             shared.name.withLock { $0 = opened.pcm.summary }
             card = Card(opened.pcm, wakeUp: shared.control.wakeUp)

@@ -30,6 +30,8 @@ enum CardState: Equatable {
         case lost(AudioError)
         /// Cards came or went.
         case devicesChanged
+        /// While one is open another came that may be the better choice.
+        case cardCame
         /// Time has passed.
         case tick
     }
@@ -97,9 +99,13 @@ enum CardState: Equatable {
             self = .recovering(Retry(next: now + wait, backOff: Self.doubled(wait), error: error))
             return .fallSilent(error)
 
+        case (.open, .cardCame):
+            self = .recovering(Retry(next: now, backOff: Self.firstBackOff, error: .noCard))
+            return .open
+
         case (.open, .opened), (.open, .openFailed), (.open, .tick), (.open, .devicesChanged):
             return .none
-        case (.absent, .lost), (.recovering, .lost):
+        case (.absent, .lost), (.recovering, .lost), (.absent, .cardCame), (.recovering, .cardCame):
             return .none
         }
     }

@@ -51,6 +51,36 @@ import Testing
         #expect(state == .recovering(.init(next: at(60_500), backOff: .milliseconds(1000), error: gone)))
     }
 
+    @Test func aCardThatComesIsChosenAtOnce() {
+        var state = CardState.open(since: at(0), backOff: .milliseconds(8000))
+        #expect(state.handle(.cardCame, at: at(1)) == .open)
+        #expect(state.handle(.cardCame, at: at(1)) == .none)
+        #expect(state.handle(.tick, at: at(1)) == .open)
+        #expect(state.handle(.openFailed(busy), at: at(1)) == .log(busy))
+        #expect(state.nextTry == at(501))
+    }
+
+    @Test func aCardHasComeWhenItIsNewAndHasSettled() {
+        let hdmi = "00-03: HDMI 0 : HDMI 0 : playback 1"
+        let microphone = "01-00: USB Audio : USB Audio : capture 1"
+        let speakers = "02-00: USB Audio : USB Audio : playback 1"
+        var watch = CardWatch(list: hdmi, at: at(0))
+        var looks = 0
+        func look(_ lines: String..., at time: Int64) -> Bool {
+            watch.hasNewCard(at: at(time)) {
+                looks += 1
+                return lines.joined(separator: "\n") + "\n"
+            }
+        }
+        #expect(!look(hdmi, speakers, at: 499) && looks == 0)
+        #expect(!look(hdmi, microphone, at: 500) && !look(hdmi, microphone, at: 1000), "nothing can be played to it")
+        #expect(!look(hdmi, speakers, at: 1500) && look(hdmi, speakers, at: 2000))
+        #expect(!look(hdmi, speakers, at: 2500))
+        #expect(!look(hdmi, at: 3000) && !look(hdmi, at: 3500), "one that goes is none that comes")
+        #expect(!look(hdmi, speakers, at: 4000) && look(hdmi, speakers, at: 4500), "it has been put back")
+        #expect(looks == 9)
+    }
+
     @Test func recoveringFindsTheCardAgain() {
         var state = CardState.recovering(.init(next: at(500), backOff: .milliseconds(1000), error: gone))
         #expect(state.handle(.lost(gone), at: at(100)) == .none)

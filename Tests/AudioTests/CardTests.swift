@@ -80,6 +80,23 @@ import Testing
         #expect(after.broken == [])
     }
 
+    /// USB speakers that are put back, while HDMI has stood in for them.
+    @Test func theChoiceIsMadeAnewWhenACardComes() {
+        let (first, second) = (MadeUpCard(), MadeUpCard())
+        let list = Mutex("00-03: HDMI 0 : HDMI 0 : playback 1\n")
+        let output = ALSAOutput(listPCMs: { list.withLock { $0 } }) { rate, buffer throws(AudioError) in
+            try (list.withLock { $0.contains("USB") } ? second : first).open(rate: rate, buffer: buffer)
+        }
+        output.start(renderer)
+        #expect(renderer.wait(for: 12_000))
+        #expect(first.state.withLock { $0.starts } == 1 && second.state.withLock { $0.starts } == 0)
+        list.withLock { $0 += "01-00: USB Audio : USB Audio : playback 1\n" }
+        #expect(wait { second.state.withLock { $0.starts == 1 && $0.played > 9600 } })
+        output.stop()
+        #expect(first.state.withLock { $0.starts } == 1)
+        #expect(renderer.counts.takenBack > 0 && renderer.counts.broken == [])
+    }
+
     /// A machine that is suspended with sound in its card has not played it, however long it slept.
     @Test func whatASuspendedCardHeldIsPlayedLater() {
         let card = MadeUpCard()
