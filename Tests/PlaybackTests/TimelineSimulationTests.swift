@@ -198,7 +198,8 @@ private struct Check {
             && scenario.events.allSatisfy { begin, event in
                 let length: Double =
                     switch event {
-                    case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds), .frozen(let seconds): seconds
+                    case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds), .frozen(let seconds):
+                        seconds
                     case .vblanksLost(let count): Double(count) * period
                     case .vblankDoubled, .vblanksUncounted: 0
                     case .display(let isLit): isLit ? 0 : 10
