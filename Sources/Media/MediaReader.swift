@@ -54,8 +54,11 @@ public struct MediaReader: ~Copyable, Sendable {
         case keyFrame(after: MediaTime? = nil)
     }
 
-    /// Where the pictures read are ahead of the sound by this much more than it has been late so far, there is none at that place.
-    private static let patience = MediaTime.seconds(2)
+    /// Where the pictures read are ahead of the sound by this much more than it has been late so far, there is none at that place; in a file only when they are
+    /// so many bytes, too: those are read in no time, and what is interleaved no worse than that keeps all of its sound.
+    private static let patience = (time: MediaTime.seconds(2), bytes: 4 << 20)
+    /// Sound that comes later than this is not waited for the next time: the last packet that an encoder let go when its pictures ended, say.
+    private static let longestLag = MediaTime.seconds(10)
     /// Packets of one kind may pile up to this while the other kind is wanted: the file is interleaved worse than anything plays.
     private static let interleavingLimit = 64 << 20
 
@@ -195,7 +198,7 @@ public struct MediaReader: ~Copyable, Sendable {
                 audio!.decode(packet)
             } else if audio?.hasEnded ?? true {
                 break
-            } else if !hasReadAll, let pictureReadTo, let soundEnd = audio?.end, pictureReadTo - soundEnd > soundLag + Self.patience {
+            } else if !hasReadAll, let soundEnd = audio?.end, isFarBehind(soundEnd) {
                 audio!.pass(frames: wanted - filled)
             } else if queuedVideoBytes > Self.interleavingLimit {
                 soundProblem = "its sound lies too far from its picture in the file: remux it (ffmpeg -i IN -c copy OUT)"
@@ -326,13 +329,21 @@ public struct MediaReader: ~Copyable, Sendable {
             videoPackets.append(packet)
         } else if packet.raw.pointee.stream_index == audioIndex {
             queuedAudioBytes += size
-            if let pictureReadTo, let time = decodingTime(of: packet) { soundLag = max(soundLag, pictureReadTo - time) }
+            if let pictureReadTo, let time = decodingTime(of: packet), pictureReadTo - time < Self.longestLag {
+                soundLag = max(soundLag, pictureReadTo - time)
+            }
             audioPackets.append(packet)
             while queuedAudioBytes > Self.interleavingLimit, let oldest = audioPackets.popFirst() {
                 queuedAudioBytes -= Int(oldest.raw.pointee.size)
             }
         }
         return true
+    }
+
+    /// Whether what has been read says that there is no sound from this container time on.
+    private func isFarBehind(_ soundEnd: MediaTime) -> Bool {
+        guard let pictureReadTo, pictureReadTo - soundEnd > soundLag + Self.patience.time else { return false }
+        return queuedVideoBytes > Self.patience.bytes || isURL(source)
     }
 
     private func decodingTime(of packet: borrowing Packet) -> MediaTime? {
