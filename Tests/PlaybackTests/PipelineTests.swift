@@ -1,3 +1,4 @@
+import CFFmpeg
 import DequeModule
 import Media
 import Platform
@@ -39,6 +40,23 @@ import Testing
         show(&pipeline)
         #expect(pipeline.shown?.start == .milliseconds(80))
         #expect(free(&pipeline) == [0, 1])
+    }
+
+    /// Of short frames as many as are 48 MB, of long ones a fifth of a second, but four of any.
+    @Test(arguments: [(4 << 20, 1, 12), (1 << 10, 1, 200), (1 << 10, 60, 4), (20 << 20, 60, 4)] as [(Int, Int64, Int)])
+    func whatIsQueuedIsBounded(bytes: Int, milliseconds: Int64, count: Int) {
+        var pipeline = pipeline(frames: 0)
+        var number: Int64 = 0
+        while pipeline.hasRoomForFrame, number < 1000 {
+            let av = av_frame_alloc()!
+            (av.pointee.format, av.pointee.width, av.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 1024, Int32(bytes / 1024))
+            precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
+            var place = place(0)
+            (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
+            pipeline.append(LaidFrame(VideoFrame(adopting: av), at: place))
+            number += 1
+        }
+        #expect(number == count)
     }
 
     @Test func aJumpFreesWhatWasQueuedAndLeavesTheScreenAsItIs() {
