@@ -39,6 +39,13 @@ public struct Sound: Sendable, Equatable {
     /// The largest absolute value on either channel.
     public var peak: Int { max(left.map { Int($0.magnitude) }.max() ?? 0, right.map { Int($0.magnitude) }.max() ?? 0) }
 
+    /// The most by which the channels differ at any time.
+    public var largestDifference: Int {
+        var largest = 0
+        for index in left.indices where left[index] != right[index] { largest = max(largest, abs(Int(left[index]) - Int(right[index]))) }
+        return largest
+    }
+
     /// Whether nobody could hear it: nothing over -60 dB.
     public var isSilent: Bool { peak < 33 }
 

@@ -24,16 +24,19 @@ extension BedTests {
 
         @discardableResult
         private func expectNobodyCanTell(_ name: String, _ clips: [NumberedClip], _ refresh: Int) async throws -> Record {
-            let machine = Machine { ($0.time, $0.mode.refresh) = (.free, refresh) }
-            let record = try await Bed.run(name, for: .seconds(32), playing: clips, on: machine)
+            // A small display, as there are many of these runs; not one whose 60 Hz are 59.94.
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480, refresh: refresh)) }
+            let configuration = KioskConfiguration(display: "gravity = \"stretch\"")
+            let record = try await Bed.run(name, for: .seconds(32), playing: clips, .kiosk(configuration), on: machine)
             #expect(abs(record.refreshRate / Double(refresh) - 1) < 0.002)
             #expect(record.seams.count >= 30)
-            for channel in try #require(record.sound).channels {
-                let tone = try #require(channel.tone)
-                // The sound follows the display, by at most an eighth of a per cent.
-                #expect(abs(tone.frequency - 440) < 440 * 0.00125)
-                #expect(tone.phaseJumps == [] && tone.clicks == [] && channel.holes == [])
-            }
+            let sound = try #require(record.sound)
+            let tone = try #require(sound.tone)
+            // The sound follows the display, by at most an eighth of a per cent.
+            #expect(abs(tone.frequency - 440) < 440 * 0.00125)
+            #expect(tone.phaseJumps == [] && tone.clicks == [] && sound.holes == [])
+            // Both are the same, but for what a codec makes of that.
+            #expect(sound.largestDifference < sound.peak / 50, "\(sound.largestDifference) of \(sound.peak)")
             expectCountsToAgree(record)
             let told = try #require(record.statistics)
             if clips[0].frameRate > Double(refresh) {
