@@ -74,8 +74,9 @@ final class MadeUpCard: Sendable {
     fileprivate func position() -> Int? {
         state.withLock { state in
             guard let since = state.since else { return state.played }
-            // It waits for who is late, so that a busy machine makes no underruns.
-            state.played = min(state.written, Int((HostTime.now - since).seconds * 48_000))
+            // It waits for who is late, so that a busy machine makes no underruns; and goes on by less than the smallest buffer from look to look, as what
+            // it tells libasound is a place in a ring.
+            state.played = min(state.written, state.played + 1900, Int((HostTime.now - since).seconds * 48_000))
             return state.stopsAtOnce ? nil : state.played
         }
     }
