@@ -27,7 +27,8 @@ extension BedTests {
             // A small display, as there are many of these runs; not one whose 60 Hz are 59.94.
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480, refresh: refresh)) }
             let configuration = KioskConfiguration(display: "gravity = \"stretch\"")
-            let record = try await Bed.run(name, for: .seconds(32), playing: clips, .kiosk(configuration), on: machine)
+            // It ends in mid-turn: a seam that is on its way at the end is seen, and not counted any more.
+            let record = try await Bed.run(name, for: .seconds(32.6), playing: clips, .kiosk(configuration), on: machine)
             #expect(abs(record.refreshRate / Double(refresh) - 1) < 0.002)
             #expect(record.seams.count >= 30)
             let sound = try #require(record.sound)
