@@ -67,7 +67,7 @@ let package = Package(
             name: "AudioTests", dependencies: ["Audio", "CALSA", "Configuration", "Media", "Playback", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
-        .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: upcoming),
+        .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",
@@ -76,6 +76,8 @@ let package = Package(
         .testTarget(
             name: "MachineTests", path: "Tests/Machine", exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],
             swiftSettings: upcoming),
+        // What ThreadSanitizer must be told of the standard library.
+        .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
         .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.

@@ -1,0 +1,1 @@
+// Nothing in it is called by name: see ThreadSanitizer.c.
