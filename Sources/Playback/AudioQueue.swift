@@ -66,7 +66,7 @@ final class AudioQueue: AudioRenderer {
     let format: AudioFormat
     private let capacity: Int64  // frames
     private let ringFrames: Int64  // with what the interpolator reads behind and ahead
-    // Not a Mutex: its lock is not seen by ThreadSanitizer, and this is what most threads share.
+    // Not a Mutex, which spins for a while before it waits: on one core that only keeps who holds it from going on.
     private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
 

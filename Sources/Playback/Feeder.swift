@@ -1,13 +1,9 @@
-import Logging
 import Media
 import Platform
 
 /// Lays items onto the timeline: decodes ahead of need, frames into the pipeline and samples into the audio queue, one item after another
-/// without ever waiting for one to be shown to its end.
-///
-/// The rule for sound and picture of unequal length: an item lasts as long as its picture. Sound is written only up to the end of the pictures laid
-/// so far; missing sound is silence; sound that is left over when the picture ends is faded out over the last ``GainRamp/duration``. An item
-/// without a picture lasts as long as its sound.
+/// without ever waiting for one to be shown to its end. What follows is opened ahead (``ItemOpener``) and skipped where that fails (``Failures``); sound is
+/// laid along with the pictures (``SoundFeed``); where one turn fades into the next, both are laid at once (``Crossfader``).
 struct Feeder: ~Copyable {
     private let pipeline: Monitor<Pipeline>
     private let audio: AudioQueue
@@ -15,36 +11,22 @@ struct Feeder: ~Copyable {
     private let items: [PlaylistItem]
     private let cursor: PlaylistCursor
     private let imageDuration: MediaTime
-    /// How long one item fades into the next; zero is a cut.
-    private let transition: MediaTime
     private let emit: @Sendable (PlayerEvent) -> Void
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
-    private let logger = Logger(label: "playback")
 
     private var lane: Lane?
-    /// The turn that ended in a frame from which it is to fade out, until the next one begins.
-    private var outgoing: Lane?
     /// The turn that comes next, open, while the one before it is laid further than to where it was to fade out.
     private var waiting: Lane?
-    private var fade: CrossFade?
+    private var crossfader: Crossfader
+    private var sound: SoundFeed
+    private var failures = Failures()
     /// The turn that is being opened, or is open, ahead.
     private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
     private var generation: UInt64 = 0
     private var lastSerial: UInt64 = 0
     /// Timeline instant at which the next turn begins.
     private var end = MediaTime.zero
-    /// Items in a row that failed.
-    private var failures = 0
-    /// Items in a row after the one that is being laid that failed to open ahead of their turn.
-    private var failuresAhead = 0
-    private var retryDelay = firstRetryDelay
-    private var retryAt: HostTime?
-    /// The last complaint about each item, so that each is made once.
-    private var complaints: [Int: String] = [:]
-    private var scratch: [Float]
-    private var ramp = GainRamp()
-    private var mixing: [Float]
     private var startedAt = HostTime.now
     private var hasShownAnything = false
     /// Whether what was laid last is the bare background.
@@ -52,12 +34,8 @@ struct Feeder: ~Copyable {
 
     /// The next item is opened when this much of the present one is still to be laid.
     private static let openAhead = MediaTime.seconds(2)
-    private static let firstRetryDelay = MediaTime.seconds(1)
-    /// The wall is not to be dark for longer than this after the cause is gone.
-    private static let longestRetryDelay = MediaTime.seconds(2)
     /// A wall that shows nothing for this long after the start gets the background instead of the console.
     private static let patience = MediaTime.milliseconds(500)
-    private static let chunkFrames = 2048
 
     private enum Work {
         case stop
@@ -83,12 +61,11 @@ struct Feeder: ~Copyable {
         self.items = items
         cursor = PlaylistCursor(items, loop: loop)
         self.imageDuration = imageDuration
-        self.transition = transition
+        crossfader = Crossfader(length: transition)
+        sound = SoundFeed(audio)
         self.emit = emit
         self.wakePresenter = wakePresenter
         self.interruptAudio = interruptAudio
-        scratch = [Float](repeating: 0, count: Self.chunkFrames * audio.format.channelCount)
-        mixing = scratch
     }
 
     /// The thread's body.
@@ -107,7 +84,7 @@ struct Feeder: ~Copyable {
             case .sound(let frames): laySound(frames)
             case .take: takeOpened()
             case .retry:
-                retryAt = nil
+                failures.retry()
                 if let upcoming { open(upcoming.position, time: nil, precision: .exact, isSeam: upcoming.isSeam) }
             case .background:
                 layBackground(.milliseconds(1))
@@ -120,18 +97,18 @@ struct Feeder: ~Copyable {
     // MARK: Choosing
 
     private func nextWork() -> Work {
+        let retryAt = failures.retryAt
         var deadline = retryAt
         if !hasShownAnything { deadline = min(deadline ?? .init(nanoseconds: .max), startedAt + Self.patience) }
-        let wantsSound = soundWanted()
+        let wantsSound = min(lane.map { sound.wanted(of: $0) } ?? 0, SoundFeed.chunkFrames)
         let hasLane = lane != nil
         let picturesDone = lane?.picturesDone ?? true
         let givesPictures = !picturesDone && lane?.isSoundOnly == false
         let soundDone = hasLane && picturesDone && wantsSound == 0
         let laneRate = lane?.rate ?? 1
         let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
-        // The last failure of a round is dealt with when its turn comes.
         let maySkipAhead =
-            hasLane && failures + failuresAhead + 1 < items.count && upcoming.map { cursor.nextItem(after: $0.position) != nil } == true
+            hasLane && failures.maySkipAhead(of: items.count) && upcoming.map { cursor.nextItem(after: $0.position) != nil } == true
         let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
             if pipeline.isStopping { return .stop }
             if pipeline.hasSpent { return .free }
@@ -140,10 +117,7 @@ struct Feeder: ~Copyable {
             if soundDone { return .finish }
             if maySkipAhead, opener.hasFailed(upcoming?.serial ?? 0) { return .take }
             // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
-            if wantsSound > 0 {
-                let room = audio.room(wanting: min(wantsSound, Self.chunkFrames))
-                if room >= min(wantsSound, Self.chunkFrames) { return .sound(frames: min(wantsSound, Self.chunkFrames)) }
-            }
+            if wantsSound > 0, audio.room(wanting: wantsSound) >= wantsSound { return .sound(frames: wantsSound) }
             if givesPictures, pipeline.hasRoomForFrame { return .picture }
             if waitsForOpened, pipeline.hasRoomForFrame, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
             return nil
@@ -155,15 +129,6 @@ struct Feeder: ~Copyable {
 
     private func freeSpent() {
         while let frame = pipeline.withLock({ $0.takeSpent() }) { _ = consume frame }
-    }
-
-    /// Frames of sound that may be laid now.
-    private func soundWanted() -> Int {
-        guard let lane else { return 0 }
-        if lane.isSoundOnly { return lane.picturesDone ? 0 : Self.chunkFrames }
-        // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
-        let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - GainRamp.duration
-        return max(0, Int(audio.sample(at: until) - audio.writtenSamples))
     }
 
     // MARK: Opening
@@ -185,7 +150,7 @@ struct Feeder: ~Copyable {
         case .failed(let error):
             if error.reason == .cancelled { return }
             if lane != nil, let next = cursor.nextItem(after: given.position) {
-                failuresAhead += 1
+                failures.failAhead()
                 complain(given.position.index, error.description)
                 open(next, time: nil, precision: .exact, isSeam: given.isSeam)
                 return
@@ -198,15 +163,11 @@ struct Feeder: ~Copyable {
 
     private mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) {
         complain(position.index, message)
-        (failures, failuresAhead) = (failures + failuresAhead + 1, 0)
-        if failures >= items.count {
-            if resumeOutgoing() { return }
+        if failures.fail(of: items.count) {
+            if let outgoing = crossfader.resume() { return resume(outgoing) }
             // Everything has failed since something last played: show the background, wait, begin again with the next.
             layBackground(.milliseconds(100))
-            retryAt = HostTime.now + retryDelay
-            if retryDelay == Self.firstRetryDelay { emit(.nothingPlayable(retryAfter: retryDelay)) }
-            retryDelay = min(retryDelay + retryDelay, Self.longestRetryDelay)
-            failures = 0
+            if let delay = failures.wait(from: .now) { emit(.nothingPlayable(retryAfter: delay)) }
             upcoming = (cursor.nextItem(after: position) ?? .init(index: 0), 0, false, .zero)
             return
         }
@@ -218,9 +179,7 @@ struct Feeder: ~Copyable {
     }
 
     private mutating func complain(_ index: Int, _ message: String) {
-        guard complaints[index] != message else { return }
-        complaints[index] = message
-        emit(.itemFailed(index: index, message: message))
+        if failures.isNews(message, about: index) { emit(.itemFailed(index: index, message: message)) }
     }
 
     private mutating func complain(about lane: Lane, _ problem: String) {
@@ -255,8 +214,10 @@ struct Feeder: ~Copyable {
             rate: pipeline.withLock { $0.rate }, limit: limit)
         lane.isLengthKnown = natural != nil || description.isStill
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
-        (failures, failuresAhead) = (failures + failuresAhead, 0)
-        if resumeOutgoing(before: lane) { waiting = lane } else { enter(lane) }
+        failures.takeTurn()
+        guard let outgoing = crossfader.resume(before: lane) else { return enter(lane) }
+        waiting = lane
+        resume(outgoing)
     }
 
     /// Begins to lay a turn, at the end of the timeline.
@@ -267,8 +228,14 @@ struct Feeder: ~Copyable {
         }
         lane.restart(at: lane.anchorItemTime, anchor: end, rate: rate, format: audio.format)
         self.lane = lane
-        beginFade(lane)
+        crossfader.enter(lane, isFollowed: cursor.following(lane.turn) != nil)
         if lane.isSoundOnly { layCover(lane) }
+    }
+
+    /// Goes on laying a turn that was to fade out.
+    private mutating func resume(_ lane: Lane) {
+        self.lane = lane
+        pipeline.withLock { $0.reading = (lane.interruption, lane.turn.position.index) }
     }
 
     // MARK: Laying
@@ -289,7 +256,7 @@ struct Feeder: ~Copyable {
                 self.lane = nil
                 return
             }
-            if lane.isFirst, failures < items.count {
+            if lane.isFirst {
                 // Opened, and yet nothing between its beginning and its end: it must not spin.
                 let (position, isSeam, source) = (lane.turn.position, lane.turn.isSeam, lane.turn.item.source)
                 self.lane = nil
@@ -337,7 +304,7 @@ struct Feeder: ~Copyable {
         let start = lane.timeline(itemTime)
         var end = max(lane.timeline(itemEnd), start)
         var cadence = lane.reader.nominalFrameDuration?.scaled(by: 1 / lane.rate)
-        if let fade, start < fade.end, end - start > CrossFade.longestFrame, let copy = frame.frame.shared() {
+        if let fade = crossfader.fade, start < fade.end, end - start > CrossFade.longestFrame, let copy = frame.frame.shared() {
             end = start + CrossFade.pieceLength
             cadence = CrossFade.pieceLength
             let time = itemTime + CrossFade.pieceLength.scaled(by: lane.rate)
@@ -346,7 +313,7 @@ struct Feeder: ~Copyable {
         push(frame.intoFrame(), of: lane, start: start, end: end, itemTime: itemTime, cadence: cadence)
         lane.pictureEnd = end
         if lane.turn.isStill, lane.rest == nil { lane.picturesDone = true }
-        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead + transition { return }
+        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead + crossfader.length { return }
         // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
         if !lane.isLengthKnown, lane.turn.position.remaining ?? lane.turn.item.duration != nil { return }
         prepareNext()
@@ -359,49 +326,9 @@ struct Feeder: ~Copyable {
             start: start, end: end, itemTime: itemTime, rate: lane.rate, cadence: cadence, turn: lane.turn, isFirst: lane.isFirst)
         lane.isFirst = false
         endsInBackground = false
-        if !lane.isSoundOnly { hasPlayed() }
-        append(LaidFrame(picture, over: fade?.underlay(from: start, to: end), at: place))
+        if !lane.isSoundOnly { failures.played() }
+        append(LaidFrame(picture, over: crossfader.fade?.underlay(from: start, to: end), at: place))
     }
-
-    // MARK: Fading
-
-    /// Decides whether a turn that has just been opened fades out in the end, and has what came before it fade out.
-    private mutating func beginFade(_ lane: Lane) {
-        fade = nil
-        let outgoing = outgoing.take()
-        guard transition > .zero, !lane.isSoundOnly else { return }
-        let longest = longestFade(of: lane)
-        if let itemEnd = lane.turn.itemEnd, longest > .zero, following(lane.turn) != nil {
-            lane.fadeBegin = itemEnd - longest.scaled(by: lane.rate)
-        }
-        guard let outgoing, let begin = outgoing.fading?.time, let itemEnd = outgoing.turn.itemEnd, begin < itemEnd else { return }
-        let duration = min((itemEnd - begin).scaled(by: 1 / outgoing.rate), longest)
-        if duration > .zero { fade = CrossFade(outgoing, at: lane.anchor, for: duration) }
-    }
-
-    /// How long, on the timeline, a turn may fade in or out.
-    private func longestFade(of lane: Lane) -> MediaTime {
-        if lane.isSoundOnly { return .zero }
-        guard let itemEnd = lane.turn.itemEnd else { return transition }
-        return min(transition, max(.zero, (itemEnd - lane.anchorItemTime).scaled(by: 0.5 / lane.rate)))
-    }
-
-    /// Goes on laying the turn that was to fade out: where nothing comes that it can fade into, to its end; where that is too short for the whole fade, up
-    /// to where a fade begins that is short enough. False when there is none, or the fade is right as it is.
-    private mutating func resumeOutgoing(before next: Lane? = nil) -> Bool {
-        guard let lane = outgoing, let begin = lane.fading?.time, let itemEnd = lane.turn.itemEnd else { return false }
-        let longest = next.map { longestFade(of: $0) } ?? .zero
-        guard (itemEnd - begin).scaled(by: 1 / lane.rate) > longest + .milliseconds(1) else { return false }
-        outgoing = nil
-        lane.fadeBegin = longest > .zero ? itemEnd - longest.scaled(by: lane.rate) : nil
-        lane.picturesDone = false
-        self.lane = lane
-        pipeline.withLock { $0.reading = (lane.interruption, lane.turn.position.index) }
-        return true
-    }
-
-    /// Something plays, so that it is not all of the playlist that fails.
-    private mutating func hasPlayed() { (failures, retryDelay) = (0, Self.firstRetryDelay) }
 
     private mutating func append(_ frame: consuming LaidFrame) {
         hasShownAnything = true
@@ -414,104 +341,51 @@ struct Feeder: ~Copyable {
 
     /// Opens what follows, once the end of the present turn is near.
     private mutating func prepareNext() {
-        guard upcoming == nil, waiting == nil, let lane, let next = following(lane.turn) else { return }
+        guard upcoming == nil, waiting == nil, let lane, let next = cursor.following(lane.turn) else { return }
         open(next, time: next.remaining == nil ? nil : lane.turn.item.start, precision: .exact, isSeam: true)
-    }
-
-    /// What follows a turn: the same clip again where its slot is longer than it, else what the playlist says.
-    private func following(_ turn: Turn) -> PlaylistCursor.Position? {
-        if !turn.isStill, let slot = turn.position.remaining ?? turn.item.duration, let itemEnd = turn.itemEnd {
-            let played = itemEnd - turn.item.start
-            if played > .milliseconds(1), slot - played > .milliseconds(20) {
-                var position = turn.position
-                position.remaining = slot - played
-                return position
-            }
-        }
-        return cursor.following(turn.position)
     }
 
     private mutating func laySound(_ frames: Int) {
         guard let lane else { return }
-        let channels = audio.format.channelCount
-        var filled = 0
-        if lane.givesSound {
-            filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
-                let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * channels)])
-                return unsafe lane.readSound(into: destination, channelCount: channels)
-            }
-            if filled < frames { lane.soundEnded = true }
-        }
-        if fade != nil { ramp.reset() }
-        let gain = lane.turn.item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: lane.turn.item.volume))
-        ramp.apply(gain, to: &scratch, count: filled, format: audio.format)
-        if filled < frames { ramp.reset() }
-        let end = audio.writtenSamples + Int64(frames)
-        if lane.isSoundOnly {
-            if let limit = lane.limit { filled = min(filled, max(0, frames - Int(end - audio.sample(at: lane.timeline(limit))))) }
-            audio.write(scratch.span.extracting(first: filled * channels))
-            if filled > 0 {
-                lane.hasSounded = true
-                hasPlayed()
-            }
-            lane.pictureEnd = audio.time(ofSample: Double(audio.writtenSamples))
-            if filled < frames, !lane.hasSounded, lane.anchorItemTime <= lane.turn.item.start {
-                // Opened, and yet not a sample in it: it must not spin.
-                self.lane = nil
-                if lane.isCancelled { return }
-                fail(
-                    lane.turn.position, isSeam: lane.turn.isSeam,
-                    "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
-            } else if filled < frames {
-                lane.picturesDone = true
-                prepareNext()
-            } else if let itemEnd = lane.turn.itemEnd, lane.timeline(itemEnd) - lane.pictureEnd < Self.openAhead {
-                prepareNext()
-            }
-            return
-        }
-        for index in filled * channels..<frames * channels { scratch[index] = 0 }
-        let isLast = lane.picturesDone && end >= audio.sample(at: lane.pictureEnd)
-        if isLast, filled == frames, lane.fading == nil, hasSurplusSound(lane) {
-            GainRamp.fadeOut(&scratch, count: frames, format: audio.format)
-        }
-        let begin = audio.time(ofSample: Double(audio.writtenSamples))
-        if begin < fade?.end ?? .zero {
-            fade?.mix(into: &scratch, count: frames, from: begin, scratch: &mixing, format: audio.format)
-        } else if lane.pictureEnd >= fade?.end ?? .zero {
-            fade = nil
-        }
-        audio.write(scratch.span.extracting(first: frames * channels))
+        if lane.isSoundOnly { return laySoundAlone(frames, of: lane) }
+        crossfader.pass(sound: sound.end, pictures: lane.pictureEnd)
+        sound.lay(frames, of: lane, fade: crossfader.fade)
         // A still's picture is laid at once, long before what follows is to be opened.
-        if lane.picturesDone, lane.pictureEnd - audio.time(ofSample: Double(audio.writtenSamples)) < Self.openAhead { prepareNext() }
+        if lane.picturesDone, lane.pictureEnd - sound.end < Self.openAhead { prepareNext() }
     }
 
-    /// Whether there is sound left that will not be heard; asked once, when the turn ends. A codec's padding behind the end that the container
-    /// tells is not sound.
-    private func hasSurplusSound(_ lane: Lane) -> Bool {
-        let asset = lane.reader.description
-        if let video = asset.video, let sound = asset.audio, let duration = sound.duration {
-            let soundEnd = (sound.start ?? .zero) + duration - (video.start ?? .zero)
-            if soundEnd <= lane.laidItemTime + .milliseconds(1) { return false }
+    /// Lays the sound of an item that is nothing else, and lasts as long.
+    private mutating func laySoundAlone(_ frames: Int, of lane: Lane) {
+        let filled = sound.layAlone(frames, of: lane)
+        if filled > 0 { failures.played() }
+        if filled < frames, !lane.hasSounded, lane.anchorItemTime <= lane.turn.item.start {
+            // Opened, and yet not a sample in it: it must not spin.
+            self.lane = nil
+            if lane.isCancelled { return }
+            fail(
+                lane.turn.position, isSeam: lane.turn.isSeam,
+                "\(lane.turn.item.source): not a sample of its sound can be decoded: export it again")
+        } else if filled < frames {
+            lane.picturesDone = true
+            prepareNext()
+        } else if let itemEnd = lane.turn.itemEnd, lane.timeline(itemEnd) - lane.pictureEnd < Self.openAhead {
+            prepareNext()
         }
-        var probe = [Float](repeating: 0, count: audio.format.channelCount)
-        return unsafe probe.withUnsafeMutableBufferPointer {
-            unsafe lane.reader.readSamples(into: $0, channelCount: audio.format.channelCount)
-        } > 0
     }
 
     private mutating func finishTurn() {
         prepareNext()
-        if let lane, !lane.isFlawed { complaints[lane.turn.position.index] = nil }
-        end = lane?.pictureEnd ?? end
-        if let lane, lane.fading != nil { outgoing = lane }
-        lane = nil
+        if let lane = lane.take() {
+            if !lane.isFlawed { failures.clear(lane.turn.position.index) }
+            end = lane.pictureEnd
+            crossfader.leave(lane)
+        }
         if let next = waiting.take() { return enter(next) }
         if upcoming == nil { endTimeline() }
     }
 
     private mutating func endTimeline() {
-        if resumeOutgoing() { return }
+        if let outgoing = crossfader.resume() { return resume(outgoing) }
         let (generation, audio) = (generation, audio)
         pipeline.signal { pipeline in
             guard pipeline.generation == generation else { return }
@@ -528,10 +402,7 @@ struct Feeder: ~Copyable {
         endsInBackground = true
         let place = FramePlace(start: end, end: end + duration, itemTime: .zero, rate: 1, cadence: nil, turn: nil, isFirst: false)
         append(LaidFrame(nil, at: place))
-        let samples = Int(audio.sample(at: end + duration) - audio.writtenSamples)
-        guard samples > 0, audio.room(wanting: 0) >= samples else { return }
-        audio.write([Float](repeating: 0, count: samples * audio.format.channelCount).span)
-        end += duration
+        if sound.laySilence(to: end + duration) { end += duration }
     }
 
     // MARK: Moving
@@ -542,12 +413,11 @@ struct Feeder: ~Copyable {
         interruptAudio()
         end = .zero
         endsInBackground = false
-        (retryAt, failures, failuresAhead) = (nil, 0, 0)
         upcoming = nil
-        outgoing = nil
         waiting = nil
-        fade = nil
-        ramp.reset()
+        failures.jump()
+        crossfader.reset()
+        sound.reset()
         // Moving within the item that is open needs no opening.
         if let time = jump.time, let lane, lane.turn.position == jump.position, !lane.turn.isStill, lane.reader.description.isSeekable,
             let landed = try? lane.reader.seek(to: time, precision: jump.precision)
@@ -565,6 +435,6 @@ struct Feeder: ~Copyable {
 
     /// The rate changes with the next frame laid; what is queued plays out at the old one.
     private mutating func setRate(_ rate: Double) {
-        lane?.setRate(rate, written: audio.time(ofSample: Double(audio.writtenSamples)), format: audio.format)
+        lane?.setRate(rate, written: sound.end, format: audio.format)
     }
 }

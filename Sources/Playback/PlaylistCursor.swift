@@ -27,6 +27,19 @@ struct PlaylistCursor: Hashable, Sendable {
         return nextItem(after: position)
     }
 
+    /// What comes after a turn: the same clip again where its slot is longer than it, else what the playlist says.
+    func following(_ turn: Turn) -> Position? {
+        if !turn.isStill, let slot = turn.position.remaining ?? turn.item.duration, let itemEnd = turn.itemEnd {
+            let played = itemEnd - turn.item.start
+            if played > .milliseconds(1), slot - played > .milliseconds(20) {
+                var position = turn.position
+                position.remaining = slot - played
+                return position
+            }
+        }
+        return following(turn.position)
+    }
+
     /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop.
     func nextItem(after position: Position) -> Position? {
         if position.index + 1 < repeatCounts.count { return Position(index: position.index + 1) }

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import Playback
@@ -32,5 +33,23 @@ import Testing
         let once = cursor([2, 1], .off)
         #expect(once.nextItem(after: .init(index: 1)) == nil)
         #expect(once.previousItem(before: .init(index: 0)).index == 0)
+    }
+
+    /// A clip of 4 s in a slot of 10 s: twice whole, then half of it.
+    @Test func aClipBeginsAgainWhereItsSlotIsLonger() {
+        let cursor = cursor([1, 1], .playlist)
+        func turn(_ position: PlaylistCursor.Position, _ length: MediaTime, isStill: Bool = false) -> Turn {
+            Turn(
+                serial: 0, position: position, item: PlaylistItem(source: "/a", duration: .seconds(10)), itemEnd: length, isStill: isStill,
+                isSeekable: true, isSeam: true)
+        }
+        let first = PlaylistCursor.Position(index: 0)
+        let second = PlaylistCursor.Position(index: 0, remaining: .seconds(6))
+        let third = PlaylistCursor.Position(index: 0, remaining: .seconds(2))
+        #expect(cursor.following(turn(first, .seconds(4))) == second)
+        #expect(cursor.following(turn(second, .seconds(4))) == third)
+        #expect(cursor.following(turn(third, .seconds(2))) == .init(index: 1))
+        #expect(cursor.following(turn(first, .milliseconds(9990))) == .init(index: 1))
+        #expect(cursor.following(turn(first, .seconds(4), isStill: true)) == .init(index: 1))
     }
 }

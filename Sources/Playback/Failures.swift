@@ -1,0 +1,59 @@
+import Platform
+
+/// What has failed since something last played, as a pure value: whether it is all of the playlist, when that is tried again, and what has been said of it.
+struct Failures {
+    /// Items in a row that failed.
+    private var count = 0
+    /// Items in a row after the one that is being laid that failed to open ahead of their turn.
+    private var ahead = 0
+    private var retryDelay = firstRetryDelay
+    /// When to begin anew, after everything has failed.
+    private(set) var retryAt: HostTime?
+    /// The last complaint about each item, so that each is made once.
+    private var complaints: [Int: String] = [:]
+
+    private static let firstRetryDelay = MediaTime.seconds(1)
+    /// The wall is not to be dark for longer than this after the cause is gone.
+    private static let longestRetryDelay = MediaTime.seconds(2)
+
+    /// Whether another of so many items may be skipped ahead of its turn: the last failure of a round is dealt with when its turn comes.
+    func maySkipAhead(of items: Int) -> Bool { count + ahead + 1 < items }
+
+    /// An item has failed ahead of its turn, while another is being laid.
+    mutating func failAhead() { ahead += 1 }
+
+    /// An item has failed in its turn; true when it was the last of so many that could be played. Then the round begins anew.
+    mutating func fail(of items: Int) -> Bool {
+        takeTurn()
+        count += 1
+        guard count >= items else { return false }
+        count = 0
+        return true
+    }
+
+    /// The turn has come of what failed ahead, and of what follows it.
+    mutating func takeTurn() { (count, ahead) = (count + ahead, 0) }
+
+    /// Something plays.
+    mutating func played() { (count, retryDelay) = (0, Self.firstRetryDelay) }
+
+    /// Waits a while before everything is tried again; returns how long where it is the first time.
+    mutating func wait(from now: HostTime) -> MediaTime? {
+        let delay = retryDelay
+        retryAt = now + delay
+        retryDelay = min(delay + delay, Self.longestRetryDelay)
+        return delay == Self.firstRetryDelay ? delay : nil
+    }
+
+    /// The wait is over.
+    mutating func retry() { retryAt = nil }
+
+    /// The viewer moves: everything may be tried again.
+    mutating func jump() { (retryAt, count, ahead) = (nil, 0, 0) }
+
+    /// Whether a complaint about an item is news.
+    mutating func isNews(_ message: String, about index: Int) -> Bool { complaints.updateValue(message, forKey: index) != message }
+
+    /// An item played without fault: the next complaint about it is news.
+    mutating func clear(_ index: Int) { complaints[index] = nil }
+}

@@ -1,0 +1,72 @@
+import Platform
+import Testing
+
+@testable import Playback
+
+@Suite struct FailuresTests {
+    private let now = HostTime(nanoseconds: 1_000_000_000)
+
+    /// Whether each of so many failures in a row was the last of a round of three.
+    private func fail(_ failures: inout Failures, _ times: Int) -> [Bool] { (0..<times).map { _ in failures.fail(of: 3) } }
+
+    @Test func aRoundIsOverWhenEveryItemHasFailedInARow() {
+        var failures = Failures()
+        let rounds = fail(&failures, 5)
+        #expect(rounds == [false, false, true, false, false])
+        failures.played()
+        let anew = fail(&failures, 3)
+        #expect(anew == [false, false, true])
+    }
+
+    @Test func theLastOfARoundIsNotSkippedAhead() {
+        var failures = Failures()
+        #expect(!failures.maySkipAhead(of: 1))
+        #expect(failures.maySkipAhead(of: 3))
+        failures.failAhead()
+        #expect(failures.maySkipAhead(of: 3))
+        failures.failAhead()
+        #expect(!failures.maySkipAhead(of: 3))
+        let last = fail(&failures, 1)
+        #expect(last == [true])
+    }
+
+    /// What plays meanwhile is before what failed ahead: that counts on.
+    @Test func whatFailedAheadCountsFromItsTurnOn() {
+        var failures = Failures()
+        failures.failAhead()
+        failures.played()
+        failures.takeTurn()
+        #expect(failures.maySkipAhead(of: 3) && !failures.maySkipAhead(of: 2))
+        failures.played()
+        #expect(failures.maySkipAhead(of: 2))
+    }
+
+    @Test func itIsTriedAgainAfterASecondThenEveryTwoAndSaidOnce() {
+        var failures = Failures()
+        let first = failures.wait(from: now)
+        #expect(first == .seconds(1))
+        #expect(failures.retryAt == now + .seconds(1))
+        failures.retry()
+        #expect(failures.retryAt == nil)
+        for _ in 0..<3 {
+            let later = failures.wait(from: now)
+            #expect(later == nil)
+            #expect(failures.retryAt == now + .seconds(2))
+        }
+        failures.jump()
+        #expect(failures.retryAt == nil)
+        failures.played()
+        let anew = failures.wait(from: now)
+        #expect(anew == .seconds(1))
+    }
+
+    @Test func eachComplaintIsNewsOnce() {
+        var failures = Failures()
+        let complaints = [(0, "missing"), (0, "missing"), (1, "missing"), (0, "damaged"), (1, "missing")]
+        let news = complaints.map { failures.isNews($1, about: $0) }
+        #expect(news == [true, false, true, true, false])
+        failures.clear(0)
+        let anew = [failures.isNews("damaged", about: 0), failures.isNews("missing", about: 1)]
+        #expect(anew == [true, false])
+    }
+}
