@@ -5,26 +5,31 @@ import Platform
 /// were pulled and put back while HDMI stood in for them. A pure value: the kernel's list of PCMs in (`/proc/asound/pcm`), a decision out.
 struct CardWatch {
     private var known: Set<Substring>
-    private var cameAt: HostTime?
+    private var newcomers: Set<Substring> = []
+    private var cameAt: HostTime
     private var lastLook: HostTime
 
     static let interval = MediaTime.milliseconds(500)
+    /// How long a card must have been there: to choose again makes a hole in the sound, which a loose plug is not worth each time it makes contact.
+    static let steadyTime = MediaTime.seconds(2)
 
     /// Where `list` was the list when the choice was made.
     init(list: String, at now: HostTime) {
         known = Self.playback(list)
-        lastLook = now
+        (lastLook, cameAt) = (now, now)
     }
 
-    /// Whether a playback PCM that was not there before has come, and ``CardState/settlingTime`` has passed since. Asks for the list now and then.
+    /// Whether a playback PCM that was not there before has come and stayed; true once. Asks for the list now and then.
     mutating func hasNewCard(at now: HostTime, list: () -> String) -> Bool {
         guard now - lastLook >= Self.interval else { return false }
         lastLook = now
         let present = Self.playback(list())
-        if !present.subtracting(known).isEmpty { cameAt = now }
-        known = present
-        guard let came = cameAt, now - came >= CardState.settlingTime else { return false }
-        cameAt = nil
+        // One that has gone is new when it is back.
+        known.formIntersection(present)
+        let others = present.subtracting(known)
+        if others != newcomers { (newcomers, cameAt) = (others, now) }
+        guard !newcomers.isEmpty, now - cameAt >= Self.steadyTime else { return false }
+        (known, newcomers) = (present, [])
         return true
     }
 

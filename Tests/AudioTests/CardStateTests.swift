@@ -60,25 +60,31 @@ import Testing
         #expect(state.nextTry == at(501))
     }
 
-    @Test func aCardHasComeWhenItIsNewAndHasSettled() {
+    @Test func aCardHasComeWhenItIsNewAndStays() {
         let hdmi = "00-03: HDMI 0 : HDMI 0 : playback 1"
         let microphone = "01-00: USB Audio : USB Audio : capture 1"
         let speakers = "02-00: USB Audio : USB Audio : playback 1"
         var watch = CardWatch(list: hdmi, at: at(0))
         var looks = 0
-        func look(_ lines: String..., at time: Int64) -> Bool {
-            watch.hasNewCard(at: at(time)) {
-                looks += 1
-                return lines.joined(separator: "\n") + "\n"
+        /// The looks, in ms, at which it has come, of those every half second.
+        func come(_ lines: String..., from: Int64, to: Int64) -> [Int64] {
+            stride(from: from, through: to, by: 500).filter { time in
+                watch.hasNewCard(at: at(time)) {
+                    looks += 1
+                    return lines.joined(separator: "\n") + "\n"
+                }
             }
         }
-        #expect(!look(hdmi, speakers, at: 499) && looks == 0)
-        #expect(!look(hdmi, microphone, at: 500) && !look(hdmi, microphone, at: 1000), "nothing can be played to it")
-        #expect(!look(hdmi, speakers, at: 1500) && look(hdmi, speakers, at: 2000))
-        #expect(!look(hdmi, speakers, at: 2500))
-        #expect(!look(hdmi, at: 3000) && !look(hdmi, at: 3500), "one that goes is none that comes")
-        #expect(!look(hdmi, speakers, at: 4000) && look(hdmi, speakers, at: 4500), "it has been put back")
-        #expect(looks == 9)
+        #expect(come(hdmi, speakers, from: 499, to: 499) == [] && looks == 0)
+        #expect(come(hdmi, microphone, from: 500, to: 9500) == [], "nothing can be played to it")
+        #expect(come(hdmi, speakers, from: 10_000, to: 19_500) == [12_000], "and that is said once")
+        #expect(come(hdmi, from: 20_000, to: 29_500) == [], "one that goes is none that comes")
+        #expect(come(hdmi, speakers, from: 30_000, to: 39_500) == [32_000], "it has been put back")
+        for second in Int64(40)..<60 {
+            #expect(come(hdmi, from: second * 1000, to: second * 1000) == [], "a loose plug")
+            #expect(come(hdmi, speakers, from: second * 1000 + 500, to: second * 1000 + 500) == [], "a loose plug")
+        }
+        #expect(looks == 19 + 20 + 20 + 20 + 40)
     }
 
     @Test func recoveringFindsTheCardAgain() {
