@@ -224,33 +224,40 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         return min(a, b)
     }
 
+    /// What is waited for; one after the other, as poll(2) takes them.
+    private struct PollEntries {
+        var wakeUp, screen, monitor, release, acquire, probed: pollfd
+    }
+
     /// Waits for any descriptor, and does what the ready ones ask for.
     private func poll(until deadline: HostTime?) {
         // poll(2) passes over negative descriptors.
         func entry(_ fd: Int32?) -> pollfd { pollfd(fd: fd ?? -1, events: Int16(POLLIN), revents: 0) }
-        var entries = (
-            entry(wakeUp.descriptor), entry(screen?.descriptor), entry(monitor?.descriptor), entry(terminal?.releaseDescriptor),
-            entry(terminal?.acquireDescriptor), entry(probed.descriptor)
-        )
+        var entries = PollEntries(
+            wakeUp: entry(wakeUp.descriptor), screen: entry(screen?.descriptor), monitor: entry(monitor?.descriptor),
+            release: entry(terminal?.releaseDescriptor), acquire: entry(terminal?.acquireDescriptor), probed: entry(probed.descriptor))
         let timeout = deadline.map { max(($0 - .now).nanoseconds, 0) } ?? -1
         let status = withUnsafeMutableBytes(of: &entries) {
-            kiosk_poll($0.bindMemory(to: pollfd.self).baseAddress, 6, timeout)
+            let entries = $0.bindMemory(to: pollfd.self)
+            return kiosk_poll(entries.baseAddress, UInt(entries.count), timeout)
         }
         let now = HostTime.now
         if status > 0 {
             // Both are asked before either is followed.
-            let wantsOut = entries.3.revents != 0 && terminal?.releaseWanted() == true
-            let cameBack = entries.4.revents != 0 && terminal?.hasComeBack() == true
+            let wantsOut = entries.release.revents != 0 && terminal?.releaseWanted() == true
+            let cameBack = entries.acquire.revents != 0 && terminal?.hasComeBack() == true
             switchTerminal(wantsOut: wantsOut, cameBack: cameBack)
         }
-        if let screen, entries.1.revents != 0 || (screen.timer.map { $0 <= now } ?? false) {
-            collect(screen, isBroken: status > 0 && Int32(entries.1.revents) & (POLLERR | POLLHUP) != 0, at: now)
+        if let screen, entries.screen.revents != 0 || (screen.timer.map { $0 <= now } ?? false) {
+            collect(screen, isBroken: status > 0 && Int32(entries.screen.revents) & (POLLERR | POLLHUP) != 0, at: now)
         }
         // An overflow of the queue is an error on the descriptor, and as good as an announcement.
-        if status > 0, entries.2.revents != 0, monitor?.drain() == true || Int32(entries.2.revents) & POLLERR != 0 { look(probing: true) }
-        if status > 0, entries.5.revents != 0, probed.drain() { finishProbe() }
+        if status > 0, entries.monitor.revents != 0, monitor?.drain() == true || Int32(entries.monitor.revents) & POLLERR != 0 {
+            look(probing: true)
+        }
+        if status > 0, entries.probed.revents != 0, probed.drain() { finishProbe() }
         // Last: whoever was woken decides by what has happened.
-        if status > 0, entries.0.revents != 0, wakeUp.drain() { events.append(.woken) }
+        if status > 0, entries.wakeUp.revents != 0, wakeUp.drain() { events.append(.woken) }
     }
 
     private func collect(_ screen: any Screen, isBroken: Bool, at now: HostTime) {
