@@ -15,78 +15,6 @@ import Platform
 final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     // Sendable because all of it is touched by the one thread that runs it.
 
-    /// What is played, on what, and what happens to it.
-    struct Scenario {
-        var seed: UInt64 = 0
-        var seconds = 20.0
-        var clips: [Clip] = []
-        /// Nominal Hz, and how many parts per million faster it is.
-        var refreshRate = 60.0, displayError = 0.0
-        /// Peak jitter of the vblanks' timestamps, in seconds.
-        var vblankJitter = 0.0
-        var buffers = 3
-        /// How many parts per million faster than nominal the card plays, and in what steps it tells where it is.
-        var cardError = 0.0, cardStep = 1
-        var cardPeriod = 20, cardPeriods = 4
-        /// Longest time to convert a picture, in seconds; and to decode one, as a share of its duration.
-        var composeTime = 0.004, decodeShare = 0.5
-        /// In order.
-        var events: [(time: Double, event: Event)] = []
-    }
-
-    /// A clip, by its pictures.
-    struct Clip {
-        /// When each begins, and where the last one ends, in seconds.
-        var edges: [Double]
-        /// The nominal rate, where there is one.
-        var rate: Double?
-
-        var count: Int { edges.count - 1 }
-        func frame(at time: Double) -> Int { max(0, (edges.lastIndex { $0 <= time + 1e-9 } ?? 0)).clamped(to: 0...count - 1) }
-    }
-
-    enum Event {
-        case decoderStalls(Double)
-        case vblanksLost(Int)
-        /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
-        case vblankDoubled
-        /// The driver turns out to count no vblanks.
-        case vblanksUncounted
-        case cardRunsDry(Double)
-        /// Nobody gets to run for some seconds from the next commit on; the first thing told then is a wake.
-        case everythingStops(Double)
-        /// Nobody runs but display and card.
-        case frozen(Double)
-        case display(isLit: Bool)
-        case command(Command)
-    }
-
-    /// A picture that came on the screen.
-    struct Shown {
-        var time: Double
-        var vblank: Int
-        var number: Int
-        /// Which instant of the timeline was heard then; nil in silence.
-        var heard: Double?
-    }
-
-    /// What was played, seen and heard.
-    struct Outcome {
-        var shown: [Shown] = []
-        /// Each picture laid, by its number, and the generation it belongs to.
-        var laid: [Int: (place: FramePlace, generation: UInt64)] = [:]
-        /// Samples of the device; the sample of the timeline each one was, nil in silence.
-        var played: [Double?] = []
-        /// The generations that commands began: when, and where.
-        var jumps: [(time: Double, generation: UInt64, jump: Pipeline.Jump)] = []
-        /// What the engine did that it must not do.
-        var violations: [String] = []
-        var events: [PlayerEvent] = []
-        var snapshot: PlayerSnapshot?
-        var longestQueue = MediaTime.zero
-        var mostFrames = 0
-    }
-
     static let sampleRate = 2000
     /// Samples of one turn of the tone.
     private static let tone = 1000.0
@@ -99,7 +27,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     private let begin = HostTime(nanoseconds: 1_000_000_000)
     private let end: HostTime
     private var outcome = Outcome()
-    private var events: ArraySlice<(time: Double, event: Event)>
+    private var events: ArraySlice<(time: Double, event: Scenario.Event)>
 
     private var feeder: Feeder
     private var feederDue: HostTime?
@@ -206,7 +134,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     private var composeTime: MediaTime { .seconds(scenario.composeTime * (0.2 + 0.8 * abs(random.unit()))) }
 
-    private func happen(_ event: Event) {
+    private func happen(_ event: Scenario.Event) {
         switch event {
         case .decoderStalls(let seconds):
             feeder.stalledUntil = time + .seconds(seconds)
@@ -239,7 +167,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     // MARK: The feeder
 
     private struct Feeder {
-        var clips: [Clip]
+        var clips: [Scenario.Clip]
         var items: [PlaylistItem] = []
         var cursor: PlaylistCursor!
         var generation: UInt64 = 0
@@ -258,7 +186,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         /// The clip that is being opened: where, and whether it follows without a jump.
         var opening: (position: PlaylistCursor.Position, time: MediaTime, isSeam: Bool)?
 
-        init(clips: [Clip]) {
+        init(clips: [Scenario.Clip]) {
             self.clips = clips
             opening = (.init(index: 0), .zero, false)
         }
@@ -331,7 +259,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         (feeder.itemTime, feeder.anchor, feeder.isFirst) = (time, feeder.pictureEnd, true)
     }
 
-    private func lay(_ clip: Clip) {
+    private func lay(_ clip: Scenario.Clip) {
         let (first, last) = (clip.edges[feeder.next], clip.edges[feeder.next + 1])
         let itemTime = max(.seconds(first), feeder.itemTime)
         let place = FramePlace(
@@ -417,7 +345,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     }
     var generation: UInt64 { display.generation }
     var reportsVblank: Bool { display.reportsVblank }
-    private var period: Double { 1 / (scenario.refreshRate * (1 + scenario.displayError * 1e-6)) }
+    private var period: Double { scenario.refreshPeriod }
     private func vblankTime(_ vblank: Int) -> Double { Double(vblank) * period + display.shift }
 
     private var compositorHasWork: Bool { player.pipeline.withLock { $0.mayRepaint || $0.mayCompose } }
@@ -457,7 +385,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         // A timestamp's jitter is not when it was seen.
         let time = vblankTime(vblank)
         outcome.shown.append(
-            Shown(time: time, vblank: vblank, number: display.numbers[display.onScreen!], heard: heard(at: begin + .seconds(time))))
+            Outcome.Shown(time: time, vblank: vblank, number: display.numbers[display.onScreen!], heard: heard(at: begin + .seconds(time))))
     }
 
     /// Every buffer is free, on the screen, pending, or known to the engine.
@@ -562,10 +490,6 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         let turns = (believed * Double(Self.sampleRate) - phase) / Self.tone
         return (phase + turns.rounded() * Self.tone) / Double(Self.sampleRate)
     }
-}
-
-extension Comparable {
-    fileprivate func clamped(to range: ClosedRange<Self>) -> Self { min(max(self, range.lowerBound), range.upperBound) }
 }
 
 extension [Double?] {

@@ -1,0 +1,29 @@
+import Platform
+
+@testable import Playback
+
+/// What was played, seen and heard.
+struct Outcome {
+    /// A picture that came on the screen.
+    struct Shown {
+        var time: Double
+        var vblank: Int
+        var number: Int
+        /// Which instant of the timeline was heard then; nil in silence.
+        var heard: Double?
+    }
+
+    var shown: [Shown] = []
+    /// Each picture laid, by its number, and the generation it belongs to.
+    var laid: [Int: (place: FramePlace, generation: UInt64)] = [:]
+    /// Samples of the device; the sample of the timeline each one was, nil in silence.
+    var played: [Double?] = []
+    /// The generations that commands began: when, and where.
+    var jumps: [(time: Double, generation: UInt64, jump: Pipeline.Jump)] = []
+    /// What the engine did that it must not do.
+    var violations: [String] = []
+    var events: [PlayerEvent] = []
+    var snapshot: PlayerSnapshot?
+    var longestQueue = MediaTime.zero
+    var mostFrames = 0
+}

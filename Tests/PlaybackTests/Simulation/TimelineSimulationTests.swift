@@ -1,0 +1,112 @@
+import Media
+import Platform
+import Testing
+
+@testable import Playback
+
+/// Random playlists on random walls: whatever the rates, the crystals and the card's steps are, and whatever happens, some things always hold.
+@Suite struct TimelineSimulationTests {
+    /// Nothing happens: every picture is shown, in order, for its own time, with its sound.
+    @Test(arguments: 0..<40) func calm(seed: UInt64) {
+        let check = Check(.random(seed, rough: false))
+        check.order()
+        check.accounts()
+        check.bounds()
+        check.nothingIsLost()
+        check.cadence()
+        check.together()
+        check.soundIsWhole()
+        #expect(check.outcome.snapshot?.status == .playing)
+        #expect(check.outcome.snapshot?.statistics.stalls == 0)
+        // Whoever keeps up has something ready at all times.
+        #expect(check.outcome.snapshot?.statistics.leastBuffered.map { $0.frames > 0 && $0.sound > .zero } != false)
+        #expect(check.outcome.snapshot?.statistics.framesLate == 0 && check.outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
+    /// A second at 30 frames a second, again and again on 60 Hz.
+    private static var aSecond: Scenario {
+        Scenario(clips: [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)])
+    }
+
+    /// What is said of standing still is what was silent.
+    @Test func stalls() throws {
+        var scenario = Self.aSecond
+        scenario.events = [
+            (4, .decoderStalls(0.9)), (8, .command(.pause)), (9, .command(.play)), (12, .decoderStalls(1.5)), (16, .cardRunsDry(0.3)),
+        ]
+        let outcome = SimulatedWall.run(scenario)
+        let told = try #require(outcome.snapshot?.statistics)
+        let played = outcome.played
+        let begins = played.indices.dropFirst().filter { played[$0] == nil && played[$0 - 1] != nil }
+        let silence = begins.map { played[$0...].prefix { $0 == nil }.count }
+        // The pause is the second.
+        #expect(silence.count == 3 && told.stalls == 2, "\(silence), \(told.stalls)")
+        #expect(abs(told.stalledTime.seconds - Double(silence[0] + silence[2]) / Double(SimulatedWall.sampleRate)) < 0.002)
+        #expect(told.stalledTime > .seconds(1))
+    }
+
+    /// A flip that comes later than the vblank it was meant for is late, and nothing else is.
+    @Test func lostVblanks() throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .vblanksLost(1)), (8, .vblanksLost(1)), (12, .vblanksLost(1))]
+        let outcome = SimulatedWall.run(scenario)
+        let holds = zip(outcome.shown, outcome.shown.dropFirst()).map { $1.vblank - $0.vblank }.dropFirst()
+        #expect(holds.count { $0 > 2 } == 3)
+        #expect(outcome.snapshot?.statistics.framesLate == 3 && outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
+    /// A driver that turns out to count no vblanks: the pictures go on, by the timer.
+    @Test func vblanksThatNobodyCounts() throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .vblanksUncounted)]
+        let outcome = SimulatedWall.run(scenario)
+        let later = outcome.shown.filter { $0.time > 5 }
+        #expect(later.count > 440 && zip(later, later.dropFirst()).allSatisfy { $1.vblank - $0.vblank == 2 })
+        #expect(outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
+    /// A flip that was told of late because nobody ran is not a lost one.
+    @Test func stops() throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .everythingStops(1.7)), (9, .everythingStops(0.5))]
+        let outcome = SimulatedWall.run(scenario)
+        #expect(outcome.snapshot?.statistics.flipsLost == 0)
+        #expect(outcome.violations == [] && outcome.snapshot?.status == .playing)
+    }
+
+    /// While all of the process stands (a debugger, a freezer) the card plays what it holds and no more: of the pictures no more are left out than there are
+    /// for that.
+    @Test(arguments: [0.5, 2, 60]) func frozen(seconds: Double) throws {
+        var scenario = Self.aSecond
+        scenario.seconds = 90
+        scenario.events = [(8.005, .frozen(seconds))]
+        let check = Check(scenario)
+        check.order()
+        check.accounts()
+        check.nothingIsLost()
+        check.cadence()
+        check.together()
+        check.soundGoesOn()
+        let held = Double(scenario.cardPeriod * scenario.cardPeriods) / Double(SimulatedWall.sampleRate)
+        let dropped = try #require(check.outcome.snapshot?.statistics.framesDropped)
+        #expect(dropped <= Int(held * 30) + 1, "\(held) s of sound")
+        let after = check.outcome.shown.filter { $0.time > 8 + seconds }
+        let holds = zip(after, after.dropFirst()).map { $1.vblank - $0.vblank }
+        #expect(holds.max()! <= 6, "no standing still afterwards")
+    }
+
+    /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
+    @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
+        let check = Check(.random(seed, rough: true))
+        check.order()
+        check.accounts()
+        check.bounds()
+        check.nothingIsLost()
+        check.cadence()
+        check.together()
+        check.soundGoesOn()
+        check.jumpsLand()
+        check.pausesStand()
+        #expect(check.outcome.snapshot?.status == .playing)
+    }
+}
