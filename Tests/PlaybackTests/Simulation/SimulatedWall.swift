@@ -1,4 +1,3 @@
-import CFFmpeg
 import DequeModule
 import Glibc
 import Media
@@ -32,7 +31,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     private var feeder: Feeder
     private var feederDue: HostTime?
     private var compositorDue: HostTime?
-    private var display: Display
+    private var display: SimulatedDisplay
     private var nextStop: MediaTime?
     private var card: Card
 
@@ -42,7 +41,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         end = begin + .seconds(scenario.seconds)
         events = scenario.events[...]
         feeder = Feeder(clips: scenario.clips)
-        display = Display(buffers: scenario.buffers)
+        display = SimulatedDisplay(scenario, begin: begin)
         card = Card(rate: Double(Self.sampleRate) * (1 + scenario.cardError * 1e-6))
     }
 
@@ -70,7 +69,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             pipeline: pipeline, output: self, audioOutput: self, audio: audio, emit: { [unowned self] in outcome.events.append($0) },
             now: now)
         presenter.run()
-        checkBuffers()
+        display.checkBuffers(known: buffersKnown, at: time)
+        outcome.violations = display.violations
         outcome.snapshot = player.snapshot
         outcome.played = card.line.prefix(card.heard(at: time)).map { $0.map { atan2($0.y, $0.x) } }.unwound(turn: Self.tone)
     }
@@ -80,22 +80,20 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     /// What a thread that has been woken takes to run.
     private var latency: MediaTime { .seconds(0.0003 * abs(random.unit())) }
 
-    private func violation(_ text: String) {
-        if outcome.violations.count < 5 { outcome.violations.append("\(text) at \(seconds(time)) s") }
-    }
-
     // MARK: Time
 
     func wait(until deadline: HostTime?) -> VideoOutputEvent {
         while true {
-            if let stop = nextStop, display.pending != nil {
+            if let stop = nextStop, display.due != nil {
                 nextStop = nil
                 time = time + stop
                 return .woken
             }
-            let isRepeated = display.repeated != nil
-            if let event = display.event(at: time) {
-                if case .flipped(let flip) = event, !isRepeated { record(flip) }
+            if let (event, shown) = display.event(at: time) {
+                if var shown {
+                    shown.heard = heard(at: begin + .seconds(shown.time))
+                    outcome.shown.append(shown)
+                }
                 time = time + latency
                 return event
             }
@@ -108,7 +106,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             feederDue = feederDue ?? (feederHasWork ? time + latency : nil)
             compositorDue = compositorDue ?? (compositorHasWork ? time + composeTime : nil)
             let next = [
-                deadline, display.pending?.time, feederDue, compositorDue, card.due, events.first.map { begin + .seconds($0.time) }, end,
+                deadline, display.due, feederDue, compositorDue, card.due, events.first.map { begin + .seconds($0.time) }, end,
             ].compactMap { $0 }.min()!
             time = max(time, next)
             pass()
@@ -140,9 +138,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             feeder.stalledUntil = time + .seconds(seconds)
             if let due = feederDue { feederDue = max(due, feeder.stalledUntil) }
         case .vblanksLost(let count): display.lost = count
-        case .vblankDoubled:
-            display.shift -= 0.5 * period
-            display.isRepeating = true
+        case .vblankDoubled: display.doubleVblank()
         case .vblanksUncounted: display.reportsVblank = false
         case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
         case .everythingStops(let seconds): nextStop = .seconds(seconds)
@@ -152,7 +148,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             card.blockedUntil = time + .milliseconds(3)
             feederDue = feederDue.map { max($0, time + .milliseconds(2)) }
             compositorDue = compositorDue.map { max($0, time + .milliseconds(1)) }
-        case .display(let isLit): display.set(isLit)
+        case .display(let isLit): display.set(isLit: isLit)
         case .command(let command):
             let generation = player.pipeline.withLock { $0.generation }
             player.perform(command)
@@ -271,7 +267,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         feeder.lastNumber += 1
         let (number, generation) = (feeder.lastNumber, feeder.generation)
         outcome.laid[number] = (place, generation)
-        var frame: LaidFrame? = LaidFrame(Self.picture(number), at: place)
+        var frame: LaidFrame? = LaidFrame(NumberedPicture.frame(number), at: place)
         let (count, queued) = player.pipeline.signal { pipeline -> (Int, MediaTime) in
             if pipeline.generation == generation { pipeline.append(frame.take()!) }
             let count = pipeline.frames.count
@@ -281,122 +277,30 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         if count > Pipeline.fewestFrames { outcome.longestQueue = max(outcome.longestQueue, queued) }
     }
 
-    /// A picture with a number in its four pixels.
-    private static func picture(_ number: Int) -> VideoFrame {
-        let frame = av_frame_alloc()!
-        (frame.pointee.format, frame.pointee.width, frame.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 4, 1)
-        precondition(av_frame_get_buffer(frame, 0) == 0, "out of memory")
-        for byte in 0..<4 { frame.pointee.data.0![byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
-        return VideoFrame(adopting: frame)
-    }
-
     // MARK: The display
 
-    private struct Display {
-        var numbers: [Int]
-        var free: Set<Int>
-        var onScreen: Int?
-        var pending: (buffer: Int, id: UInt64, time: HostTime, vblank: Int)?
-        var isLit = true, hasChanged = false, isWoken = false
-        var generation: UInt64 = 0
-        var reportsVblank = true
-        /// Vblanks that the next commit will miss.
-        var lost = 0
-        /// How much later than whole periods from the beginning vblanks are, in seconds.
-        var shift = 0.0
-        /// Whether the next flip is reported twice, and which has been once.
-        var isRepeating = false
-        var repeated: Flip?
-
-        init(buffers: Int) {
-            numbers = Array(repeating: 0, count: buffers)
-            free = Set(0..<buffers)
-        }
-
-        mutating func set(_ isLit: Bool) {
-            (self.isLit, hasChanged, pending, onScreen) = (isLit, true, nil, nil)
-            generation += 1
-            free = Set(numbers.indices)
-        }
-
-        mutating func event(at time: HostTime) -> VideoOutputEvent? {
-            if hasChanged {
-                hasChanged = false
-                return .changed
-            }
-            if let flip = repeated.take() { return .flipped(flip) }
-            if let flip = pending, flip.time <= time {
-                if let onScreen { free.insert(onScreen) }
-                (onScreen, pending) = (flip.buffer, nil)
-                let event = Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank))
-                if isRepeating { (isRepeating, repeated) = (false, event) }
-                return .flipped(event)
-            }
-            if isWoken {
-                isWoken = false
-                return .woken
-            }
-            return nil
-        }
-    }
-
-    var mode: DisplayMode? {
-        display.isLit ? DisplayMode(width: 4, height: 1, refreshPeriod: .seconds(1 / scenario.refreshRate), name: "simulated") : nil
-    }
+    var mode: DisplayMode? { display.mode }
     var generation: UInt64 { display.generation }
     var reportsVblank: Bool { display.reportsVblank }
-    private var period: Double { scenario.refreshPeriod }
-    private func vblankTime(_ vblank: Int) -> Double { Double(vblank) * period + display.shift }
+
+    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
+        display.compose(frame)
+    }
+
+    func present(_ frame: ComposedFrame, id: UInt64) -> Presentation { display.present(frame, id: id, at: time, using: &random) }
+    func discard(_ frame: ComposedFrame) { display.discard(frame, at: time) }
+    func wake() { display.wake() }
+    func close() {}
 
     private var compositorHasWork: Bool { player.pipeline.withLock { $0.mayRepaint || $0.mayCompose } }
 
-    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
-        guard display.isLit else { return .dark }
-        guard let buffer = display.free.min() else { return .noSpareBuffer }
-        display.free.remove(buffer)
-        switch frame {
-        case .some(let frame): display.numbers[buffer] = (0..<4).reduce(0) { $0 | Int(frame.av.pointee.data.0![$1]) << (8 * $1) }
-        case .none: display.numbers[buffer] = 0
-        }
-        return .composed(ComposedFrame(buffer: buffer, generation: display.generation))
-    }
-
-    func present(_ frame: ComposedFrame, id: UInt64) -> Presentation {
-        guard frame.generation == display.generation else { return .stale }
-        if display.free.contains(frame.buffer) || display.onScreen == frame.buffer { violation("\(frame) was not composed") }
-        if display.pending != nil { return .busy }
-        let vblank = Int(((seconds(time) - display.shift) / period).rounded(.down)) + 1 + display.lost
-        display.lost = 0
-        display.pending = (frame.buffer, id, begin + .seconds(vblankTime(vblank) + scenario.vblankJitter * abs(random.unit())), vblank)
-        return .queued
-    }
-
-    func discard(_ frame: ComposedFrame) {
-        guard frame.generation == display.generation else { return }
-        let isOut = display.onScreen != frame.buffer && display.pending?.buffer != frame.buffer
-        if !isOut || !display.free.insert(frame.buffer).inserted { violation("discarded \(frame), which was not composed") }
-    }
-
-    func wake() { display.isWoken = true }
-    func close() {}
-
-    private func record(_ flip: Flip) {
-        let vblank = Int(flip.sequence!)
-        // A timestamp's jitter is not when it was seen.
-        let time = vblankTime(vblank)
-        outcome.shown.append(
-            Outcome.Shown(time: time, vblank: vblank, number: display.numbers[display.onScreen!], heard: heard(at: begin + .seconds(time))))
-    }
-
-    /// Every buffer is free, on the screen, pending, or known to the engine.
-    private func checkBuffers() {
-        let known = player.pipeline.withLock { pipeline in
+    /// Buffers that the engine has.
+    private var buffersKnown: Int {
+        player.pipeline.withLock { pipeline in
             var known = pipeline.repainted == nil ? 0 : 1
             for index in 0..<pipeline.ready.count where pipeline.ready[index].composed?.generation == display.generation { known += 1 }
             return known
         }
-        let out = display.numbers.count - display.free.count - (display.onScreen == nil ? 0 : 1) - (display.pending == nil ? 0 : 1)
-        if out != known { violation("\(out) buffers are out, and \(known) are known of") }
     }
 
     // MARK: The card

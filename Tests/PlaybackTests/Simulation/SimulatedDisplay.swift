@@ -1,0 +1,136 @@
+import Media
+import Platform
+import Playback
+
+/// A display: buffers of which one is on the screen and one may be on its way there, and vblanks, of which the next one brings it. Each buffer keeps the number of
+/// its picture, and that is what is seen.
+///
+/// Vblank n is n periods after the beginning. A frame that is presented comes with the first vblank after that, unless that one is lost; its flip is due then, is
+/// reported a jitter later, and nothing more can be presented until it has been.
+///
+/// It keeps the book on its buffers: what the engine does with one that is not its to give is one of the ``violations``.
+struct SimulatedDisplay {
+    private let refreshRate: Double
+    private let begin: HostTime
+    /// Seconds.
+    private let period: Double, jitter: Double
+    /// How much later than whole periods from the beginning vblanks are, in seconds.
+    private var shift = 0.0
+
+    /// What lies in each buffer.
+    private var numbers: [Int]
+    private var free: Set<Int>
+    private var onScreen: Int?
+    private var pending: (buffer: Int, id: UInt64, time: HostTime, vblank: Int)?
+
+    private var isLit = true, hasChanged = false, isWoken = false
+    private(set) var generation: UInt64 = 0
+    /// Whether the driver counts vblanks; it may turn out that it does not.
+    var reportsVblank = true
+    /// Vblanks that the next commit will miss.
+    var lost = 0
+    /// Whether the next flip is reported twice, and which has been once.
+    private var isRepeating = false
+    private var repeated: Flip?
+
+    /// What the engine did that it must not do; the first few.
+    private(set) var violations: [String] = []
+
+    init(_ scenario: Scenario, begin: HostTime) {
+        (refreshRate, period, jitter) = (scenario.refreshRate, scenario.refreshPeriod, scenario.vblankJitter)
+        self.begin = begin
+        numbers = Array(repeating: 0, count: scenario.buffers)
+        free = Set(0..<scenario.buffers)
+    }
+
+    // MARK: What the engine sees
+
+    /// In the dark there is none. Its period is the nominal one.
+    var mode: DisplayMode? {
+        guard isLit else { return nil }
+        return DisplayMode(
+            width: NumberedPicture.width, height: NumberedPicture.height, refreshPeriod: .seconds(1 / refreshRate), name: "simulated")
+    }
+
+    mutating func compose(_ frame: borrowing VideoFrame?) -> Composition {
+        guard isLit else { return .dark }
+        guard let buffer = free.min() else { return .noSpareBuffer }
+        free.remove(buffer)
+        numbers[buffer] = NumberedPicture.number(of: frame)
+        return .composed(ComposedFrame(buffer: buffer, generation: generation))
+    }
+
+    mutating func present(
+        _ frame: ComposedFrame, id: UInt64, at time: HostTime, using random: inout SystemRandomNumberGeneratorSeeded
+    ) -> Presentation {
+        guard frame.generation == generation else { return .stale }
+        if free.contains(frame.buffer) || onScreen == frame.buffer { violation("\(frame) was not composed", at: time) }
+        if pending != nil { return .busy }
+        let vblank = Int((((time - begin).seconds - shift) / period).rounded(.down)) + 1 + lost
+        lost = 0
+        pending = (frame.buffer, id, begin + .seconds(seconds(ofVblank: vblank) + jitter * abs(random.unit())), vblank)
+        return .queued
+    }
+
+    mutating func discard(_ frame: ComposedFrame, at time: HostTime) {
+        guard frame.generation == generation else { return }
+        let isOut = onScreen != frame.buffer && pending?.buffer != frame.buffer
+        if !isOut || !free.insert(frame.buffer).inserted { violation("discarded \(frame), which was not composed", at: time) }
+    }
+
+    mutating func wake() { isWoken = true }
+
+    /// When the frame that was presented comes on the screen; nil when none is on its way.
+    var due: HostTime? { pending?.time }
+
+    /// What there is to tell of at `time`, and what came on the screen with it.
+    mutating func event(at time: HostTime) -> (event: VideoOutputEvent, shown: Outcome.Shown?)? {
+        if hasChanged {
+            hasChanged = false
+            return (.changed, nil)
+        }
+        if let flip = repeated.take() { return (.flipped(flip), nil) }
+        if let flip = pending, flip.time <= time {
+            if let onScreen { free.insert(onScreen) }
+            (onScreen, pending) = (flip.buffer, nil)
+            let event = Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank))
+            if isRepeating { (isRepeating, repeated) = (false, event) }
+            // A timestamp's jitter is not when it was seen.
+            return (.flipped(event), .init(time: seconds(ofVblank: flip.vblank), vblank: flip.vblank, number: numbers[flip.buffer]))
+        }
+        if isWoken {
+            isWoken = false
+            return (.woken, nil)
+        }
+        return nil
+    }
+
+    private func seconds(ofVblank vblank: Int) -> Double { Double(vblank) * period + shift }
+
+    // MARK: What happens to it
+
+    /// It goes, or comes; either way nothing of what was composed means anything.
+    mutating func set(isLit: Bool) {
+        (self.isLit, hasChanged, pending, onScreen) = (isLit, true, nil, nil)
+        generation += 1
+        free = Set(numbers.indices)
+    }
+
+    /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
+    mutating func doubleVblank() {
+        shift -= 0.5 * period
+        isRepeating = true
+    }
+
+    // MARK: What it finds
+
+    /// Every buffer is free, on the screen, pending, or one of the `known` that the engine has.
+    mutating func checkBuffers(known: Int, at time: HostTime) {
+        let out = numbers.count - free.count - (onScreen == nil ? 0 : 1) - (pending == nil ? 0 : 1)
+        if out != known { violation("\(out) buffers are out, and \(known) are known of", at: time) }
+    }
+
+    private mutating func violation(_ text: String, at time: HostTime) {
+        if violations.count < 5 { violations.append("\(text) at \((time - begin).seconds) s") }
+    }
+}
