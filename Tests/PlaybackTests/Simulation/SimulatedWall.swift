@@ -1,5 +1,4 @@
 import DequeModule
-import Glibc
 import Media
 import Platform
 
@@ -13,10 +12,6 @@ import Platform
 /// (cosine and sine) whose phase says which sample it is.
 final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     // Sendable because all of it is touched by the one thread that runs it.
-
-    static let sampleRate = 2000
-    /// Samples of one turn of the tone.
-    private static let tone = 1000.0
 
     private let scenario: Scenario
     private var random: SystemRandomNumberGeneratorSeeded
@@ -33,7 +28,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     private var compositorDue: HostTime?
     private var display: SimulatedDisplay
     private var nextStop: MediaTime?
-    private var card: Card
+    private var card: SimulatedCard
 
     init(_ scenario: Scenario) {
         self.scenario = scenario
@@ -42,7 +37,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         events = scenario.events[...]
         feeder = Feeder(clips: scenario.clips)
         display = SimulatedDisplay(scenario, begin: begin)
-        card = Card(rate: Double(Self.sampleRate) * (1 + scenario.cardError * 1e-6))
+        card = SimulatedCard(scenario)
     }
 
     /// Runs it to its end, on this thread.
@@ -72,13 +67,10 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         display.checkBuffers(known: buffersKnown, at: time)
         outcome.violations = display.violations
         outcome.snapshot = player.snapshot
-        outcome.played = card.line.prefix(card.heard(at: time)).map { $0.map { atan2($0.y, $0.x) } }.unwound(turn: Self.tone)
+        outcome.played = card.played(until: time)
     }
 
     private func seconds(_ time: HostTime) -> Double { (time - begin).seconds }
-
-    /// What a thread that has been woken takes to run.
-    private var latency: MediaTime { .seconds(0.0003 * abs(random.unit())) }
 
     // MARK: Time
 
@@ -94,7 +86,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
                     shown.heard = heard(at: begin + .seconds(shown.time))
                     outcome.shown.append(shown)
                 }
-                time = time + latency
+                time = time + random.latency()
                 return event
             }
             if let deadline, deadline <= time { return .deadline }
@@ -103,7 +95,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
                 return .deadline
             }
             // Both wait on the pipeline, which anything may have changed.
-            feederDue = feederDue ?? (feederHasWork ? time + latency : nil)
+            feederDue = feederDue ?? (feederHasWork ? time + random.latency() : nil)
             compositorDue = compositorDue ?? (compositorHasWork ? time + composeTime : nil)
             let next = [
                 deadline, display.due, feederDue, compositorDue, card.due, events.first.map { begin + .seconds($0.time) }, end,
@@ -119,7 +111,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             events.removeFirst()
             happen(first.event)
         }
-        if let due = card.due, due <= time { serveCard() }
+        card.step(at: time, using: &random)
         if let due = feederDue, due <= time {
             feederDue = nil
             feed()
@@ -140,12 +132,12 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         case .vblanksLost(let count): display.lost = count
         case .vblankDoubled: display.doubleVblank()
         case .vblanksUncounted: display.reportsVblank = false
-        case .cardRunsDry(let seconds): card.blockedUntil = time + .seconds(seconds)
+        case .cardRunsDry(let seconds): card.block(until: time + .seconds(seconds))
         case .everythingStops(let seconds): nextStop = .seconds(seconds)
         case .frozen(let seconds):
             // The presenter is the first to run again.
             time = time + .seconds(seconds)
-            card.blockedUntil = time + .milliseconds(3)
+            card.block(until: time + .milliseconds(3))
             feederDue = feederDue.map { max($0, time + .milliseconds(2)) }
             compositorDue = compositorDue.map { max($0, time + .milliseconds(1)) }
         case .display(let isLit): display.set(isLit: isLit)
@@ -222,10 +214,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         let wanted = Int(audio.sample(at: feeder.pictureEnd) - audio.writtenSamples)
         if wanted > 0, audio.room(wanting: min(wanted, 50)) >= min(wanted, 50) {
             let first = audio.writtenSamples
-            let samples = (0..<min(wanted, 50)).flatMap { offset -> [Float] in
-                let phase = 2 * Double.pi * Double(first + Int64(offset)).truncatingRemainder(dividingBy: Self.tone) / Self.tone
-                return [Float(cos(phase)), Float(sin(phase))]
-            }
+            let samples = NumberedSound.samples(from: first, count: min(wanted, 50))
             audio.write(samples.span)
             return
         }
@@ -305,106 +294,22 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     // MARK: The card
 
-    private struct Card {
-        let rate: Double  // frames a second
-        /// What it was given, sound as its two channels, nil for silence.
-        var line: [SIMD2<Double>?] = []
-        /// It is at frame `frames` at `since`, and goes on from there unless it stands.
-        var since = HostTime(nanoseconds: 0)
-        var frames = 0.0
-        var stands = true
-        var due: HostTime?
-        var blockedUntil = HostTime(nanoseconds: 0)
-        var isInterrupted = false
-        var renderer: (any AudioRenderer)?
-
-        func position(at time: HostTime) -> Double {
-            stands ? frames : min(Double(line.count), frames + max(0, (time - since).seconds) * rate)
-        }
-        func heard(at time: HostTime) -> Int { Int(position(at: time)) }
-
-        mutating func stop(at time: HostTime) {
-            (frames, since, stands) = (position(at: time), time, true)
-        }
-    }
-
-    var format: AudioFormat { AudioFormat(sampleRate: Self.sampleRate, channelCount: 2) }
+    var format: AudioFormat { AudioFormat(sampleRate: SimulatedCard.sampleRate, channelCount: 2) }
     var name: String { "simulated" }
 
-    func start(_ renderer: any AudioRenderer) {
-        card.renderer = renderer
-        card.due = time
-    }
-
-    func interrupt() {
-        card.isInterrupted = true
-        card.due = min(card.due ?? time, time + .milliseconds(1))
-    }
-
+    func start(_ renderer: any AudioRenderer) { card.start(renderer, at: time) }
+    func interrupt() { card.interrupt(at: time) }
     func stop() {}
 
-    private func serveCard() {
-        guard time >= card.blockedUntil else {
-            card.due = card.blockedUntil
-            return
-        }
-        let renderer = card.renderer!
-        if !card.stands, card.position(at: time) >= Double(card.line.count) {
-            card.stop(at: time)
-            card.frames = Double(card.line.count)
-            renderer.takeBack(frames: 0)
-        }
-        if card.isInterrupted {
-            card.isInterrupted = false
-            card.stop(at: time)
-            card.frames = card.frames.rounded(.up)
-            let unheard = card.line.count - Int(card.frames)
-            card.line.removeLast(unheard)
-            if unheard > 0 { renderer.takeBack(frames: unheard) }
-        }
-        let capacity = scenario.cardPeriod * scenario.cardPeriods
-        var isWaiting = false
-        while card.line.count - card.heard(at: time) + scenario.cardPeriod <= capacity {
-            isWaiting = card.line.count - card.heard(at: time) >= scenario.cardPeriod + 20 && !renderer.isReady(frames: scenario.cardPeriod)
-            if isWaiting { break }
-            render(renderer)
-        }
-        if card.stands { (card.since, card.stands) = (time, false) }
-        let told = card.heard(at: time) / scenario.cardStep * scenario.cardStep
-        renderer.report(unheard: card.line.count - told, at: time)
-        card.due = time + (isWaiting ? .milliseconds(5) : .seconds(Double(scenario.cardPeriod) / card.rate)) + latency
-    }
-
-    private func render(_ renderer: any AudioRenderer) {
-        var samples = [Float](repeating: 9, count: scenario.cardPeriod * 2)
-        samples.withUnsafeMutableBufferPointer { renderer.render(into: $0) }
-        for frame in 0..<scenario.cardPeriod {
-            let sample = SIMD2(Double(samples[2 * frame]), Double(samples[2 * frame + 1]))
-            card.line.append(sample == .zero ? nil : sample)
-        }
-    }
-
-    /// The timeline's instant at the speaker; nil in silence.
+    /// The timeline's instant at the speaker, in seconds; nil in silence.
     private func heard(at time: HostTime) -> Double? {
-        let position = card.position(at: time)
-        guard !card.stands, Int(position) < card.line.count, let sample = card.line[Int(position)] else { return nil }
-        let phase = atan2(sample.y, sample.x) / (2 * .pi) * Self.tone + position - position.rounded(.down)
-        // Half a second of ambiguity, which what is believed resolves.
         let believed = player.audio.timelineTime(at: time)?.seconds ?? 0
-        let turns = (believed * Double(Self.sampleRate) - phase) / Self.tone
-        return (phase + turns.rounded() * Self.tone) / Double(Self.sampleRate)
+        let rate = Double(SimulatedCard.sampleRate)
+        return card.number(at: time, believed: believed * rate).map { $0 / rate }
     }
 }
 
-extension [Double?] {
-    /// Phases as places, so that each lies within half a turn of the one before.
-    fileprivate func unwound(turn: Double) -> [Double?] {
-        var last = 0.0
-        return map { phase in
-            guard let phase else { return nil }
-            let place = phase / (2 * .pi) * turn
-            last = place + ((last - place) / turn).rounded() * turn
-            return last
-        }
-    }
+extension SystemRandomNumberGeneratorSeeded {
+    /// What a thread that has been woken takes to run.
+    mutating func latency() -> MediaTime { .seconds(0.0003 * abs(unit())) }
 }

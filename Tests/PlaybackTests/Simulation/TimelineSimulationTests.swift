@@ -41,7 +41,7 @@ import Testing
         let silence = begins.map { played[$0...].prefix { $0 == nil }.count }
         // The pause is the second.
         #expect(silence.count == 3 && told.stalls == 2, "\(silence), \(told.stalls)")
-        #expect(abs(told.stalledTime.seconds - Double(silence[0] + silence[2]) / Double(SimulatedWall.sampleRate)) < 0.002)
+        #expect(abs(told.stalledTime.seconds - Double(silence[0] + silence[2]) / Double(SimulatedCard.sampleRate)) < 0.002)
         #expect(told.stalledTime > .seconds(1))
     }
 
@@ -87,7 +87,7 @@ import Testing
         check.cadence()
         check.together()
         check.soundGoesOn()
-        let held = Double(scenario.cardPeriod * scenario.cardPeriods) / Double(SimulatedWall.sampleRate)
+        let held = Double(scenario.cardPeriod * scenario.cardPeriods) / Double(SimulatedCard.sampleRate)
         let dropped = try #require(check.outcome.snapshot?.statistics.framesDropped)
         #expect(dropped <= Int(held * 30) + 1, "\(held) s of sound")
         let after = check.outcome.shown.filter { $0.time > 8 + seconds }
