@@ -6,10 +6,12 @@ import Platform
 struct Outcome {
     /// A picture that came on the screen.
     struct Shown {
+        /// Seconds after the beginning.
         var time: Double
         var vblank: Int
+        /// The picture's own.
         var number: Int
-        /// Which instant of the timeline was heard then; nil in silence.
+        /// Which instant of the timeline was heard then, in seconds; nil in silence.
         var heard: Double?
     }
 
@@ -18,12 +20,13 @@ struct Outcome {
     var laid: [Int: (place: FramePlace, generation: UInt64)] = [:]
     /// Samples of the device; the sample of the timeline each one was, nil in silence.
     var played: [Double?] = []
-    /// The generations that commands began: when, and where.
+    /// The generations that commands began: when (in seconds), and where.
     var jumps: [(time: Double, generation: UInt64, jump: Pipeline.Jump)] = []
     /// What the engine did that it must not do.
     var violations: [String] = []
     var events: [PlayerEvent] = []
     var snapshot: PlayerSnapshot?
+    /// The most that lay decoded: how long, when it was more pictures than may always wait; and how many.
     var longestQueue = MediaTime.zero
     var mostFrames = 0
 }

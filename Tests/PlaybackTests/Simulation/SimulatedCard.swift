@@ -4,9 +4,9 @@ import Playback
 
 /// A sound card: a line of samples that it was given and plays at a rate of its own, served by a thread of its own.
 ///
-/// Of each sample it keeps which one it is (``NumberedSound``), and that is what is heard. Once a period the thread fills the buffer from the engine's queue and
-/// reports where the card is, in steps. What is interrupted is given back; when the line has been played to its end the card stands still until it is served
-/// (an underrun).
+/// Of each sample it keeps which one it is (``NumberedSound``), and that is what is heard. Once a period the thread fills the line from the
+/// engine's queue and reports where the card is, in steps. What is interrupted is given back; when the line has been played to its end the
+/// card stands still until it is served (an underrun).
 struct SimulatedCard {
     /// Nominal frames a second.
     static let sampleRate = 2000
@@ -98,7 +98,8 @@ struct SimulatedCard {
 
     private func heard(at time: HostTime) -> Int { Int(position(at: time)) }
 
-    /// The number of the sample that is at the speaker, to a fraction of one; nil in silence. The tone leaves open which turn it is of: that nearest to `believed`.
+    /// The number of the sample that is at the speaker, to a fraction of one; nil in silence. The tone leaves open which turn it is of:
+    /// that nearest to `believed`.
     func number(at time: HostTime, believed: Double) -> Double? {
         let position = position(at: time)
         guard !stands, Int(position) < line.count, let place = line[Int(position)] else { return nil }

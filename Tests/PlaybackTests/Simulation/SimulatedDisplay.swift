@@ -2,11 +2,11 @@ import Media
 import Platform
 import Playback
 
-/// A display: buffers of which one is on the screen and one may be on its way there, and vblanks, of which the next one brings it. Each buffer keeps the number of
-/// its picture, and that is what is seen.
+/// A display: buffers of which one is on the screen and one may be on its way there, and vblanks, of which the next one brings it. Each
+/// buffer keeps the number of its picture, and that is what is seen.
 ///
-/// Vblank n is n periods after the beginning. A frame that is presented comes with the first vblank after that, unless that one is lost; its flip is due then, is
-/// reported a jitter later, and nothing more can be presented until it has been.
+/// Vblank n is n periods after the beginning. A frame that is presented comes with the first vblank after that, unless that one is lost;
+/// its flip is reported a jitter later, with that time, and nothing more can be presented before.
 ///
 /// It keeps the book on its buffers: what the engine does with one that is not its to give is one of the ``violations``.
 struct SimulatedDisplay {

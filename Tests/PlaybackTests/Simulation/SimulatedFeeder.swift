@@ -4,11 +4,11 @@ import Platform
 
 @testable import Playback
 
-/// A feeder: lays clip after clip onto the timeline, as the real one does, without a file. It opens and decodes in made-up time and puts a ``NumberedPicture``
-/// and a ``NumberedSound`` where a decoder's would be.
+/// A feeder: lays clip after clip onto the timeline, as the real one does, without a file. It opens and decodes in made-up time and puts a
+/// ``NumberedPicture`` and a ``NumberedSound`` where a decoder's would be.
 ///
-/// Each time it runs it does one thing, in this order: a jump that was asked for; the opening of a clip; sound up to the end of the pictures laid; a picture.
-/// A picture takes two runs: it is begun in the one and laid in the other.
+/// Each time it runs it does the first of these that there is to do: carry out a jump, write sound up to the end of the pictures laid,
+/// begin to decode a picture, lay the one that is decoded. A clip is opened on the way.
 struct SimulatedFeeder {
     private let clips: [Scenario.Clip]
     private let items: [PlaylistItem]
@@ -39,7 +39,7 @@ struct SimulatedFeeder {
 
     /// Each picture laid, by its number, and the generation it belongs to.
     private(set) var laid: [Int: (place: FramePlace, generation: UInt64)] = [:]
-    /// The most that lay decoded: time (beyond the pictures that may always wait), and pictures.
+    /// The most that lay decoded: how long, when it was more pictures than may always wait; and how many.
     private(set) var longestQueue = MediaTime.zero
     private(set) var mostFrames = 0
 

@@ -4,15 +4,15 @@ import Platform
 
 @testable import Playback
 
-/// The engine on a made-up wall, in made-up time, on one thread: the real player, presenter, compositor, scheduler, queue and clock between a feeder, a
-/// display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until something has happened
-/// that the presenter waits for. Nothing depends on the machine; a run is the same every time.
+/// The engine on a made-up wall, in made-up time, on one thread: the real player, presenter, compositor, scheduler, queue and clock between
+/// a feeder, a display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until
+/// something has happened that the presenter waits for. Nothing depends on the machine; a run is the same every time.
 ///
-/// What was seen and heard is kept apart from what the engine believes: every picture carries its number (``NumberedPicture``), and so does every sample
-/// (``NumberedSound``).
+/// Whoever would be a thread has a time at which it is `due` and a step that it takes then. How long it takes to be woken, to decode and to
+/// convert, and how a vblank's timestamp jitters, is drawn from one generator, in the order in which it is needed.
 ///
-/// Whoever would be a thread has a time at which it is `due` and a step that it takes then. What it takes to be woken, to decode, to convert, and how a vblank's
-/// timestamp jitters is drawn from one generator, in the order in which it is needed: a seed always plays the same.
+/// What was seen and heard is kept apart from what the engine believes: every picture carries its number (``NumberedPicture``), and so does
+/// every sample (``NumberedSound``).
 final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     // Sendable because all of it is touched by the one thread that runs it.
 
@@ -157,7 +157,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         outcome.shown.append(shown)
     }
 
-    /// The timeline's instant at the speaker, in seconds; nil in silence. Which turn of the tone it is of follows from what the engine believes.
+    /// The timeline's instant at the speaker, in seconds; nil in silence. Half a second of ambiguity, which what the engine believes
+    /// resolves.
     private func heard(at time: HostTime) -> Double? {
         let believed = player.audio.timelineTime(at: time)?.seconds ?? 0
         let rate = Double(SimulatedCard.sampleRate)
