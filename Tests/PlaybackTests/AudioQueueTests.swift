@@ -214,7 +214,7 @@ import Testing
     @Test(arguments: [-300.0, 0, 300])
     func followsACardWithJitterAndDrift(ppm: Double) {
         var clock = DeviceClock(sampleRate: 48000)
-        var random = SystemRandomNumberGeneratorSeeded(seed: 3)
+        var random = SeededRandom(seed: 3)
         let begin = HostTime(nanoseconds: 5_000_000_000)
         let rate = 48000 * (1 + ppm * 1e-6)
         var worst = 0.0

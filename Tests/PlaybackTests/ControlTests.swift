@@ -197,7 +197,7 @@ import Testing
         let player = stage.player
         let threads = (0..<3).map { seed in
             Thread("viewer") {
-                var random = SystemRandomNumberGeneratorSeeded(seed: UInt64(seed))
+                var random = SeededRandom(seed: UInt64(seed))
                 for _ in 0..<100 {
                     switch Int(abs(random.unit()) * 12) {
                     case 0: player.play()

@@ -58,7 +58,7 @@ import Testing
             $0.imageDuration = .milliseconds(60)
         }
         #expect(stage.wait(for: 401))
-        var random = SystemRandomNumberGeneratorSeeded(seed: 5)
+        var random = SeededRandom(seed: 5)
         for round in 0..<40 {
             if round % 3 == 0 { stage.player.seek(to: .milliseconds(30)) }
             if round % 4 == 0 { stage.player.perform(.togglePlayback) }

@@ -34,7 +34,7 @@ struct Simulation {
 
     func run() -> Outcome {
         var scheduler = FrameScheduler(refreshPeriod: .seconds(1 / refreshRate))
-        var random = SystemRandomNumberGeneratorSeeded(seed: 7)
+        var random = SeededRandom(seed: 7)
         var outcome = Outcome()
         var next = 0
         let told: Double? = toldRate ?? frameRate
@@ -87,16 +87,6 @@ struct Simulation {
             inner.enumerated().count { $1.vblanks != expected[($0 + offset) % expected.count] }
         }
         return best.min() ?? 0
-    }
-}
-
-struct SystemRandomNumberGeneratorSeeded {
-    var state: UInt64
-    init(seed: UInt64) { state = seed }
-    /// Uniform in −1…1.
-    mutating func unit() -> Double {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Double(state >> 11) / Double(1 << 52) - 1
     }
 }
 

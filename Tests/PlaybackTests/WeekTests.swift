@@ -33,7 +33,7 @@ private struct LongRun {
 
     func run() -> Outcome {
         var outcome = Outcome()
-        var random = SystemRandomNumberGeneratorSeeded(seed: 11)
+        var random = SeededRandom(seed: 11)
         let frameTime = 1 / Self.rate
         var scheduler = FrameScheduler(refreshPeriod: .seconds(frameTime))
         var clock = DeviceClock(sampleRate: 48_000)

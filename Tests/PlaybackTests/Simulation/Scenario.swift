@@ -58,7 +58,7 @@ extension Scenario {
 
     /// A wall like no other seed's.
     static func random(_ seed: UInt64, rough: Bool) -> Scenario {
-        var random = SystemRandomNumberGeneratorSeeded(seed: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<8 { _ = random.unit() }
         func number(_ range: ClosedRange<Double>) -> Double {
             range.lowerBound + (random.unit() + 1) / 2 * (range.upperBound - range.lowerBound)

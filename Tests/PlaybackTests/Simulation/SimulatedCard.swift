@@ -49,7 +49,7 @@ struct SimulatedCard {
     // MARK: Its thread
 
     /// Does what is due at `time`.
-    mutating func step(at time: HostTime, using random: inout SystemRandomNumberGeneratorSeeded) {
+    mutating func step(at time: HostTime, using random: inout SeededRandom) {
         guard let due, due <= time, let renderer else { return }
         guard time >= blockedUntil else {
             self.due = blockedUntil

@@ -61,7 +61,7 @@ struct SimulatedDisplay {
     }
 
     mutating func present(
-        _ frame: ComposedFrame, id: UInt64, at time: HostTime, using random: inout SystemRandomNumberGeneratorSeeded
+        _ frame: ComposedFrame, id: UInt64, at time: HostTime, using random: inout SeededRandom
     ) -> Presentation {
         guard frame.generation == generation else { return .stale }
         if free.contains(frame.buffer) || onScreen == frame.buffer { violation("\(frame) was not composed", at: time) }

@@ -56,7 +56,7 @@ struct SimulatedFeeder {
     // MARK: When it runs
 
     /// Has it run soon if it waits and there is something to do.
-    mutating func wakeIfNeeded(at time: HostTime, using random: inout SystemRandomNumberGeneratorSeeded) {
+    mutating func wakeIfNeeded(at time: HostTime, using random: inout SeededRandom) {
         if due == nil, hasWork { due = time + random.latency() }
     }
 
@@ -78,7 +78,7 @@ struct SimulatedFeeder {
     // MARK: What it does
 
     /// Does what is due at `time`.
-    mutating func step(at time: HostTime, using random: inout SystemRandomNumberGeneratorSeeded) {
+    mutating func step(at time: HostTime, using random: inout SeededRandom) {
         guard let due, due <= time else { return }
         self.due = nil
         while let frame = pipeline.withLock({ $0.takeSpent() }) { _ = consume frame }

@@ -17,7 +17,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     // Sendable because all of it is touched by the one thread that runs it.
 
     private let scenario: Scenario
-    private var random: SystemRandomNumberGeneratorSeeded
+    private var random: SeededRandom
     private let begin = HostTime(nanoseconds: 1_000_000_000)
     private var time: HostTime
     private let end: HostTime
@@ -46,7 +46,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     private init(_ scenario: Scenario) {
         self.scenario = scenario
-        random = SystemRandomNumberGeneratorSeeded(seed: scenario.seed &+ 99)
+        random = SeededRandom(seed: scenario.seed &+ 99)
         time = begin
         end = begin + .seconds(scenario.seconds)
         events = scenario.events[...]
@@ -197,9 +197,4 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     func start(_ renderer: any AudioRenderer) { card.start(renderer, at: time) }
     func interrupt() { card.interrupt(at: time) }
     func stop() {}
-}
-
-extension SystemRandomNumberGeneratorSeeded {
-    /// What a thread that has been woken takes to run.
-    mutating func latency() -> MediaTime { .seconds(0.0003 * abs(unit())) }
 }
