@@ -73,8 +73,8 @@ final class AudioThreadControl: Sendable {
     private let stopped = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
-    /// Above the decoders, below the presenter: a late picture is a repeated frame, a late period is a click, but the card holds
-    /// several periods.
+    /// Above the decoders and the compositor, level with the presenter: a late picture is a repeated frame, a late period is a click, but the card
+    /// holds several periods.
     static let realtimePriority: Int32 = 20
 
     struct Request { var interrupt: Bool }

@@ -91,7 +91,7 @@ public enum LogLevel: String, Hashable, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }
 
-/// What the command line says, which beats the file. nil is silence. Applied again after each reload of the file.
+/// What the command line says, which beats the file. nil is silence.
 public struct ConfigurationOverrides: Hashable, Sendable {
     /// For `[display] connector`.
     public var connector: DisplayConnector?

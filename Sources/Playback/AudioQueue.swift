@@ -77,7 +77,8 @@ final class AudioQueue: AudioRenderer {
     /// Gain changes take this long from silence to full, short enough to feel immediate and long enough not to click.
     private static let rampTime = 0.01
 
-    /// A queue for an output of this format; `onRoom` is called on the audio thread when there is room after ``write(_:)`` found too little.
+    /// A queue for an output of this format; `onRoom` is called on the audio thread when there is room after
+    /// ``room(wanting:)`` found too little.
     init(format: AudioFormat, onRoom: @escaping @Sendable () -> Void) {
         self.format = format
         self.onRoom = onRoom

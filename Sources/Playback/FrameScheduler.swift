@@ -12,7 +12,7 @@ import Platform
 /// is made to follow (``SoundLock``), so that frames appear at the vblank nearest to their sound. Elsewhere the step is the refresh period, and
 /// the position is pulled gently towards the clock.
 ///
-/// Only when position and clock have gone wrong by ``tolerance`` does the position jump, by whole vblanks. What is due is the newest frame that
+/// Only when position and clock have gone wrong by ``tolerance(isLocked:)`` does the position jump, by whole vblanks. What is due is the newest frame that
 /// begins at or before the position; older ones that were never shown are dropped.
 struct FrameScheduler: Sendable {
     /// A frame's place on the timeline.
@@ -153,7 +153,7 @@ struct FrameScheduler: Sendable {
     }
 
     /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is due always one
-    /// ahead of what is ready: so the position gives way, and the sound comes after; but no further than ``tolerance``.
+    /// ahead of what is ready: so the position gives way, and the sound comes after; but no further than ``tolerance(isLocked:)``.
     private mutating func slip(to frame: Frame, heard: Double, within limit: Double = .infinity) -> Bool {
         guard let current = lock, current.phase != nil else { return false }
         let position = current.position - lateness(of: frame).rounded(.down) * current.step

@@ -7,7 +7,8 @@ public enum PlayerEvent: Hashable, Sendable {
     case itemStarted(index: Int, isSeam: Bool, late: Int)
     /// An item was on the screen to its end.
     case itemEnded(index: Int)
-    /// An item could not be opened, or broke off half-way; the playlist went on without it. Reported once for each item until the reason changes.
+    /// Something is wrong with an item: it could not be opened, or broke off half-way, and the playlist went on without it; or it is played without its
+    /// sound, or seems to be cut off. Reported once for each item until the reason changes, or it has been played without fault.
     case itemFailed(index: Int, message: String)
     /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time, and
     /// from then on every few seconds. Reported once until something plays.

@@ -15,7 +15,7 @@ import Platform
 
 /// One playing of one item, as laid on the timeline.
 struct Turn: Hashable, Sendable {
-    /// Grows by one from turn to turn for the life of the player.
+    /// Grows from turn to turn, and with every move within one, for the life of the player.
     var serial: UInt64
     var position: PlaylistCursor.Position
     var item: PlaylistItem

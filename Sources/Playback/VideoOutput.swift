@@ -106,7 +106,7 @@ public protocol VideoOutput: AnyObject, Sendable {
     func discard(_ frame: ComposedFrame)
     /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches).
     func wait(until deadline: HostTime?) -> VideoOutputEvent
-    /// Ends a present or the next ``wait(until:)``.
+    /// Ends the ``wait(until:)`` that is under way, or the next one.
     func wake()
     /// Restores what was on the screen before. No other call may follow or be under way.
     func close()
