@@ -122,7 +122,7 @@ clean:
 	rm -rf .build demo
 
 help:
-	@echo 'make run        set up, build and play kiosk.conf: on the display if there is one, else as a preview in the terminal'
+	@echo 'make run        set up, build and play kiosk.conf: on the display if one is free, else in memory, with a status line'
 	@echo 'make test       set up, lint, build and run every test; of that: make unit, make bed-test, make machine-test'
 	@echo 'make sanitize   the unit tests again, under AddressSanitizer and ThreadSanitizer'
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'

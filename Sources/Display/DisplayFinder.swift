@@ -24,12 +24,19 @@ final class DisplayFinder {
         case framebuffer(String)
     }
 
-    init(_ settings: Configuration.Display) { self.settings = settings }
+    /// Whether what it finds goes into the log.
+    private let isSilent: Bool
 
-    /// Whether the machine has anything that could be driven, a display on it or not.
-    static func hasDevices(_ connector: DisplayConnector) -> Bool {
-        if connector.takesCards, !DRMCard.paths().isEmpty { return true }
-        return connector.framebufferPath.map { access($0, F_OK) == 0 } ?? false
+    init(_ settings: Configuration.Display, isSilent: Bool = false) {
+        (self.settings, self.isSilent) = (settings, isSilent)
+    }
+
+    /// Whether the display that would be found now could be lit: it is plugged in, and no other program has its card. Holds nothing afterwards.
+    static func hasFreeDisplay(_ settings: Configuration.Display) -> Bool {
+        let finder = DisplayFinder(settings, isSilent: true)
+        guard case .ready = finder.look(probing: true, lit: nil) else { return false }
+        do throws(DeviceError) { try finder.card?.becomeMaster() } catch { return false }
+        return true
     }
 
     /// Looks at the display that is lit, or at everything when none is. With `probing` the displays themselves are asked.
@@ -194,7 +201,7 @@ final class DisplayFinder {
             for name in record.connector.modes.map(\.name) where !offered.contains(name) { offered.append(name) }
             let name = record.connector.name
             let unmet = "\(name) has no mode \(settings.mode); using \(mode.name). It offers \(offered.joined(separator: ", "))"
-            if unmet != lastUnmet { log.warning("\(unmet)") }
+            if unmet != lastUnmet, !isSilent { log.warning("\(unmet)") }
             lastUnmet = unmet
         }
         if record.linkIsBad { note("\(record.connector.name): the link to the display failed; setting it up again", .warning) }
@@ -209,7 +216,7 @@ final class DisplayFinder {
     }
 
     private func note(_ text: String, _ level: Logger.Level) {
-        guard text != lastNote else { return }
+        guard text != lastNote, !isSilent else { return }
         lastNote = text
         log.log(level: level, "\(text)")
     }

@@ -54,11 +54,14 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
     /// standard input, else the one on the screen.
     ///
-    /// With `offscreenWhenAbsent` (`kiosk --preview`) it is offscreen when the machine has neither a DRM card nor a framebuffer device; that
-    /// is decided here, once.
-    public static func open(_ settings: Configuration.Display, offscreenWhenAbsent: Bool = false) -> DisplayOutput {
-        let isAbsent = offscreenWhenAbsent && settings.connector == .automatic && !DisplayFinder.hasDevices(settings.connector)
-        if settings.connector == .offscreen || isAbsent { return offscreen(settings) }
+    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is plugged in, or
+    /// another program has it; that is decided here, once.
+    public static func open(_ settings: Configuration.Display, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
+        if settings.connector == .offscreen { return offscreen(settings) }
+        if offscreenWhenNoneIsFree, settings.connector == .automatic, !DisplayFinder.hasFreeDisplay(settings) {
+            log.notice("no display that another program does not have: playing in memory")
+            return offscreen(settings)
+        }
         return DisplayOutput(settings)
     }
 
@@ -122,7 +125,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Whether pictures go to memory only.
     public let isOffscreen: Bool
 
-    /// Ends a present or the next ``wait(until:)``.
+    /// Ends the ``wait(until:)`` that is under way, or the next one.
     public func wake() { wakeUp.wake() }
 
     /// Gives an unpresented frame's buffer back.

@@ -56,7 +56,7 @@ struct Play: ParsableCommand {
         transform: value("a number from 0.5 to 2") { Double($0).flatMap { 0.5...2 ~= $0 ? $0 : nil } })
     var rate: Double?
 
-    @Flag(help: "Where there is no display at all, play offscreen, with a live status line and a PNG of every item.")
+    @Flag(help: "Where no display is free, play offscreen, with a live status line and a PNG of every item.")
     var preview = false
 
     @Option(
@@ -115,7 +115,7 @@ struct Play: ParsableCommand {
     private func play(
         _ items: [PlaylistItem], _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait
     ) -> Int32? {
-        let display = DisplayOutput.open(configuration.display, offscreenWhenAbsent: preview)
+        let display = DisplayOutput.open(configuration.display, offscreenWhenNoneIsFree: preview)
         let audio = configuration.audio.device.makeOutput()
 
         let player = Player(items: items, options: Player.Options(configuration), video: display, audio: audio)

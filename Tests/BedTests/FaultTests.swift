@@ -39,6 +39,19 @@ extension BedTests {
             expectLog(record, "no display (card0:Virtual-1 disconnected); waiting for one")
         }
 
+        /// Nothing is plugged in, or the first to open the card has it.
+        @Test(arguments: [Timeline.Action.display(false), .shell("sleep 9 <>/dev/dri/card0 &")])
+        func `a preview goes to memory where no display is free`(_ obstacle: Timeline.Action) async throws {
+            let record = try await Bed.run(
+                "preview", for: .seconds(3), playing: [clip], .kiosk(KioskConfiguration(), arguments: ["--preview"]), on: machine
+            ) { at in
+                at(-0.2, obstacle)
+            }
+            #expect(record.frames == [])
+            expectLog(record, "no display that another program does not have: playing in memory")
+            #expect(try #require(record.statistics).shown > 60 && record.status == 0)
+        }
+
         @Test func `a touch screen and a keyboard are unplugged and plugged in again`() async throws {
             let record = try await Bed.run("input", for: .seconds(6), playing: [clip], on: machine) { at in
                 at(1, .unplug(.touchScreen))
