@@ -12,7 +12,7 @@ import Synchronization
 /// a card that comes later and does not offer that rate is played to through ALSA's `plug` layer, which resamples; a card that keeps its
 /// rate is never resampled. Sample format and channel count are converted to here, whatever the card has.
 ///
-/// One thread does everything. It keeps the card's buffer full, period by period, and after each write says what
+/// One thread does everything. It fills the card's buffer as far as there is sound, period by period, and after each write says what
 /// `snd_pcm_status` says of the position. What has been rendered and not heard is known at all times (``FrameLedger``), so that a pause,
 /// a seek or an unplugging can give it back.
 ///
@@ -32,6 +32,7 @@ public final class ALSAOutput: AudioOutput {
 
     private let open: Opening
     private let listPCMs: ListPCMs?
+    private let watch: CardWatch?
     private let shared: Shared
 
     /// What films and most cards have.
@@ -63,6 +64,8 @@ public final class ALSAOutput: AudioOutput {
     init(listPCMs: ListPCMs? = nil, _ open: @escaping Opening) {
         self.open = open
         self.listPCMs = listPCMs
+        // One that comes during the opening is one that has come since.
+        watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
         do throws(AudioError) {
             let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
             format = AudioFormat(sampleRate: opened.pcm.sampleRate, channelCount: 2)
@@ -78,9 +81,9 @@ public final class ALSAOutput: AudioOutput {
 
     /// Begins to render, on a thread of its own. Called once.
     public func start(_ renderer: any AudioRenderer) {
-        let (open, listPCMs, format, shared) = (open, listPCMs, format, shared)
+        let (open, listPCMs, watch, format, shared) = (open, listPCMs, watch, format, shared)
         shared.control.start("audio") {
-            var player = CardPlayer(open: open, listPCMs: listPCMs, format: format, shared: shared, renderer: renderer)
+            var player = CardPlayer(open: open, listPCMs: listPCMs, watch: watch, format: format, shared: shared, renderer: renderer)
             player.run()
         }
     }
@@ -111,12 +114,12 @@ private struct CardPlayer: ~Copyable {
     private var silentSince = HostTime.now
 
     init(
-        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, format: AudioFormat, shared: ALSAOutput.Shared,
-        renderer: any AudioRenderer
+        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, watch: CardWatch?, format: AudioFormat,
+        shared: ALSAOutput.Shared, renderer: any AudioRenderer
     ) {
         self.open = open
         self.listPCMs = listPCMs
-        watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
+        self.watch = watch
         self.format = format
         self.shared = shared
         self.renderer = renderer
@@ -141,7 +144,7 @@ private struct CardPlayer: ~Copyable {
     private mutating func play(interrupting: Bool) throws(AudioError) {
         if interrupting { try card!.interrupt(renderer) }
         try card!.play(renderer)
-        card!.wait(shared.control.wakeUp)
+        card!.wait()
     }
 
     private mutating func fail(_ error: AudioError) {
@@ -215,7 +218,6 @@ private struct CardPlayer: ~Copyable {
 
     private mutating func openCard() {
         do throws(AudioError) {
-            // One that comes during the opening is one that has come since.
             let watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
             let opened = try open(.exactly(format.sampleRate), bufferDuration)
             self.watch = watch

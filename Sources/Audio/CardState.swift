@@ -4,7 +4,7 @@ import Platform
 
 /// Whether there is a card to play to, and what to do when that changes. A pure value: events in, actions out.
 ///
-///     absent ──opened──▶ open ──lost──▶ recovering ──opened──▶ open
+///     absent ──opened──▶ open ──lost, cardCame──▶ recovering ──opened──▶ open
 ///
 /// While absent or recovering, sound is silence in time by the monotonic clock, and the card is tried again after 0.5 s, 1 s, 2 s …
 /// 10 s, or as soon as /dev/snd changes. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so a
@@ -13,7 +13,7 @@ enum CardState: Equatable {
     /// There has not been a card yet.
     case absent(Retry)
     case open(since: HostTime, backOff: MediaTime)
-    /// There was one, and it was lost.
+    /// There was one, and it was lost, or let go because another came.
     case recovering(Retry)
 
     struct Retry: Equatable {

@@ -1,12 +1,11 @@
-import Media
 import Platform
 
 /// Notices that a card has come while another one is played to, so that an automatic choice can be made anew: USB speakers that were found late, or
 /// were pulled and put back while HDMI stood in for them. A pure value: the kernel's list of PCMs in (`/proc/asound/pcm`), a decision out.
 struct CardWatch {
     private var known: Set<Substring>
-    private var newcomers: Set<Substring> = []
-    private var cameAt: HostTime
+    /// Those that have come since, and when.
+    private var newcomers: [Substring: HostTime] = [:]
     private var lastLook: HostTime
 
     static let interval = MediaTime.milliseconds(500)
@@ -16,7 +15,7 @@ struct CardWatch {
     /// Where `list` was the list when the choice was made.
     init(list: String, at now: HostTime) {
         known = Self.playback(list)
-        (lastLook, cameAt) = (now, now)
+        lastLook = now
     }
 
     /// Whether a playback PCM that was not there before has come and stayed; true once. Asks for the list now and then.
@@ -26,10 +25,10 @@ struct CardWatch {
         let present = Self.playback(list())
         // One that has gone is new when it is back.
         known.formIntersection(present)
-        let others = present.subtracting(known)
-        if others != newcomers { (newcomers, cameAt) = (others, now) }
-        guard !newcomers.isEmpty, now - cameAt >= Self.steadyTime else { return false }
-        (known, newcomers) = (present, [])
+        newcomers = newcomers.filter { present.contains($0.key) }
+        for card in present.subtracting(known) where newcomers[card] == nil { newcomers[card] = now }
+        guard newcomers.contains(where: { now - $0.value >= Self.steadyTime }) else { return false }
+        (known, newcomers) = (present, [:])
         return true
     }
 

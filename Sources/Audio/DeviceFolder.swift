@@ -1,5 +1,4 @@
 import Glibc
-import Media
 import Platform
 
 /// Notices that sound devices came or went, by the time of the last change of /dev/snd.
@@ -9,6 +8,7 @@ struct DeviceFolder {
 
     static let interval = MediaTime.milliseconds(500)
 
+    /// Whether any has since the last look; looks every ``interval``.
     mutating func hasChanged(at now: HostTime) -> Bool {
         guard now - lastLook >= Self.interval else { return false }
         lastLook = now

@@ -1,6 +1,5 @@
 import CALSA
 import Glibc
-import Media
 import Platform
 import Playback
 
@@ -10,6 +9,7 @@ struct OpenCard: ~Copyable {
     private var ledger: FrameLedger
     private let samples: UnsafeMutableBufferPointer<Float>
     private let bytes: UnsafeMutableRawBufferPointer
+    private let wakeUp: WakeUp
     private var descriptors: [pollfd]
     /// Frames at the end of `bytes` that the card has not taken yet.
     private var unwritten = 0
@@ -28,6 +28,7 @@ struct OpenCard: ~Copyable {
         ledger = FrameLedger(sampleRate: pcm.sampleRate)
         samples = .allocate(capacity: pcm.periodSize * 2)
         bytes = .allocate(byteCount: pcm.periodSize * pcm.layout.bytesPerFrame, alignment: 16)
+        self.wakeUp = wakeUp
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
         pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
         self.pcm = pcm
@@ -98,7 +99,7 @@ struct OpenCard: ~Copyable {
     }
 
     /// Waits for room for a period, a wake-up, or the time in which there should have been either; where there is room and no sound yet, a little.
-    mutating func wait(_ wakeUp: WakeUp) {
+    mutating func wait() {
         if isWaiting { return wakeUp.wait(until: .now + Self.patience) }
         let bound = MediaTime(nanoseconds: Int64(pcm.bufferSize) * 1_000_000_000 / Int64(pcm.sampleRate))
         wakeUp.wait(for: &descriptors, until: .now + bound)

@@ -85,6 +85,13 @@ import Testing
             #expect(come(hdmi, speakers, from: second * 1000 + 500, to: second * 1000 + 500) == [], "a loose plug")
         }
         #expect(looks == 19 + 20 + 20 + 20 + 40)
+        let headphones = "03-00: USB Headset : USB Headset : playback 1"
+        var chosen: [Int64] = []
+        for second in Int64(60)..<70 {
+            chosen += come(hdmi, headphones, from: second * 1000, to: second * 1000)
+            chosen += come(hdmi, headphones, speakers, from: second * 1000 + 500, to: second * 1000 + 500)
+        }
+        #expect(chosen.first == 62_000, "a loose plug beside one that stays")
     }
 
     @Test func recoveringFindsTheCardAgain() {

@@ -97,6 +97,22 @@ import Testing
         #expect(renderer.counts.takenBack > 0 && renderer.counts.broken == [])
     }
 
+    @Test func aCardThatComesWhileAnotherIsOpenedIsChosen() {
+        let (first, second) = (MadeUpCard(), MadeUpCard())
+        let list = Mutex("00-03: HDMI 0 : HDMI 0 : playback 1\n")
+        let output = ALSAOutput(listPCMs: { list.withLock { $0 } }) { rate, buffer throws(AudioError) in
+            let isThere = list.withLock { list in
+                defer { if !list.contains("USB") { list += "01-00: USB Audio : USB Audio : playback 1\n" } }
+                return list.contains("USB")
+            }
+            return try (isThere ? second : first).open(rate: rate, buffer: buffer)
+        }
+        output.start(renderer)
+        #expect(wait { second.state.withLock { $0.starts == 1 } })
+        output.stop()
+        #expect(first.state.withLock { $0.starts } == 1)
+    }
+
     /// A machine that is suspended with sound in its card has not played it, however long it slept.
     @Test func whatASuspendedCardHeldIsPlayedLater() {
         let card = MadeUpCard()
