@@ -19,7 +19,8 @@ public enum Transition: String, Sendable, CaseIterable {
 final class CrossFade {
     /// The instants it lasts from and to.
     let begin: MediaTime, end: MediaTime
-    private let lane: Lane
+    /// What fades out.
+    let outgoing: Lane
     private var picture: VideoFrame?
     private var upcoming: TimedFrame?
 
@@ -31,7 +32,7 @@ final class CrossFade {
     init(_ lane: Lane, at begin: MediaTime, for duration: MediaTime) {
         self.begin = begin
         end = begin + duration
-        self.lane = lane
+        outgoing = lane
         upcoming = lane.fading.take()
     }
 
@@ -42,29 +43,29 @@ final class CrossFade {
     func underlay(from start: MediaTime, to stop: MediaTime) -> Underlay? {
         guard start < end else { return nil }
         while let next = upcoming.take() {
-            if lane.timeline(next.time) > start, picture != nil {
+            if outgoing.timeline(next.time) > start, picture != nil {
                 upcoming = .some(next)
                 break
             }
             picture = next.intoFrame()
-            if !lane.turn.isStill { upcoming = lane.reader.nextFrame() }
+            if !outgoing.turn.isStill { upcoming = outgoing.reader.nextFrame() }
         }
         let middle = start + (stop - start).scaled(by: 0.5)
         guard let shown = picture?.shared() else { return nil }
-        return Underlay(shown, gravity: lane.turn.item.gravity, share: share(at: middle))
+        return Underlay(shown, gravity: outgoing.turn.item.gravity, share: share(at: middle))
     }
 
     /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same power.
     func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
         let channels = format.channelCount
         var filled = 0
-        if lane.givesSound {
+        if outgoing.givesSound {
             filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
-                unsafe lane.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
+                unsafe outgoing.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
             }
-            if filled < count { lane.soundEnded = true }
+            if filled < count { outgoing.soundEnded = true }
         }
-        let volume = AudioQueue.gain(ofVolume: lane.turn.item.volume)
+        let volume = AudioQueue.gain(ofVolume: outgoing.turn.item.volume)
         for frame in 0..<count {
             let share = share(at: time + .seconds(Double(frame) / Double(format.sampleRate)))
             let (rising, falling) = (Float(share.squareRoot()), Float((1 - share).squareRoot() * volume))

@@ -2,8 +2,8 @@ import Media
 import Platform
 
 /// Lays items onto the timeline: decodes ahead of need, frames into the pipeline and samples into the audio queue, one item after another
-/// without ever waiting for one to be shown to its end. What follows is opened ahead (``ItemOpener``) and skipped where that fails (``Failures``); sound is
-/// laid along with the pictures (``SoundFeed``); where one turn fades into the next, both are laid at once (``Crossfader``).
+/// without ever waiting for one to be shown to its end. What follows is opened ahead (``ItemOpener``) and skipped where that fails (``FailureRecord``); sound is
+/// laid along with the pictures (``SoundFeed``); where one turn fades into the next, both are laid at once (``FadePlanner``).
 struct Feeder: ~Copyable {
     private let pipeline: Monitor<Pipeline>
     private let audio: AudioQueue
@@ -18,9 +18,9 @@ struct Feeder: ~Copyable {
     private var lane: Lane?
     /// The turn that comes next, open, while the one before it is laid further than to where it was to fade out.
     private var waiting: Lane?
-    private var crossfader: Crossfader
+    private var fades: FadePlanner
     private var sound: SoundFeed
-    private var failures = Failures()
+    private var failures = FailureRecord()
     /// The turn that is being opened, or is open, ahead.
     private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
     private var generation: UInt64 = 0
@@ -61,7 +61,7 @@ struct Feeder: ~Copyable {
         self.items = items
         cursor = PlaylistCursor(items, loop: loop)
         self.imageDuration = imageDuration
-        crossfader = Crossfader(length: transition)
+        fades = FadePlanner(length: transition)
         sound = SoundFeed(audio)
         self.emit = emit
         self.wakePresenter = wakePresenter
@@ -100,7 +100,7 @@ struct Feeder: ~Copyable {
         let retryAt = failures.retryAt
         var deadline = retryAt
         if !hasShownAnything { deadline = min(deadline ?? .init(nanoseconds: .max), startedAt + Self.patience) }
-        let wantsSound = min(lane.map { sound.wanted(of: $0) } ?? 0, SoundFeed.chunkFrames)
+        let wantsSound = lane.map { sound.wanted(of: $0) } ?? 0
         let hasLane = lane != nil
         let picturesDone = lane?.picturesDone ?? true
         let givesPictures = !picturesDone && lane?.isSoundOnly == false
@@ -164,7 +164,7 @@ struct Feeder: ~Copyable {
     private mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) {
         complain(position.index, message)
         if failures.fail(of: items.count) {
-            if let outgoing = crossfader.resume() { return resume(outgoing) }
+            if let outgoing = fades.resume() { return resume(outgoing) }
             // Everything has failed since something last played: show the background, wait, begin again with the next.
             layBackground(.milliseconds(100))
             if let delay = failures.wait(from: .now) { emit(.nothingPlayable(retryAfter: delay)) }
@@ -215,37 +215,45 @@ struct Feeder: ~Copyable {
         lane.isLengthKnown = natural != nil || description.isStill
         if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
         failures.takeTurn()
-        guard let outgoing = crossfader.resume(before: lane) else { return enter(lane) }
+        guard let outgoing = fades.resume(before: lane) else { return enter(lane) }
         waiting = lane
         resume(outgoing)
     }
 
     /// Begins to lay a turn, at the end of the timeline.
     private mutating func enter(_ lane: Lane) {
-        let rate = pipeline.withLock { pipeline -> Double in
-            pipeline.reading = (lane.interruption, lane.turn.position.index)
-            return pipeline.rate
-        }
-        lane.restart(at: lane.anchorItemTime, anchor: end, rate: rate, format: audio.format)
+        lane.restart(at: lane.anchorItemTime, anchor: end, rate: pipeline.withLock { $0.rate }, format: audio.format)
         self.lane = lane
-        crossfader.enter(lane, isFollowed: cursor.following(lane.turn) != nil)
+        fades.enter(lane, isFollowed: cursor.following(lane.turn) != nil)
+        tellReaders()
         if lane.isSoundOnly { layCover(lane) }
     }
 
     /// Goes on laying a turn that was to fade out.
     private mutating func resume(_ lane: Lane) {
         self.lane = lane
-        pipeline.withLock { $0.reading = (lane.interruption, lane.turn.position.index) }
+        tellReaders()
+    }
+
+    /// Says which readers are read from, so that their waiting can be ended.
+    private func tellReaders() {
+        let readings = [lane, fades.fade?.outgoing].compactMap { lane in
+            lane.map { Pipeline.Reading(interruption: $0.interruption, index: $0.turn.position.index) }
+        }
+        pipeline.withLock { pipeline in
+            pipeline.readings = readings
+            if pipeline.isStopping { pipeline.cancelReadings() }
+        }
     }
 
     // MARK: Laying
 
-    /// The one picture of an item that is only sound: its cover, or the background.
+    /// The one picture of an item that is only sound: its cover, or the background. Again where the rate changes: it is the pictures that tell the item time.
     private mutating func layCover(_ lane: Lane) {
-        var picture: VideoFrame?
-        if let cover = lane.reader.nextFrame() { picture = cover.intoFrame() }
+        if lane.cover == nil, let cover = lane.reader.nextFrame() { lane.cover = cover.intoFrame() }
         push(
-            picture, of: lane, start: lane.anchor, end: MediaTime(nanoseconds: .max / 4), itemTime: lane.anchorItemTime, cadence: nil)
+            lane.cover?.shared(), of: lane, start: lane.anchor, end: MediaTime(nanoseconds: .max / 4), itemTime: lane.anchorItemTime,
+            cadence: nil)
     }
 
     private mutating func layPicture() {
@@ -304,7 +312,7 @@ struct Feeder: ~Copyable {
         let start = lane.timeline(itemTime)
         var end = max(lane.timeline(itemEnd), start)
         var cadence = lane.reader.nominalFrameDuration?.scaled(by: 1 / lane.rate)
-        if let fade = crossfader.fade, start < fade.end, end - start > CrossFade.longestFrame, let copy = frame.frame.shared() {
+        if let fade = fades.fade, start < fade.end, end - start > CrossFade.longestFrame, let copy = frame.frame.shared() {
             end = start + CrossFade.pieceLength
             cadence = CrossFade.pieceLength
             let time = itemTime + CrossFade.pieceLength.scaled(by: lane.rate)
@@ -313,7 +321,7 @@ struct Feeder: ~Copyable {
         push(frame.intoFrame(), of: lane, start: start, end: end, itemTime: itemTime, cadence: cadence)
         lane.pictureEnd = end
         if lane.turn.isStill, lane.rest == nil { lane.picturesDone = true }
-        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead + crossfader.length { return }
+        if let itemEnd = lane.turn.itemEnd, itemEnd - itemTime > Self.openAhead + fades.length { return }
         // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
         if !lane.isLengthKnown, lane.turn.position.remaining ?? lane.turn.item.duration != nil { return }
         prepareNext()
@@ -327,7 +335,7 @@ struct Feeder: ~Copyable {
         lane.isFirst = false
         endsInBackground = false
         if !lane.isSoundOnly { failures.played() }
-        append(LaidFrame(picture, over: crossfader.fade?.underlay(from: start, to: end), at: place))
+        append(LaidFrame(picture, over: fades.fade?.underlay(from: start, to: end), at: place))
     }
 
     private mutating func append(_ frame: consuming LaidFrame) {
@@ -348,8 +356,8 @@ struct Feeder: ~Copyable {
     private mutating func laySound(_ frames: Int) {
         guard let lane else { return }
         if lane.isSoundOnly { return laySoundAlone(frames, of: lane) }
-        crossfader.pass(sound: sound.end, pictures: lane.pictureEnd)
-        sound.lay(frames, of: lane, fade: crossfader.fade)
+        fades.pass(sound: sound.end, pictures: lane.pictureEnd)
+        sound.lay(frames, of: lane, fade: fades.fade)
         // A still's picture is laid at once, long before what follows is to be opened.
         if lane.picturesDone, lane.pictureEnd - sound.end < Self.openAhead { prepareNext() }
     }
@@ -376,16 +384,17 @@ struct Feeder: ~Copyable {
     private mutating func finishTurn() {
         prepareNext()
         if let lane = lane.take() {
+            sound.followRate(of: lane)
             if !lane.isFlawed { failures.clear(lane.turn.position.index) }
             end = lane.pictureEnd
-            crossfader.leave(lane)
+            fades.leave(lane)
         }
         if let next = waiting.take() { return enter(next) }
         if upcoming == nil { endTimeline() }
     }
 
     private mutating func endTimeline() {
-        if let outgoing = crossfader.resume() { return resume(outgoing) }
+        if let outgoing = fades.resume() { return resume(outgoing) }
         let (generation, audio) = (generation, audio)
         pipeline.signal { pipeline in
             guard pipeline.generation == generation else { return }
@@ -416,7 +425,7 @@ struct Feeder: ~Copyable {
         upcoming = nil
         waiting = nil
         failures.jump()
-        crossfader.reset()
+        fades.reset()
         sound.reset()
         // Moving within the item that is open needs no opening.
         if let time = jump.time, let lane, lane.turn.position == jump.position, !lane.turn.isStill, lane.reader.description.isSeekable,
@@ -435,6 +444,8 @@ struct Feeder: ~Copyable {
 
     /// The rate changes with the next frame laid; what is queued plays out at the old one.
     private mutating func setRate(_ rate: Double) {
-        lane?.setRate(rate, written: sound.end, format: audio.format)
+        guard let lane else { return }
+        lane.setRate(rate)
+        if lane.isSoundOnly { layCover(lane) }
     }
 }

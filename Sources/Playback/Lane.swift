@@ -13,14 +13,15 @@ final class Lane {
     var limit: MediaTime?
     /// Whether the container tells how long it is.
     var isLengthKnown = true
-    /// Timeline instant at which the pictures laid so far end.
+    /// Timeline instant at which the pictures laid so far end; of a turn that is only sound, the sound.
     var pictureEnd: MediaTime
     /// Whether every picture has been laid; the turn then ends at `pictureEnd`.
     var picturesDone = false
     var soundEnded = false
     /// Whether its sound is its length; a cover is no picture in this sense.
     let isSoundOnly: Bool
-    var tempo: TempoFilter?
+    /// The one picture of a turn that is only sound, once it has been read.
+    var cover: VideoFrame?
     var isFirst = true
     /// Whether something was wrong with this turn, so that the complaint stands.
     var isFlawed = false
@@ -40,7 +41,7 @@ final class Lane {
         limit: MediaTime?
     ) {
         self.reader = reader
-        soundBegin = itemTime
+        (soundBegin, soundRate) = (itemTime, rate)
         self.interruption = interruption
         self.turn = turn
         anchorItemTime = itemTime
@@ -58,7 +59,7 @@ final class Lane {
     /// another speed than one.
     var givesSound: Bool {
         guard !turn.isStill, reader.hasSound, !soundEnded else { return false }
-        return isSoundOnly || !turn.item.isMuted && (rate == 1 || tempo != nil)
+        return isSoundOnly || !turn.item.isMuted && (soundRate == 1 || tempo != nil)
     }
 
     /// The timeline instant of an item time.
@@ -78,6 +79,11 @@ final class Lane {
     private var framesRead = 0
     /// Sound to come before the reader's: what the filter of the rate before held back.
     private var leftover: [Float] = []
+    /// The rate of the sound, which is laid later than the pictures, and comes to a change of rate later.
+    private var soundRate: Double
+    private var tempo: TempoFilter?
+    /// The changes it has not come to: at a timeline instant, where an item time lies, to a rate.
+    private var rateChanges: [(at: MediaTime, itemTime: MediaTime, rate: Double)] = []
 
     /// Fills `destination` with sound at the lane's rate; returns the frames filled, fewer only when it has ended.
     func readSound(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
@@ -99,22 +105,35 @@ final class Lane {
     func restart(at itemTime: MediaTime, anchor: MediaTime, rate: Double, format: AudioFormat) {
         (anchorItemTime, self.anchor, pictureEnd, self.rate) = (itemTime, anchor, anchor, rate)
         (picturesDone, soundEnded, isFirst) = (false, false, true)
-        (soundBegin, framesRead, leftover) = (itemTime, 0, [])
+        (soundBegin, framesRead, leftover, rateChanges) = (itemTime, 0, [], [])
         fading = nil
         rest = nil
+        setSoundRate(rate, format: format)
+    }
+
+    private func setSoundRate(_ rate: Double, format: AudioFormat) {
+        soundRate = rate
         tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
     }
 
-    /// Changes the rate for the pictures from the end of those laid on, and for the sound from `written` on, the timeline instant up to which
-    /// it has been laid.
-    func setRate(_ rate: Double, written: MediaTime, format: AudioFormat) {
-        let (oldAnchor, oldItemTime, oldRate) = (anchor, anchorItemTime, self.rate)
+    /// Changes the rate from the end of the pictures laid so far on; the sound follows when it has been laid up to there.
+    func setRate(_ rate: Double) {
         anchorItemTime = laidItemTime
         anchor = pictureEnd
         self.rate = rate
+        if rateChanges.last?.at == anchor { rateChanges.removeLast() }
+        rateChanges.append((anchor, anchorItemTime, rate))
+    }
+
+    /// The timeline instant at which the sound changes its rate next; nil when it has that of the pictures.
+    var nextRateChange: MediaTime? { rateChanges.first?.at }
+
+    /// Changes the rate of the sound, which has been laid up to `written` and so to ``nextRateChange``.
+    func changeSoundRate(written: MediaTime, format: AudioFormat) {
+        let change = rateChanges.removeFirst()
         framesRead += tempo?.framesRead ?? 0
         if tempo != nil { leftover += tempo!.drain() }
-        tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)
+        setSoundRate(change.rate, format: format)
         // Nothing is made ready or skipped of what is not heard: while nobody reads, it falls behind by all that is played.
         guard givesSound else { return }
         // The filter held back sound that was meant for the old rate: what that puts it ahead of the picture is silence, what it puts it
@@ -122,11 +141,10 @@ final class Lane {
         let channels = format.channelCount
         func time(_ frames: Int) -> MediaTime { .seconds(Double(frames) / Double(format.sampleRate)) }
         let next = written + time(leftover.count / channels)
-        let expected =
-            next < anchor ? oldItemTime + (next - oldAnchor).scaled(by: oldRate) : anchorItemTime + (next - anchor).scaled(by: rate)
+        let expected = change.itemTime + (next - change.at).scaled(by: change.rate)
         let ahead = (soundBegin + time(framesRead) - expected).seconds
         if ahead > 0 {
-            leftover += [Float](repeating: 0, count: Int(ahead / rate * Double(format.sampleRate)) * channels)
+            leftover += [Float](repeating: 0, count: Int(ahead / change.rate * Double(format.sampleRate)) * channels)
         } else {
             skip(Int(-ahead * Double(format.sampleRate)), channelCount: channels)
         }

@@ -36,8 +36,14 @@ struct Pipeline: ~Copyable {
     /// The exact seek that follows a seek to a key frame when no other has come.
     var settlement: Jump?
 
-    /// Ends the waiting of the reader that the feeder reads from, at the end of the program and when another item is wanted than the one it reads.
-    var reading: (interruption: Interruption, index: Int)?
+    /// A reader that the feeder reads from, and which item that is of.
+    struct Reading {
+        var interruption: Interruption
+        var index: Int
+    }
+
+    /// Those of the present turn, and of the one that fades out: their waiting is ended at the end of the program, and when another item is wanted.
+    var readings: [Reading] = []
 
     var wantsPlay: Bool
     var rate = 1.0
@@ -170,8 +176,15 @@ struct Pipeline: ~Copyable {
         return settlement
     }
 
-    /// Begins a new generation at `jump`: drops what is queued and returns the buffers to give back.
+    /// Ends the waiting of the readers, for good; but of those of the item `index`.
+    func cancelReadings(otherThan index: Int? = nil) {
+        for reading in readings where reading.index != index { reading.interruption.cancel() }
+    }
+
+    /// Begins a new generation at `jump`: drops what is queued and returns the buffers to give back. A move within the item that is being read goes on with its
+    /// reader.
     mutating func begin(_ jump: Jump) -> [ComposedFrame] {
+        cancelReadings(otherThan: jump.time == nil ? nil : jump.position.index)
         self.jump = jump
         jumpTarget = jump
         generation += 1

@@ -112,7 +112,7 @@ public final class Player: Sendable {
     public func stop() {
         pipeline.signal { pipeline in
             pipeline.isStopping = true
-            pipeline.reading?.interruption.cancel()
+            pipeline.cancelReadings()
         }
         opener.stop()
         video.wake()
@@ -239,8 +239,6 @@ public final class Player: Sendable {
 
     /// Begins a generation with the lock held; the buffers that come back are for ``follow(_:)``.
     private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [ComposedFrame] {
-        // A move within the item that is being read goes on with its reader.
-        if let reading = pipeline.reading, jump.time == nil || jump.position.index != reading.index { reading.interruption.cancel() }
         (pipeline.nextMove, pipeline.settlement) = (nil, nil)
         audio.isRunning = false
         return pipeline.begin(jump)
@@ -280,7 +278,8 @@ public final class Player: Sendable {
         }
     }
 
-    /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on, within half a second.
+    /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on: within half a second, or
+    /// with the seventh frame from now where seven last longer.
     public var rate: Double {
         get { pipeline.withLock { $0.rate } }
         set { pipeline.signal { $0.rate = min(max(newValue.isFinite ? newValue : 1, 0.5), 2) } }

@@ -12,8 +12,8 @@ struct PlaylistCursor: Hashable, Sendable {
         var remaining: MediaTime?
     }
 
-    var repeatCounts: [Int]
-    var loop: LoopMode
+    private let repeatCounts: [Int]
+    private let loop: LoopMode
 
     init(_ items: [PlaylistItem], loop: LoopMode) {
         repeatCounts = items.map { max(1, $0.repeatCount) }

@@ -2,8 +2,8 @@ import DequeModule
 import Logging
 import Platform
 
-/// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes, allocates or frees at
-/// the deadline: it only chooses among frames that already lie in scan-out buffers.
+/// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes or frees a frame
+/// at the deadline: it only chooses among frames that already lie in scan-out buffers.
 ///
 /// It sleeps in the output's `wait` until the vblank before the next frame's own has passed, commits, and sleeps on until the flip event. A flip that is
 /// never reported is given up after ``flipLimit``.
@@ -141,6 +141,8 @@ struct Presenter: ~Copyable {
         // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, in a pause, the first picture after the
         // bare background.
         if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (!pipeline.wantsPlay && pipeline.shown?.turn == nil) {
+            // What was on the screen has not ended: it was left.
+            if pipeline.ready[0].laid.place.turn == nil { currentTurn = nil }
             (shownGeneration, shownAt) = (pipeline.generation, now)
             scheduler.unlock()
             return show(0, late: 0, &pipeline, &returned)
@@ -339,7 +341,11 @@ struct Presenter: ~Copyable {
                 if given.late > 0 { pipeline.statistics.items[index]!.framesLate += 1 }
             }
         }
-        guard let turn = given.starts else { return }
+        guard let turn = given.starts else {
+            // The bare background follows when nothing can be played any more.
+            if let place = given.place, place.turn == nil, let ended = currentTurn.take() { emit(.itemEnded(index: ended.position.index)) }
+            return
+        }
         if turn.isSeam {
             if shown {
                 pipeline.statistics.seams += 1

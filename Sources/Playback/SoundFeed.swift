@@ -13,7 +13,7 @@ struct SoundFeed: ~Copyable {
     private var ramp = GainRamp()
 
     /// Frames laid in one go at most.
-    static let chunkFrames = 2048
+    private static let chunkFrames = 2048
 
     init(_ queue: AudioQueue) {
         self.queue = queue
@@ -24,12 +24,24 @@ struct SoundFeed: ~Copyable {
     /// The timeline instant up to which sound has been laid.
     var end: MediaTime { queue.time(ofSample: Double(queue.writtenSamples)) }
 
-    /// Frames of a turn that may be laid now.
+    /// Frames of a turn that may be laid now, in one go.
     func wanted(of lane: Lane) -> Int {
         if lane.isSoundOnly { return lane.picturesDone ? 0 : Self.chunkFrames }
         // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
         let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - GainRamp.duration
-        return max(0, Int(queue.sample(at: until) - queue.writtenSamples))
+        var frames = max(0, frames(to: until))
+        if let change = lane.nextRateChange, self.frames(to: change) > 0 { frames = min(frames, self.frames(to: change)) }
+        if frames <= Self.chunkFrames { return frames }
+        // What is left for the last go is enough to be faded.
+        return min(Self.chunkFrames, frames - self.frames(in: GainRamp.duration))
+    }
+
+    private func frames(in time: MediaTime) -> Int { Int(queue.sample(at: time)) }
+    private func frames(to time: MediaTime) -> Int { Int(queue.sample(at: time) - queue.writtenSamples) }
+
+    /// Has the sound of a turn change its rate where the pictures did, once it has been laid up to there.
+    func followRate(of lane: Lane) {
+        while let change = lane.nextRateChange, frames(to: change) <= 0 { lane.changeSoundRate(written: end, format: queue.format) }
     }
 
     /// Lays so many frames beneath the pictures of a turn, silence where it has no more, with what fades out mixed in.
@@ -47,11 +59,11 @@ struct SoundFeed: ~Copyable {
         queue.write(samples.span.extracting(first: frames * channels))
     }
 
-    /// Lays up to so many frames of a turn that is only sound; returns how many there were, fewer only at its end.
+    /// Lays up to so many frames of a turn that is only sound, and moves its end; returns how many there were, fewer only at its end.
     mutating func layAlone(_ frames: Int, of lane: Lane) -> Int {
         var filled = read(frames, of: lane)
         if let limit = lane.limit {
-            filled = min(filled, max(0, Int(queue.sample(at: lane.timeline(limit)) - queue.writtenSamples)))
+            filled = min(filled, max(0, self.frames(to: lane.timeline(limit))))
         }
         queue.write(samples.span.extracting(first: filled * queue.format.channelCount))
         if filled > 0 { lane.hasSounded = true }
@@ -61,7 +73,7 @@ struct SoundFeed: ~Copyable {
 
     /// Lays silence up to a timeline instant; false where there is no room for it, or nothing to lay.
     func laySilence(to time: MediaTime) -> Bool {
-        let frames = Int(queue.sample(at: time) - queue.writtenSamples)
+        let frames = frames(to: time)
         guard frames > 0, queue.room(wanting: 0) >= frames else { return false }
         queue.write([Float](repeating: 0, count: frames * queue.format.channelCount).span)
         return true
@@ -73,6 +85,7 @@ struct SoundFeed: ~Copyable {
     /// Reads up to so many frames of a turn into `samples`, as loud as they are to be; returns how many there were.
     private mutating func read(_ frames: Int, of lane: Lane) -> Int {
         let channels = queue.format.channelCount
+        followRate(of: lane)
         var filled = 0
         if lane.givesSound {
             filled = unsafe samples.withUnsafeMutableBufferPointer { buffer in

@@ -68,6 +68,12 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         #expect(stage.wait { stage.numbers.last == 0 && !stage.complaints.isEmpty })
         #expect(stage.complaints.count == 1)
+        // As many turns have ended as have begun.
+        #expect(
+            stage.wait {
+                let begun = stage.events.count { if case .itemStarted = $0 { true } else { false } }
+                return stage.events.count { $0 == .itemEnded(index: 0) } == begun
+            })
         try FileManager.default.copyItem(atPath: Reel.three(), toPath: path)
         #expect(stage.wait(for: 303))
     }

@@ -29,15 +29,18 @@ import Testing
     @Test(arguments: [true, false]) func aChangeOfRateSkipsNoSoundThatNobodyHears(isMuted: Bool) throws {
         let lane = try lane(isMuted: isMuted)
         lane.soundEnded = !isMuted
-        lane.setRate(2, written: .seconds(3), format: format)
+        lane.setRate(2)
+        lane.changeSoundRate(written: .seconds(3), format: format)
         #expect(nextSample(lane) == Reel.sample(0))
     }
 
     @Test func aChangeOfRateSkipsWhatTheSoundIsBehind() throws {
         let lane = try lane()
-        lane.setRate(1, written: .seconds(3), format: format)
+        lane.setRate(1)
+        lane.changeSoundRate(written: .seconds(3), format: format)
         #expect(nextSample(lane) == Reel.sample(144_000, seconds: 4))
-        lane.setRate(1, written: .seconds(60), format: format)
+        lane.setRate(1)
+        lane.changeSoundRate(written: .seconds(60), format: format)
         #expect(nextSample(lane) == -1, "it has ended")
     }
 }

@@ -92,6 +92,16 @@ import Testing
         }
     }
 
+    /// The item time is told by pictures, of which this has one or none.
+    @Test(arguments: [false, true]) func soundAloneTellsItsTimeAtEveryRate(hasCover: Bool) throws {
+        let clip = hasCover ? try Reel.covered(seconds: 3) : try Reel.tone(seconds: 3)
+        let stage = Stage([PlaylistItem(source: clip)], display: display, audio: audio) { $0.loop = .off }
+        #expect(stage.wait { stage.player.currentTime > .milliseconds(100) })
+        stage.player.rate = 2
+        #expect(stage.wait { stage.events.contains(.playlistEnded) })
+        #expect(stage.player.currentTime > .milliseconds(2900), "\(stage.player.currentTime)")
+    }
+
     @Test func soundAndPictureStayTogetherAcrossRates() throws {
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples(seconds: 4))], display: display, audio: audio)
         stage.player.rate = 2

@@ -146,13 +146,15 @@ enum Reel {
     }
     /// The number of the frame of ``long()`` that covers a time.
     static func number(at seconds: Double) -> Int { 1001 + min(299, max(0, Int((seconds * 30 + 1e-6).rounded(.down)))) }
-    /// 0.6 s of a tone, no picture.
-    static func tone() throws -> String { try Clips.make("tone.wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=0.6"]) }
-    /// 1 s of a tone with a cover, 401.
-    static func covered() throws -> String {
+    /// A tone, no picture.
+    static func tone(seconds: Double = 0.6) throws -> String {
+        try Clips.make("tone-\(seconds).wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=\(seconds)"])
+    }
+    /// A tone with a cover, 401.
+    static func covered(seconds: Int = 1) throws -> String {
         try Clips.make(
-            "covered.m4a",
-            ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1", "-i", still(), "-map", "0", "-map", "1", "-c:v", "copy"]
+            "covered-\(seconds).m4a",
+            ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=\(seconds)", "-i", still(), "-map", "0", "-map", "1", "-c:v", "copy"]
                 + ["-disposition:v", "attached_pic"])
     }
     /// Numbered samples: sample n of the clip is ``sample(_:seconds:)``; with 30 frames a second from 1 on.

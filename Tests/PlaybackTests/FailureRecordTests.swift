@@ -3,14 +3,14 @@ import Testing
 
 @testable import Playback
 
-@Suite struct FailuresTests {
+@Suite struct FailureRecordTests {
     private let now = HostTime(nanoseconds: 1_000_000_000)
 
     /// Whether each of so many failures in a row was the last of a round of three.
-    private func fail(_ failures: inout Failures, _ times: Int) -> [Bool] { (0..<times).map { _ in failures.fail(of: 3) } }
+    private func fail(_ failures: inout FailureRecord, _ times: Int) -> [Bool] { (0..<times).map { _ in failures.fail(of: 3) } }
 
     @Test func aRoundIsOverWhenEveryItemHasFailedInARow() {
-        var failures = Failures()
+        var failures = FailureRecord()
         let rounds = fail(&failures, 5)
         #expect(rounds == [false, false, true, false, false])
         failures.played()
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func theLastOfARoundIsNotSkippedAhead() {
-        var failures = Failures()
+        var failures = FailureRecord()
         #expect(!failures.maySkipAhead(of: 1))
         #expect(failures.maySkipAhead(of: 3))
         failures.failAhead()
@@ -32,7 +32,7 @@ import Testing
 
     /// What plays meanwhile is before what failed ahead: that counts on.
     @Test func whatFailedAheadCountsFromItsTurnOn() {
-        var failures = Failures()
+        var failures = FailureRecord()
         failures.failAhead()
         failures.played()
         failures.takeTurn()
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func itIsTriedAgainAfterASecondThenEveryTwoAndSaidOnce() {
-        var failures = Failures()
+        var failures = FailureRecord()
         let first = failures.wait(from: now)
         #expect(first == .seconds(1))
         #expect(failures.retryAt == now + .seconds(1))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func eachComplaintIsNewsOnce() {
-        var failures = Failures()
+        var failures = FailureRecord()
         let complaints = [(0, "missing"), (0, "missing"), (1, "missing"), (0, "damaged"), (1, "missing")]
         let news = complaints.map { failures.isNews($1, about: $0) }
         #expect(news == [true, false, true, true, false])

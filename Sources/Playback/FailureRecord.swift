@@ -1,7 +1,7 @@
 import Platform
 
 /// What has failed since something last played, as a pure value: whether it is all of the playlist, when that is tried again, and what has been said of it.
-struct Failures {
+struct FailureRecord {
     /// Items in a row that failed.
     private var count = 0
     /// Items in a row after the one that is being laid that failed to open ahead of their turn.
@@ -22,7 +22,7 @@ struct Failures {
     /// An item has failed ahead of its turn, while another is being laid.
     mutating func failAhead() { ahead += 1 }
 
-    /// An item has failed in its turn; true when it was the last of so many that could be played. Then the round begins anew.
+    /// An item has failed in its turn; true when so many have in a row. Then the round begins anew.
     mutating func fail(of items: Int) -> Bool {
         takeTurn()
         count += 1

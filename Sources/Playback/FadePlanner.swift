@@ -6,7 +6,7 @@ import Platform
 /// A turn that may fade out in the end is laid up to there only (``Lane/fadeBegin``), and is kept with the frame from which it is to fade in hand
 /// (``Lane/fading``) until the next turn begins. That one decides: it fades in, for as long as both allow; or the turn is resumed and laid further, to
 /// its end or to where a shorter fade begins.
-struct Crossfader {
+struct FadePlanner {
     /// How long one item fades into the next at most; zero is a cut.
     let length: MediaTime
     /// The fade that goes on.
