@@ -24,17 +24,18 @@ final class DisplayFinder {
         case framebuffer(String)
     }
 
-    /// Whether what it finds goes into the log.
+    /// Whether only errors go into the log.
     private let isSilent: Bool
 
     init(_ settings: Configuration.Display, isSilent: Bool = false) {
         (self.settings, self.isSilent) = (settings, isSilent)
     }
 
-    /// Whether the display that would be found now could be lit: it is plugged in, and no other program has its card. Holds nothing afterwards.
+    /// Whether the display that would be found now could be lit: it is plugged in, and no other program has its card. Holds nothing afterwards; what must
+    /// not be opened is logged.
     static func hasFreeDisplay(_ settings: Configuration.Display) -> Bool {
         let finder = DisplayFinder(settings, isSilent: true)
-        guard case .ready = finder.look(probing: true, lit: nil) else { return false }
+        if case .nothing = finder.look(probing: true, lit: nil) { return false }
         do throws(DeviceError) { try finder.card?.becomeMaster() } catch { return false }
         return true
     }
@@ -216,7 +217,7 @@ final class DisplayFinder {
     }
 
     private func note(_ text: String, _ level: Logger.Level) {
-        guard text != lastNote, !isSilent else { return }
+        guard text != lastNote, !isSilent || level == .error else { return }
         lastNote = text
         log.log(level: level, "\(text)")
     }

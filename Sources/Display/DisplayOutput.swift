@@ -54,12 +54,12 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
     /// standard input, else the one on the screen.
     ///
-    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is plugged in, or
-    /// another program has it; that is decided here, once.
+    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is plugged in, none
+    /// may be opened, or another program has it; that is decided here, once, before anything is taken.
     public static func open(_ settings: Configuration.Display, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
         if settings.connector == .offscreen { return offscreen(settings) }
         if offscreenWhenNoneIsFree, settings.connector == .automatic, !DisplayFinder.hasFreeDisplay(settings) {
-            log.notice("no display that another program does not have: playing in memory")
+            log.notice("no display that is free: playing in memory")
             return offscreen(settings)
         }
         return DisplayOutput(settings)

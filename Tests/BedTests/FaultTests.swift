@@ -48,7 +48,7 @@ extension BedTests {
                 at(-0.2, obstacle)
             }
             #expect(record.frames == [])
-            expectLog(record, "no display that another program does not have: playing in memory")
+            expectLog(record, "no display that is free: playing in memory")
             #expect(try #require(record.statistics).shown > 60 && record.status == 0)
         }
 

@@ -23,6 +23,7 @@ extension BedTests {
             let last = try #require(samples.last)
             #expect(last.time > .seconds(seconds - 3))
             let memory = samples.map(\.residentMemory)
+            try #require(memory.count >= 9)
             let before = median(memory.prefix(memory.count / 3)), after = median(memory.suffix(memory.count / 3))
             #expect(after - before < 384 << 10, "\(before) → \(after) bytes: \(memory)")
             #expect(samples.allSatisfy { $0.threads == last.threads && $0.descriptors == last.descriptors })
