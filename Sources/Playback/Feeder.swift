@@ -237,9 +237,9 @@ struct Feeder: ~Copyable {
 
     /// Says which readers are read from, so that their waiting can be ended.
     private func tellReaders() {
-        let readings = [lane, fades.fade?.outgoing].compactMap { lane in
-            lane.map { Pipeline.Reading(interruption: $0.interruption, index: $0.turn.position.index) }
-        }
+        var readings: [Pipeline.Reading] = []
+        if let lane { readings.append(.init(interruption: lane.interruption, index: lane.turn.position.index)) }
+        if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.interruption, index: nil)) }
         pipeline.withLock { pipeline in
             pipeline.readings = readings
             if pipeline.isStopping { pipeline.cancelReadings() }
@@ -364,6 +364,7 @@ struct Feeder: ~Copyable {
 
     /// Lays the sound of an item that is nothing else, and lasts as long.
     private mutating func laySoundAlone(_ frames: Int, of lane: Lane) {
+        if !lane.rateChanges.isEmpty { layCover(lane) }
         let filled = sound.layAlone(frames, of: lane)
         if filled > 0 { failures.played() }
         if filled < frames, !lane.hasSounded, lane.anchorItemTime <= lane.turn.item.start {
@@ -444,8 +445,6 @@ struct Feeder: ~Copyable {
 
     /// The rate changes with the next frame laid; what is queued plays out at the old one.
     private mutating func setRate(_ rate: Double) {
-        guard let lane else { return }
-        lane.setRate(rate)
-        if lane.isSoundOnly { layCover(lane) }
+        lane?.setRate(rate)
     }
 }

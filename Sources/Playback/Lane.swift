@@ -83,7 +83,7 @@ final class Lane {
     private var soundRate: Double
     private var tempo: TempoFilter?
     /// The changes it has not come to: at a timeline instant, where an item time lies, to a rate.
-    private var rateChanges: [(at: MediaTime, itemTime: MediaTime, rate: Double)] = []
+    private(set) var rateChanges: [(at: MediaTime, itemTime: MediaTime, rate: Double)] = []
 
     /// Fills `destination` with sound at the lane's rate; returns the frames filled, fewer only when it has ended.
     func readSound(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
@@ -125,10 +125,7 @@ final class Lane {
         rateChanges.append((anchor, anchorItemTime, rate))
     }
 
-    /// The timeline instant at which the sound changes its rate next; nil when it has that of the pictures.
-    var nextRateChange: MediaTime? { rateChanges.first?.at }
-
-    /// Changes the rate of the sound, which has been laid up to `written` and so to ``nextRateChange``.
+    /// Carries out the first of ``rateChanges``, up to which, or further, sound has been laid: up to `written`.
     func changeSoundRate(written: MediaTime, format: AudioFormat) {
         let change = rateChanges.removeFirst()
         framesRead += tempo?.framesRead ?? 0

@@ -36,10 +36,10 @@ struct Pipeline: ~Copyable {
     /// The exact seek that follows a seek to a key frame when no other has come.
     var settlement: Jump?
 
-    /// A reader that the feeder reads from, and which item that is of.
+    /// A reader that the feeder reads from, and the item in which a move goes on with it; nil while it fades out.
     struct Reading {
         var interruption: Interruption
-        var index: Int
+        var index: Int?
     }
 
     /// Those of the present turn, and of the one that fades out: their waiting is ended at the end of the program, and when another item is wanted.
@@ -176,9 +176,9 @@ struct Pipeline: ~Copyable {
         return settlement
     }
 
-    /// Ends the waiting of the readers, for good; but of those of the item `index`.
+    /// Ends the waiting of the readers, for good; but of that of the item `index`.
     func cancelReadings(otherThan index: Int? = nil) {
-        for reading in readings where reading.index != index { reading.interruption.cancel() }
+        for reading in readings where index == nil || reading.index != index { reading.interruption.cancel() }
     }
 
     /// Begins a new generation at `jump`: drops what is queued and returns the buffers to give back. A move within the item that is being read goes on with its

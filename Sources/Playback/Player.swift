@@ -279,7 +279,7 @@ public final class Player: Sendable {
     }
 
     /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on: within half a second, or
-    /// with the seventh frame from now where seven last longer.
+    /// with the seventh frame from now where seven last longer; within a second of an item that is only sound.
     public var rate: Double {
         get { pipeline.withLock { $0.rate } }
         set { pipeline.signal { $0.rate = min(max(newValue.isFinite ? newValue : 1, 0.5), 2) } }

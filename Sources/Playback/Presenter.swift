@@ -341,24 +341,24 @@ struct Presenter: ~Copyable {
                 if given.late > 0 { pipeline.statistics.items[index]!.framesLate += 1 }
             }
         }
-        guard let turn = given.starts else {
-            // The bare background follows when nothing can be played any more.
-            if let place = given.place, place.turn == nil, let ended = currentTurn.take() { emit(.itemEnded(index: ended.position.index)) }
-            return
-        }
+        if let turn = given.starts { begin(turn, late: given.late, shown: shown, &pipeline) }
+        // The bare background follows when nothing can be played any more.
+        if let place = given.place, place.turn == nil, let ended = currentTurn.take() { emit(.itemEnded(index: ended.position.index)) }
+    }
+
+    private mutating func begin(_ turn: Turn, late: Int, shown: Bool, _ pipeline: inout Pipeline) {
+        let index = turn.position.index
         if turn.isSeam {
             if shown {
                 pipeline.statistics.seams += 1
-                pipeline.statistics.worstSeamLateness = max(pipeline.statistics.worstSeamLateness, given.late)
-                if let index {
-                    pipeline.statistics.items[index, default: .init()].seams += 1
-                    let worst = pipeline.statistics.items[index]!.worstSeamLateness
-                    pipeline.statistics.items[index]!.worstSeamLateness = max(worst, given.late)
-                }
+                pipeline.statistics.worstSeamLateness = max(pipeline.statistics.worstSeamLateness, late)
+                pipeline.statistics.items[index, default: .init()].seams += 1
+                let worst = pipeline.statistics.items[index]!.worstSeamLateness
+                pipeline.statistics.items[index]!.worstSeamLateness = max(worst, late)
             }
             if let currentTurn { emit(.itemEnded(index: currentTurn.position.index)) }
         }
         currentTurn = turn
-        emit(.itemStarted(index: turn.position.index, isSeam: turn.isSeam, late: given.late))
+        emit(.itemStarted(index: index, isSeam: turn.isSeam, late: late))
     }
 }

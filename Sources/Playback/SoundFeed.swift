@@ -30,7 +30,8 @@ struct SoundFeed: ~Copyable {
         // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
         let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - GainRamp.duration
         var frames = max(0, frames(to: until))
-        if let change = lane.nextRateChange, self.frames(to: change) > 0 { frames = min(frames, self.frames(to: change)) }
+        // No further than to where it is to change its rate.
+        if let change = lane.rateChanges.first(where: { self.frames(to: $0.at) > 0 }) { frames = min(frames, self.frames(to: change.at)) }
         if frames <= Self.chunkFrames { return frames }
         // What is left for the last go is enough to be faded.
         return min(Self.chunkFrames, frames - self.frames(in: GainRamp.duration))
@@ -41,7 +42,7 @@ struct SoundFeed: ~Copyable {
 
     /// Has the sound of a turn change its rate where the pictures did, once it has been laid up to there.
     func followRate(of lane: Lane) {
-        while let change = lane.nextRateChange, frames(to: change) <= 0 { lane.changeSoundRate(written: end, format: queue.format) }
+        while let change = lane.rateChanges.first, frames(to: change.at) <= 0 { lane.changeSoundRate(written: end, format: queue.format) }
     }
 
     /// Lays so many frames beneath the pictures of a turn, silence where it has no more, with what fades out mixed in.

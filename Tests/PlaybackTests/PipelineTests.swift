@@ -35,12 +35,12 @@ import Testing
     /// The reader of the item that is moved in goes on; whoever reads another one, as ahead or fading out, would be waited for.
     @Test func aMoveEndsTheWaitingForOtherItems() {
         var pipeline = pipeline(frames: 0)
-        let readers = [Interruption(), Interruption()]
-        pipeline.readings = [.init(interruption: readers[0], index: 0), .init(interruption: readers[1], index: 1)]
+        let readers = [Interruption(), Interruption(), Interruption()]
+        pipeline.readings = zip(readers, [0, 1, nil]).map { Pipeline.Reading(interruption: $0, index: $1) }
         _ = pipeline.begin(.init(position: .init(index: 0), time: .seconds(1), precision: .exact))
-        #expect(readers.map(\.cancelled) == [false, true])
+        #expect(readers.map(\.cancelled) == [false, true, true])
         _ = pipeline.begin(.init(position: .init(index: 0), time: nil, precision: .exact))
-        #expect(readers.map(\.cancelled) == [true, true])
+        #expect(readers.map(\.cancelled) == [true, true, true])
     }
 
     @Test func theFrameBeforeIsFreedWhenTheNextIsOnTheScreen() {

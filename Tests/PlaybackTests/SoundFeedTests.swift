@@ -36,13 +36,24 @@ import Testing
         let lane = try lane(laidTo: .milliseconds(400))
         lane.setRate(2)
         _ = layAll(lane)
-        #expect(lane.nextRateChange == .milliseconds(400), "up to there it is the old one")
+        #expect(lane.rateChanges.map(\.at) == [.milliseconds(400)], "up to there it is the old one")
         lane.setRate(1)
         lane.pictureEnd = .milliseconds(600)
-        #expect(layAll(lane).contains(19_200) && lane.nextRateChange == nil)
+        #expect(layAll(lane).contains(19_200) && lane.rateChanges.isEmpty)
         var next: [Float] = [0]
         _ = next.withUnsafeMutableBufferPointer { lane.reader.readSamples(into: $0, channelCount: 1) }
         #expect(next == [Reel.sample(Int(queue.writtenSamples), seconds: 4)], "nothing was left out, and nothing was silent, on the way")
+    }
+
+    @Test func everyChangeOfRateIsMetOneAfterTheOther() throws {
+        let lane = try lane(laidTo: .milliseconds(400))
+        lane.setRate(2)
+        lane.pictureEnd = .milliseconds(420)
+        lane.setRate(0.5)
+        lane.pictureEnd = .milliseconds(440)
+        lane.setRate(1)
+        lane.pictureEnd = .milliseconds(600)
+        #expect(Set(layAll(lane)).isSuperset(of: [19_200, 20_160, 21_120]) && lane.rateChanges.isEmpty)
     }
 
     @Test func theLastGoIsLongEnoughToBeFadedOut() throws {

@@ -99,7 +99,8 @@ import Testing
         #expect(stage.wait { stage.player.currentTime > .milliseconds(100) })
         stage.player.rate = 2
         #expect(stage.wait { stage.events.contains(.playlistEnded) })
-        #expect(stage.player.currentTime > .milliseconds(2900), "\(stage.player.currentTime)")
+        // The filter's last window is not all played, at twice the speed.
+        #expect(stage.player.currentTime > .milliseconds(2750), "\(stage.player.currentTime.seconds)")
     }
 
     @Test func soundAndPictureStayTogetherAcrossRates() throws {
