@@ -48,6 +48,16 @@ struct Check {
         #expect(wrong.isEmpty, "\(what): \(wrong.count), first \(wrong.prefix(3))", sourceLocation: location)
     }
 
+    /// What holds whatever the wall is like and whatever happens.
+    func whatAlwaysHolds() {
+        order()
+        accounts()
+        bounds()
+        nothingIsLost()
+        cadence()
+        together()
+    }
+
     /// Later pictures follow earlier ones, and none comes back. (The same comes again where the display has.)
     func order() {
         expectNone(zip(outcome.shown, outcome.shown.dropFirst()).filter { $0.number > $1.number }, "out of order")

@@ -9,12 +9,7 @@ import Testing
     /// Nothing happens: every picture is shown, in order, for its own time, with its sound.
     @Test(arguments: 0..<40) func calm(seed: UInt64) {
         let check = Check(.random(seed, rough: false))
-        check.order()
-        check.accounts()
-        check.bounds()
-        check.nothingIsLost()
-        check.cadence()
-        check.together()
+        check.whatAlwaysHolds()
         check.soundIsWhole()
         #expect(check.outcome.snapshot?.status == .playing)
         #expect(check.outcome.snapshot?.statistics.stalls == 0)
@@ -98,12 +93,7 @@ import Testing
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
         let check = Check(.random(seed, rough: true))
-        check.order()
-        check.accounts()
-        check.bounds()
-        check.nothingIsLost()
-        check.cadence()
-        check.together()
+        check.whatAlwaysHolds()
         check.soundGoesOn()
         check.jumpsLand()
         check.pausesStand()
