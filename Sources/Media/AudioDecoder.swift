@@ -68,7 +68,7 @@ struct AudioDecoder: ~Copyable, Sendable {
     }
 
     /// The container time up to which there are samples.
-    var end: MediaTime { MediaTime(nanoseconds: av_rescale(queuedEnd - padding, 1_000_000_000, Int64(output.sampleRate))) }
+    var end: MediaTime { MediaTime.frames(queuedEnd - padding, sampleRate: output.sampleRate) }
 
     /// Goes on with silence where no packet has come: `frames` of it, after what the resampler still holds back. What comes later has its own place.
     mutating func pass(frames: Int) {
@@ -118,9 +118,8 @@ struct AudioDecoder: ~Copyable, Sendable {
             resamplerPosition = nil
         }
         guard resampler != nil else { return }
-        if frame.pointee.best_effort_timestamp != kAV_NOPTS_VALUE {
-            let begin = frameNumber(
-                MediaTime(nanoseconds: av_rescale_q(frame.pointee.best_effort_timestamp, timeBase, shim_rational(1, 1_000_000_000))))
+        if let time = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase) {
+            let begin = frameNumber(time)
             if let position = resamplerPosition {
                 let expected = position + (resampler?.delay ?? 0)
                 if abs(begin - expected) > frameNumber(Self.tolerance) {
@@ -143,8 +142,9 @@ struct AudioDecoder: ~Copyable, Sendable {
     private func padding(of frame: UnsafeMutablePointer<AVFrame>) -> Int64 {
         let duration = shim_frame_duration(frame), rate = Int64(frame.pointee.sample_rate)
         guard duration > 0, rate > 0, Int64(timeBase.den) * 2 >= rate * Int64(timeBase.num) else { return 0 }
-        let told = av_rescale(duration * Int64(timeBase.num), rate, Int64(timeBase.den))
-        return max(0, av_rescale(Int64(frame.pointee.nb_samples) - told, Int64(output.sampleRate), rate))
+        guard let told = MediaTime(ticks: duration, of: timeBase) else { return 0 }
+        let surplus = Int64(frame.pointee.nb_samples) - told.frameNumber(sampleRate: Int(rate))
+        return max(0, av_rescale(surplus, Int64(output.sampleRate), rate))
     }
 
     private mutating func drainResampler() {
@@ -175,7 +175,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         return position + count
     }
 
-    private func frameNumber(_ time: MediaTime) -> Int64 { av_rescale(time.nanoseconds, Int64(output.sampleRate), 1_000_000_000) }
+    private func frameNumber(_ time: MediaTime) -> Int64 { time.frameNumber(sampleRate: output.sampleRate) }
 }
 
 /// Converts decoded sound of one kind to the output format. The corresponding C library is libswresample.

@@ -13,8 +13,8 @@ extension Orientation {
         }
         if isMirrored {
             // Undo the mirroring of the stored x axis: what is left is the pure turn that follows it.
-            turn[0] = -turn[0]
-            turn[1] = -turn[1]
+            turn[0] = -max(turn[0], -.max)
+            turn[1] = -max(turn[1], -.max)
         }
         let degrees = av_display_rotation_get(turn)  // counter-clockwise, NaN for a matrix without a turn
         guard degrees.isFinite else { self = Orientation(isMirrored: isMirrored); return }

@@ -247,8 +247,8 @@ public struct MediaReader: ~Copyable, Sendable {
         // To the first byte only where no index is kept: elsewhere the demuxer would count its times on from where it stood.
         if time != nil || format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT == 0 {
             let index = videoIndex >= 0 && description.video != nil ? videoIndex : -1
-            let container = (origin + (time ?? .zero)).nanoseconds
-            let timestamp = index >= 0 ? av_rescale_q(container, shim_rational(1, 1_000_000_000), videoTimeBase) : container / 1000
+            let container = origin + (time ?? .zero)
+            let timestamp = index >= 0 ? container.ticks(of: videoTimeBase) : container.nanoseconds / 1000
             status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
         }
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
@@ -300,9 +300,8 @@ public struct MediaReader: ~Copyable, Sendable {
     }
 
     private func isWellBefore(_ time: MediaTime, _ packet: borrowing Packet) -> Bool {
-        let pts = packet.raw.pointee.pts
-        guard pts != kAV_NOPTS_VALUE else { return false }
-        return av_rescale_q(pts, videoTimeBase, shim_rational(1, 1_000_000_000)) < (time - .seconds(1)).nanoseconds
+        guard let presentation = MediaTime(ticks: packet.raw.pointee.pts, of: videoTimeBase) else { return false }
+        return presentation < time - .seconds(1)
     }
 
     /// Reads one packet into its queue; false at the end of the source.
@@ -363,9 +362,10 @@ public struct MediaReader: ~Copyable, Sendable {
             ? pictureClock.offset(at: time, lasting: duration, beside: soundClock)
             : soundClock.offset(at: time, lasting: duration, beside: pictureClock)
         if offset == .zero { return }
-        let ticks = av_rescale_q(offset.nanoseconds, shim_rational(1, 1_000_000_000), stream.pointee.time_base)
-        if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts += ticks }
-        if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts += ticks }
+        let ticks = offset.ticks(of: stream.pointee.time_base)
+        // What leaves the range is far from any plausible time, wherever it comes round to.
+        if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
+        if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
     }
 }
 
@@ -377,12 +377,12 @@ extension AssetDescription {
         isSeekable = context.pb == nil || context.pb.pointee.seekable != 0
         let images: Set = ["gif", "apng", "image2"]
         let isImage = images.contains(container) || container.hasSuffix("_pipe")
-        duration = context.duration > 0 ? MediaTime(nanoseconds: context.duration * 1000) : nil
+        duration = context.duration > 0 ? MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE)) : nil
         isStill = false
         if video >= 0, let stream = context.streams[Int(video)] {
             let parameters = stream.pointee.codecpar.pointee
             let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
-            let rate = average.num > 0 && average.den > 0 ? av_q2d(average) : nil
+            let rate = average.plausibleFrameRate
             let ratio = av_guess_sample_aspect_ratio(format.raw, stream, nil)
             isStill = isImage && !["gif", "apng"].contains(container)
             self.video = Video(
@@ -393,7 +393,7 @@ extension AssetDescription {
                 isConstantFrameRate: rate != nil && base.den > 0 && abs(av_q2d(base) / rate! - 1) < 0.001,
                 pixelFormat: av_get_pix_fmt_name(AVPixelFormat(rawValue: parameters.format)).map { String(cString: $0) } ?? "unknown",
                 isInterlaced: parameters.field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue,
-                start: stream.time(stream.pointee.start_time), duration: stream.time(stream.pointee.duration))
+                start: stream.time(stream.pointee.start_time), duration: stream.duration)
             if isStill { duration = nil }
         }
         if audio >= 0, let stream = context.streams[Int(audio)] {
@@ -401,14 +401,14 @@ extension AssetDescription {
             self.audio = Audio(
                 codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
                 channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
-                duration: stream.time(stream.pointee.duration))
+                duration: stream.duration)
         }
     }
 }
 
 extension UnsafeMutablePointer<AVStream> {
-    /// A value of the stream's time base as a time; nil for AV_NOPTS_VALUE.
-    fileprivate func time(_ value: Int64) -> MediaTime? {
-        value == kAV_NOPTS_VALUE ? nil : MediaTime(nanoseconds: av_rescale_q(value, pointee.time_base, shim_rational(1, 1_000_000_000)))
-    }
+    /// A value of the stream's time base as a time; nil where it is unknown.
+    fileprivate func time(_ value: Int64) -> MediaTime? { MediaTime(ticks: value, of: pointee.time_base) }
+    /// How long the container says it lasts; nil where it says nothing, or nonsense.
+    fileprivate var duration: MediaTime? { time(pointee.duration).flatMap { $0 > .zero ? $0 : nil } }
 }

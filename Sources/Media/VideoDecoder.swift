@@ -25,9 +25,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             context.pointee.max_pixels = Int64(largestPicture)
         }
         let rate = av_guess_frame_rate(format.raw, stream, nil)
-        let nominal: MediaTime? =
-            rate.num > 0 && rate.den > 0
-            ? MediaTime(nanoseconds: av_rescale(1_000_000_000, Int64(rate.den), Int64(rate.num))) : nil
+        let nominal = rate.frameDuration
         return VideoDecoder(
             codec: codec, timeBase: stream.pointee.time_base,
             trackOrientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
@@ -66,19 +64,15 @@ struct VideoDecoder: ~Copyable, Sendable {
             av_frame_free(&pointer)
             return status == kAVERROR_EOF ? .end : .needsPacket  // an undecodable packet is passed over
         }
-        var duration = time(shim_frame_duration(frame)) ?? .zero
+        var duration = MediaTime(ticks: shim_frame_duration(frame), of: timeBase) ?? .zero
         if duration <= .zero { duration = nominalDuration ?? lastDuration }
-        var start = frame.pointee.best_effort_timestamp == kAV_NOPTS_VALUE ? nil : time(frame.pointee.best_effort_timestamp)
+        var start = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase)
         if let lastTime, start.map({ $0 <= lastTime }) ?? true { start = lastTime + lastDuration }
         let begin = start ?? .zero
         (lastTime, lastDuration) = (begin, duration)
         let orientation = shim_frame_display_matrix(frame).map(Orientation.init(displayMatrix:)) ?? trackOrientation
         if frame.pointee.sample_aspect_ratio.num == 0 { frame.pointee.sample_aspect_ratio = codec.raw.pointee.sample_aspect_ratio }
         return .frame(TimedFrame(frame: VideoFrame(adopting: frame, orientation: orientation), time: begin, duration: duration))
-    }
-
-    private func time(_ value: Int64) -> MediaTime? {
-        value == kAV_NOPTS_VALUE ? nil : MediaTime(nanoseconds: av_rescale_q(value, timeBase, shim_rational(1, 1_000_000_000)))
     }
 }
 

@@ -3,7 +3,8 @@ import Glibc
 /// A media time, or a span of one, in whole nanoseconds.
 ///
 /// Frame times that are not a whole number of nanoseconds (1001/30000 s) are rounded once, from the stream's own time base, so
-/// nothing accumulates. An `Int64` of nanoseconds lasts 292 years.
+/// nothing accumulates. An `Int64` of nanoseconds lasts 292 years; arithmetic that leaves them stops at their ends, so that no number from a file or a
+/// device can trap.
 public struct MediaTime: Hashable, Comparable, Sendable, AdditiveArithmetic {
     /// The value in nanoseconds.
     public var nanoseconds: Int64
@@ -11,8 +12,8 @@ public struct MediaTime: Hashable, Comparable, Sendable, AdditiveArithmetic {
     /// A time of `nanoseconds`.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// A time of `seconds`, rounded to the nearest nanosecond; `seconds` must be finite and within ±292 years.
-    public init(seconds: Double) { nanoseconds = Int64((seconds * 1e9).rounded()) }
+    /// A time of `seconds`, rounded to the nearest nanosecond and clamped to ±292 years; zero for NaN.
+    public init(seconds: Double) { nanoseconds = Int64(saturating: seconds * 1e9) }
 
     /// The value in seconds.
     public var seconds: Double { Double(nanoseconds) / 1e9 }
@@ -21,7 +22,7 @@ public struct MediaTime: Hashable, Comparable, Sendable, AdditiveArithmetic {
     public static let zero = MediaTime(nanoseconds: 0)
 
     /// A time of whole milliseconds.
-    public static func milliseconds(_ value: Int64) -> MediaTime { MediaTime(nanoseconds: value * 1_000_000) }
+    public static func milliseconds(_ value: Int64) -> MediaTime { MediaTime(nanoseconds: 1_000_000) * value }
 
     /// A time of `value` seconds.
     public static func seconds(_ value: Double) -> MediaTime { MediaTime(seconds: value) }
@@ -29,26 +30,49 @@ public struct MediaTime: Hashable, Comparable, Sendable, AdditiveArithmetic {
     /// Whether `a` is earlier or shorter.
     public static func < (a: MediaTime, b: MediaTime) -> Bool { a.nanoseconds < b.nanoseconds }
     /// The sum.
-    public static func + (a: MediaTime, b: MediaTime) -> MediaTime { MediaTime(nanoseconds: a.nanoseconds + b.nanoseconds) }
+    public static func + (a: MediaTime, b: MediaTime) -> MediaTime { MediaTime(nanoseconds: a.nanoseconds.addingSaturating(b.nanoseconds)) }
     /// The difference.
-    public static func - (a: MediaTime, b: MediaTime) -> MediaTime { MediaTime(nanoseconds: a.nanoseconds - b.nanoseconds) }
+    public static func - (a: MediaTime, b: MediaTime) -> MediaTime {
+        MediaTime(nanoseconds: a.nanoseconds.subtractingSaturating(b.nanoseconds))
+    }
     /// `a` multiplied by a count.
-    public static func * (a: MediaTime, count: Int64) -> MediaTime { MediaTime(nanoseconds: a.nanoseconds * count) }
+    public static func * (a: MediaTime, count: Int64) -> MediaTime {
+        let (product, overflow) = a.nanoseconds.multipliedReportingOverflow(by: count)
+        return MediaTime(nanoseconds: overflow ? ((a.nanoseconds < 0) == (count < 0) ? .max : .min) : product)
+    }
     /// The span with the opposite sign.
-    public static prefix func - (a: MediaTime) -> MediaTime { MediaTime(nanoseconds: -a.nanoseconds) }
+    public static prefix func - (a: MediaTime) -> MediaTime { .zero - a }
 
-    /// The span stretched by `factor`, rounded to the nearest nanosecond.
-    public func scaled(by factor: Double) -> MediaTime {
-        MediaTime(nanoseconds: Int64((Double(nanoseconds) * factor).rounded()))
+    /// The span stretched by `factor`, rounded to the nearest nanosecond; zero for NaN.
+    public func scaled(by factor: Double) -> MediaTime { MediaTime(nanoseconds: Int64(saturating: Double(nanoseconds) * factor)) }
+}
+
+extension FixedWidthInteger {
+    /// `value` rounded to the nearest whole number and clamped to what the type holds; zero for NaN.
+    public init(saturating value: Double) {
+        let rounded = value.rounded()
+        self = Self(exactly: rounded) ?? (rounded.isNaN ? 0 : rounded < 0 ? .min : .max)
+    }
+}
+
+extension Int64 {
+    fileprivate func addingSaturating(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    fileprivate func subtractingSaturating(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
     }
 }
 
 extension MediaTime: CustomStringConvertible {
     /// `1:02:03.4`, hours only where there are any.
     public var description: String {
-        let tenths = (abs(nanoseconds) + 50_000_000) / 100_000_000
+        let tenths = (nanoseconds.magnitude + 50_000_000) / 100_000_000
         let (hours, minutes, seconds) = (tenths / 36_000, tenths / 600 % 60, tenths / 10 % 60)
-        func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
         let clock = hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds))" : "\(minutes):\(two(seconds))"
         return "\(nanoseconds < 0 ? "-" : "")\(clock).\(tenths % 10)"
     }
@@ -73,11 +97,17 @@ public struct HostTime: Hashable, Comparable, Sendable {
     /// Whether `a` is earlier.
     public static func < (a: HostTime, b: HostTime) -> Bool { a.nanoseconds < b.nanoseconds }
     /// The span from `b` to `a`.
-    public static func - (a: HostTime, b: HostTime) -> MediaTime { MediaTime(nanoseconds: a.nanoseconds - b.nanoseconds) }
+    public static func - (a: HostTime, b: HostTime) -> MediaTime {
+        MediaTime(nanoseconds: a.nanoseconds.subtractingSaturating(b.nanoseconds))
+    }
     /// The instant a span after `a`.
-    public static func + (a: HostTime, b: MediaTime) -> HostTime { HostTime(nanoseconds: a.nanoseconds + b.nanoseconds) }
+    public static func + (a: HostTime, b: MediaTime) -> HostTime {
+        HostTime(nanoseconds: a.nanoseconds.addingSaturating(b.nanoseconds))
+    }
     /// The instant a span before `a`.
-    public static func - (a: HostTime, b: MediaTime) -> HostTime { HostTime(nanoseconds: a.nanoseconds - b.nanoseconds) }
+    public static func - (a: HostTime, b: MediaTime) -> HostTime {
+        HostTime(nanoseconds: a.nanoseconds.subtractingSaturating(b.nanoseconds))
+    }
     /// Moves the instant later by a span.
     public static func += (a: inout HostTime, b: MediaTime) { a = a + b }
 

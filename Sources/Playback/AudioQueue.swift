@@ -93,10 +93,10 @@ final class AudioQueue: AudioRenderer {
     // MARK: The feeder's side
 
     /// The number of the sample at a timeline instant.
-    func sample(at time: MediaTime) -> Int64 { Int64((Double(time.nanoseconds) * Double(format.sampleRate) / 1e9).rounded()) }
+    func sample(at time: MediaTime) -> Int64 { Int64(saturating: Double(time.nanoseconds) * Double(format.sampleRate) / 1e9) }
 
     /// The timeline instant of a sample.
-    func time(ofSample sample: Double) -> MediaTime { MediaTime(nanoseconds: Int64((sample * 1e9 / Double(format.sampleRate)).rounded())) }
+    func time(ofSample sample: Double) -> MediaTime { .seconds(sample / Double(format.sampleRate)) }
 
     /// The sample the next write begins at.
     var writtenSamples: Int64 { state.withLock { $0.written } }

@@ -89,13 +89,13 @@ struct FrameScheduler: Sendable {
         if abs(error) > 0.25 * period || count > 600 {
             anchor = time  // a new grid: the mode changed, or the display slept
         } else {
-            anchor = last + MediaTime(nanoseconds: Int64((count * period + 0.25 * error).rounded()))
+            anchor = last + MediaTime(nanoseconds: Int64(saturating: count * period + 0.25 * error))
             // Averaged ever more slowly: what is left of the timestamps' jitter must not move the grid.
             flips += 1
             period += max(0.002, 0.1 / Double(flips)) * error / count
             period = min(max(period, 0.98 * nominalPeriod), 1.02 * nominalPeriod)
         }
-        anchorIndex += Int64(count)
+        anchorIndex &+= Int64(saturating: count)
     }
 
     /// Whether no flip has been seen.
@@ -123,22 +123,22 @@ struct FrameScheduler: Sendable {
         // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has passed.
         let (soon, _) = nextVblank(after: now)
         if soon < vblank, Double(first.start.nanoseconds) > position - step {
-            return .wake(soon + MediaTime(nanoseconds: Int64(0.25 * period)))
+            return .wake(soon + MediaTime(nanoseconds: Int64(saturating: 0.25 * period)))
         }
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
             if !hasShown { return .show(beginning(upTo: due, of: ready, heard: heard), late: 0, vblank: vblank) }
             // What the pull has moved it by does not count.
             let late = lateness(of: ready[due]) - (phase == nil ? Self.pull : 0)
             if late >= 1, due == ready.count - 1, !slip(to: ready[due], heard: heard) {
-                overdue = MediaTime(nanoseconds: Int64(position + step))
+                overdue = MediaTime(nanoseconds: Int64(saturating: position + step))
             }
-            return .show(due, late: max(0, Int(late)), vblank: vblank)
+            return .show(due, late: max(0, Int(saturating: late.rounded(.towardZero))), vblank: vblank)
         }
         var vblanks = ((Double(first.start.nanoseconds) - position) / step).rounded(.up)
         // The clock's pull, or its next readings, may make it due a vblank earlier.
         if phase == nil || !hasShown, vblanks > 2 { vblanks -= 1 }
         // Just after the vblank before the one it is due for, when the flip before has certainly been done.
-        let wake = vblank + MediaTime(nanoseconds: Int64((vblanks - 1) * period + 0.25 * period))
+        let wake = vblank + MediaTime(nanoseconds: Int64(saturating: (vblanks - 1) * period + 0.25 * period))
         return .wake(wake)
     }
 
@@ -166,12 +166,12 @@ struct FrameScheduler: Sendable {
     private func nextVblank(after time: HostTime) -> (HostTime, Int64) {
         guard let anchor else { return (time, anchorIndex) }
         let count = max(1, (Double((time - anchor).nanoseconds) / period).rounded(.down) + 1)
-        return (anchor + MediaTime(nanoseconds: Int64((count * period).rounded())), anchorIndex + Int64(count))
+        return (anchor + MediaTime(nanoseconds: Int64(saturating: count * period)), anchorIndex &+ Int64(saturating: count))
     }
 
     private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, next: Frame) -> Double {
         if let current = lock, hasShown {
-            let vblanks = Double(index - current.index)
+            let vblanks = Double(index &- current.index)
             var position = current.position + vblanks * current.step
             if let phase {
                 let offset = Self.offset(position, of: next, step: step, phase: phase)

@@ -139,7 +139,8 @@ final class Lane {
         func time(_ frames: Int) -> MediaTime { .seconds(Double(frames) / Double(format.sampleRate)) }
         let next = written + time(leftover.count / channels)
         let expected = change.itemTime + (next - change.at).scaled(by: change.rate)
-        let ahead = (soundBegin + time(framesRead) - expected).seconds
+        // More than a minute is a jump of the file's times, which the reader makes good.
+        let ahead = min(max((soundBegin + time(framesRead) - expected).seconds, -60), 60)
         if ahead > 0 {
             leftover += [Float](repeating: 0, count: Int(ahead / change.rate * Double(format.sampleRate)) * channels)
         } else {

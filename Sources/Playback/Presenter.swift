@@ -289,7 +289,7 @@ struct Presenter: ~Copyable {
             guard var given = pending, flip.id == given.id else { return }
             pending = nil
             // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
-            if let due = given.due { given.late += max(0, Int((Double((flip.time - due).nanoseconds) / scheduler.period).rounded())) }
+            if let due = given.due { given.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
             begin(given, shown: true, at: flip.time)
         case .changed:
             renewScheduler()

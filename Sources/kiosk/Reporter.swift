@@ -97,19 +97,19 @@ final class Reporter: Sendable {
     private func stalls(_ counts: PlayerStatistics) -> String? {
         guard counts.stalls > 0 else { return nil }
         let times = counts.stalls == 1 ? "once" : "\(counts.stalls) times"
-        return "stood still \(times), \(Int((counts.stalledTime.seconds * 1000).rounded())) ms in all"
+        return "stood still \(times), \(Int(saturating: counts.stalledTime.seconds * 1000)) ms in all"
     }
 
     private func text(_ level: BufferLevel) -> String {
-        "\(level.frames) frame\(level.frames == 1 ? "" : "s") and \(Int((level.sound.seconds * 1000).rounded())) ms"
+        "\(level.frames) frame\(level.frames == 1 ? "" : "s") and \(Int(saturating: level.sound.seconds * 1000)) ms"
     }
 
     /// Picture against sound: half of the frames and 99 % of them are this close; and the sound's speed where it is not its own.
     private func synchrony(_ counts: PlayerStatistics) -> String? {
         guard let half = counts.synchrony.distance(within: 0.5), let most = counts.synchrony.distance(within: 0.99) else { return nil }
-        let change = Int(((counts.soundRatio - 1) * 1e6).rounded())
+        let change = Int(saturating: (counts.soundRatio - 1) * 1e6)
         let speed = change == 0 ? "" : ", sound \(change > 0 ? "+" : "−")\(abs(change)) ppm"
-        return "A/V \(Int((half.seconds * 1000).rounded()))/\(Int((most.seconds * 1000).rounded())) ms\(speed)"
+        return "A/V \(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms\(speed)"
     }
 
     /// What it came to for each item, a line each; nothing where there was but one.

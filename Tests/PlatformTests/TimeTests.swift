@@ -7,6 +7,30 @@ import Testing
         #expect(MediaTime(seconds: seconds).description == text)
     }
 
+    /// Whatever a file says: arithmetic stops at the ends of what 64 bits hold, and never traps.
+    @Test func arithmeticSaturates() {
+        let (first, last) = (MediaTime(nanoseconds: .min), MediaTime(nanoseconds: .max))
+        let second = MediaTime.seconds(1)
+        #expect(last + second == last && first - second == first && second - first == last && first + first == first)
+        #expect(-first == last && MediaTime.zero - first == last && -last == MediaTime(nanoseconds: -.max))
+        #expect(last * 2 == last && last * -2 == first && first * -1 == last && first * 0 == .zero && second * -3 == .seconds(-3))
+        #expect(last.scaled(by: 2) == last && last.scaled(by: -2) == first && last.scaled(by: .nan) == .zero)
+        #expect(MediaTime.seconds(.infinity) == last && MediaTime.seconds(-.infinity) == first && MediaTime.seconds(.nan) == .zero)
+        #expect(MediaTime.seconds(1e300) == last && MediaTime.milliseconds(.max) == last && MediaTime.milliseconds(.min) == first)
+        #expect(first.description == "-2562047:47:16.9" && last.description == "2562047:47:16.9")
+        var sum = last
+        sum += second
+        sum -= second
+        #expect(sum == last - second)
+        let (epoch, end) = (HostTime(nanoseconds: .min), HostTime(nanoseconds: .max))
+        #expect(end + second == end && epoch - second == epoch && end - epoch == last && epoch - end == first)
+    }
+
+    @Test(arguments: [(0.5, 1), (-2.6, -3), (1e30, .max), (-1e30, .min), (.nan, 0), (9.3e18, .max), (-0x1p63, .min)])
+    func numbersSaturate(value: Double, expected: Int64) {
+        #expect(Int64(saturating: value) == expected)
+    }
+
     @Test func waitReturnsNilOnlyAfterItsDeadline() {
         let monitor = Monitor(0)
         let deadline = HostTime.now + .milliseconds(5)
