@@ -19,7 +19,7 @@ static void emit(int source, int level, const char *line) {
 }
 
 static void on_ffmpeg(void *object, int level, const char *format, va_list arguments) {
-    char line[512];
+    char line[2048];  // a URL cut off within its password could not be told from one without
     int prefix = 1;
     if (level > av_log_get_level()) return;
     av_log_format_line2(object, level, format, arguments, line, sizeof line, &prefix);

@@ -1,4 +1,5 @@
 import CFFmpeg
+import Platform
 
 /// Why a source cannot be played, in words for the person who put it on the playlist.
 public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -40,8 +41,8 @@ public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// `/srv/a.mp4: is empty (0 bytes): copy it again`
-    public var description: String { "\(source): \(reason.text)" }
+    /// `/srv/a.mp4: is empty (0 bytes): copy it again`; without the password of a URL.
+    public var description: String { "\(source.withoutCredentials): \(reason.text)" }
 }
 
 extension MediaError.Reason {

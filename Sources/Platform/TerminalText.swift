@@ -31,17 +31,18 @@ extension String {
         return columns > 0 ? result + "…" : ""
     }
 
-    /// Without what would move a terminal's cursor or recolour it: file names come from anybody's USB stick.
+    /// Without what would move a terminal's cursor or recolour it, as file names come from anybody's USB stick, and ``withoutCredentials``.
     public var printable: String {
+        let text = withoutCredentials
         let isHarmless: (Unicode.Scalar) -> Bool = { scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator: false
             default: true
             }
         }
-        if unicodeScalars.allSatisfy(isHarmless) { return self }
+        if text.unicodeScalars.allSatisfy(isHarmless) { return text }
         var result = String.UnicodeScalarView()
-        for scalar in unicodeScalars { result.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
+        for scalar in text.unicodeScalars { result.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
         return String(result)
     }
 }

@@ -179,7 +179,7 @@ struct Feeder: ~Copyable {
     }
 
     private mutating func complain(_ index: Int, _ message: String) {
-        if failures.isNews(message, about: index) { emit(.itemFailed(index: index, message: message)) }
+        if failures.isNews(message, about: index) { emit(.itemFailed(index: index, message: message.withoutCredentials)) }
     }
 
     private mutating func complain(about lane: Lane, _ problem: String) {

@@ -30,6 +30,9 @@ public struct PlaylistItem: Hashable, Sendable {
     /// `start`. nil is the clip's own length, or `imageDuration` for a still.
     public var duration: MediaTime?
 
+    /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
+    public var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
+
     /// An item that plays all of `source` once.
     public init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,

@@ -56,8 +56,7 @@ struct Check: ParsableCommand {
     }
 
     private func row(_ index: Int, _ item: PlaylistItem, _ inspection: ItemInspection, imageDuration: MediaTime) -> [String] {
-        let name = String(item.source.split(separator: "/").last ?? "?")
-        guard let asset = inspection.description else { return ["\(index + 1)", name, "—", "", "", "", "", ""] }
+        guard let asset = inspection.description else { return ["\(index + 1)", item.name, "—", "", "", "", "", ""] }
         let video = asset.video
         let size = video.map { video in
             var size = "\(video.width)×\(video.height)"
@@ -74,7 +73,7 @@ struct Check: ParsableCommand {
             asset.duration?.description
             ?? (asset.isStill ? "held \(item.duration ?? imageDuration)" : asset.isSeekable ? "unknown" : "live")
         return [
-            "\(index + 1)", name, asset.isStill ? "image" : video == nil ? "sound" : "video", video?.codec ?? "", size ?? "",
+            "\(index + 1)", item.name, asset.isStill ? "image" : video == nil ? "sound" : "video", video?.codec ?? "", size ?? "",
             video?.frameRate.map { decimal($0) } ?? "", duration, sound ?? "none",
         ]
     }

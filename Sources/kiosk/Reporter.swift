@@ -48,7 +48,7 @@ final class Reporter: Sendable {
     }
 
     private func name(_ index: Int) -> String {
-        items.indices.contains(index) ? String(items[index].source.split(separator: "/").last ?? "?") : "?"
+        items.indices.contains(index) ? items[index].name : "?"
     }
 
     /// Takes a picture of the item on the screen, once: half a second into it, when a fade or an animation has shown something, or

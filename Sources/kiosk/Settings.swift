@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Glibc
 import Input
+import Platform
 import Playback
 
 /// What every subcommand reads: the configuration file, and the options that beat it and matter to each of them.
@@ -89,8 +90,8 @@ func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(_ ty
     return value("\(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])") { Word(rawValue: $0) }
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error, without the passwords of URLs.
 func printError(_ text: String) {
-    var line = text + "\n"
+    var line = text.withoutCredentials + "\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
