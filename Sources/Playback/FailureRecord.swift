@@ -48,11 +48,16 @@ struct FailureRecord {
     /// The wait is over.
     mutating func retry() { retryAt = nil }
 
-    /// The viewer moves: everything may be tried again.
+    /// The viewer moves, or the playlist has changed: everything may be tried again.
     mutating func jump() { (retryAt, count, ahead) = (nil, 0, 0) }
 
     /// Whether a complaint about an item is news.
     mutating func isNews(_ message: String, about index: Int) -> Bool { complaints.updateValue(message, forKey: index) != message }
+
+    /// Complaints about items that nobody knows any more are dropped.
+    mutating func keepComplaints(about isKnown: (Int) -> Bool) {
+        complaints = complaints.filter { isKnown($0.key) }
+    }
 
     /// An item played without fault: the next complaint about it is news.
     mutating func clear(_ index: Int) { complaints[index] = nil }

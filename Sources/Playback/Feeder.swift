@@ -4,12 +4,13 @@ import Platform
 /// Lays items onto the timeline: decodes ahead of need, frames into the pipeline and samples into the audio queue, one item after another
 /// without ever waiting for one to be shown to its end. What follows is opened ahead (``ItemOpener``) and skipped where that fails (``FailureRecord``); sound is
 /// laid along with the pictures (``SoundFeed``); where one turn fades into the next, both are laid at once (``FadePlanner``).
+///
+/// A new playlist (``Player/setItems(_:)``) is taken over between two steps. What is being laid goes on to its end, so a list changes at the boundary of an item.
 struct Feeder: ~Copyable {
     private let pipeline: Monitor<Pipeline>
     private let audio: AudioQueue
     private let opener: ItemOpener
-    private let items: [PlaylistItem]
-    private let cursor: PlaylistCursor
+    private var cursor: PlaylistCursor
     private let imageDuration: MediaTime
     private let emit: @Sendable (PlayerEvent) -> Void
     private let wakePresenter: @Sendable () -> Void
@@ -22,7 +23,7 @@ struct Feeder: ~Copyable {
     private var sound: SoundFeed
     private var failures = FailureRecord()
     /// The turn that is being opened, or is open, ahead.
-    private var upcoming: (position: PlaylistCursor.Position, serial: UInt64, isSeam: Bool, time: MediaTime)?
+    private var upcoming: Upcoming?
     private var generation: UInt64 = 0
     private var lastSerial: UInt64 = 0
     /// Timeline instant at which the next turn begins.
@@ -31,15 +32,36 @@ struct Feeder: ~Copyable {
     private var hasShownAnything = false
     /// Whether what was laid last is the bare background.
     private var endsInBackground = false
+    /// Whether there is nothing on the playlist, and the first item that comes is to be played at once.
+    private var awaitsItems = false
+    /// When the live stream that was laid last ended, until something follows it.
+    private var streamEndedAt: HostTime?
+
+    private struct Upcoming {
+        var position: PlaylistCursor.Position
+        var item: PlaylistItem
+        /// The opener's; 0 for one that is not asked for yet.
+        var serial: UInt64 = 0
+        var isSeam = false
+        /// Item time to begin at.
+        var time = MediaTime.zero
+    }
 
     /// The next item is opened when this much of the present one is still to be laid.
     private static let openAhead = MediaTime.seconds(2)
     /// A wall that shows nothing for this long after the start gets the background instead of the console.
     private static let patience = MediaTime.milliseconds(500)
+    /// A list that changes when no more of the present item than this is still to be laid does not change what is open already.
+    private static let tooLate = MediaTime.milliseconds(500)
+    /// How long the last frame of a live stream stands while the stream is opened again and again, before the background is shown.
+    private static let longestStandstill = MediaTime.seconds(10)
+    /// A live stream that ended sooner than this is not opened again at once.
+    private static let shortestStream = MediaTime.seconds(1)
 
     private enum Work {
         case stop
         case free
+        case setList(Playlist)
         case jump(Pipeline.Jump, generation: UInt64)
         case picture
         case sound(frames: Int)
@@ -51,15 +73,14 @@ struct Feeder: ~Copyable {
     }
 
     init(
-        pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, items: [PlaylistItem], loop: LoopMode, imageDuration: MediaTime,
-        transition: MediaTime, emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
+        pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, imageDuration: MediaTime, transition: MediaTime,
+        emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
         interruptAudio: @escaping @Sendable () -> Void
     ) {
         self.pipeline = pipeline
         self.audio = audio
         self.opener = opener
-        self.items = items
-        cursor = PlaylistCursor(items, loop: loop)
+        cursor = pipeline.withLock { $0.cursor }
         self.imageDuration = imageDuration
         fades = FadePlanner(length: transition)
         sound = SoundFeed(audio)
@@ -70,15 +91,12 @@ struct Feeder: ~Copyable {
 
     /// The thread's body.
     mutating func run() {
-        if items.isEmpty {
-            layBackground(MediaTime.milliseconds(100))
-        } else {
-            open(.init(index: 0), time: nil, precision: .exact, isSeam: false)
-        }
+        openFirst()
         while true {
             switch nextWork() {
             case .stop: return
             case .free: freeSpent()
+            case .setList(let list): setList(list)
             case .jump(let jump, let generation): self.jump(jump, generation)
             case .picture: layPicture()
             case .sound(let frames): laySound(frames)
@@ -108,10 +126,13 @@ struct Feeder: ~Copyable {
         let laneRate = lane?.rate ?? 1
         let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
         let maySkipAhead =
-            hasLane && failures.maySkipAhead(of: items.count) && upcoming.map { cursor.nextItem(after: $0.position) != nil } == true
+            failures.maySkipAhead(of: cursor.list.items.count)
+            && lane.map { lane in upcoming.flatMap { cursor.nextItem(after: $0.position) }.map { mayOpen($0, during: lane) } } == true
+        let revision = cursor.list.revision
         let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
             if pipeline.isStopping { return .stop }
             if pipeline.hasSpent { return .free }
+            if pipeline.cursor.list.revision != revision { return .setList(pipeline.cursor.list) }
             if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
@@ -136,12 +157,31 @@ struct Feeder: ~Copyable {
     private mutating func open(
         _ position: PlaylistCursor.Position, time: MediaTime?, precision: MediaReader.SeekPrecision, isSeam: Bool
     ) {
+        // A jump may lead to an item that has left the list, but not long ago.
+        guard let item = cursor.list[position.index] else { return openFirst() }
         lastSerial += 1
-        let item = items[position.index]
         let begin = max(time ?? item.start, .zero)
-        upcoming = (position, lastSerial, isSeam, begin)
+        upcoming = Upcoming(position: position, item: item, serial: lastSerial, isSeam: isSeam, time: begin)
         opener.request(.init(serial: lastSerial, item: item, time: begin, precision: precision))
     }
+
+    /// Opens the first item, or waits for one.
+    private mutating func openFirst() {
+        upcoming = nil
+        if let first = cursor.first { return open(first, time: nil, precision: .exact, isSeam: false) }
+        awaitsItems = true
+    }
+
+    /// Whether `next` may be opened while `lane` is still being laid. A file always; what comes over the network is read as it is sent, and goes stale when it is
+    /// open and nobody reads it. So it is opened ahead of an end that is known. Where the end is not known (a camera, a channel) it is opened when that has come, and the
+    /// last frame stands meanwhile. A live stream is never opened a second time before the first has been closed: cameras often allow one session.
+    private func mayOpen(_ next: PlaylistCursor.Position, during lane: Lane) -> Bool {
+        guard let source = cursor.list[next.index]?.source, isRemote(source) else { return true }
+        if !lane.isLengthKnown, source == lane.turn.item.source { return false }
+        return lane.turn.itemEnd != nil
+    }
+
+    private func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }
 
     private mutating func takeOpened() {
         guard let given = upcoming, let outcome = opener.takeOutcome(of: given.serial) else { return }
@@ -157,25 +197,30 @@ struct Feeder: ~Copyable {
             }
             fail(given.position, isSeam: given.isSeam, error.description)
         case .opened(let opened):
-            begin(given.position, opened, serial: given.serial, requested: given.time, isSeam: given.isSeam)
+            begin(given, opened)
         }
     }
 
     private mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) {
         complain(position.index, message)
-        if failures.fail(of: items.count) {
+        if let first = cursor.first, failures.fail(of: cursor.list.items.count) {
             if let outgoing = fades.resume() { return resume(outgoing) }
             // Everything has failed since something last played: show the background, wait, begin again with the next.
-            layBackground(.milliseconds(100))
+            if streamEndedAt.map({ HostTime.now - $0 > Self.longestStandstill }) ?? true { layBackground(.milliseconds(100)) }
             if let delay = failures.wait(from: .now) { emit(.nothingPlayable(retryAfter: delay)) }
-            upcoming = (cursor.nextItem(after: position) ?? .init(index: 0), 0, false, .zero)
-            return
+            return openLater(cursor.nextItem(after: position) ?? first, isSeam: false)
         }
         if let next = cursor.nextItem(after: position) {
             open(next, time: nil, precision: .exact, isSeam: isSeam)
         } else {
             endTimeline()
         }
+    }
+
+    /// Opens an item when the failures' wait is over.
+    private mutating func openLater(_ position: PlaylistCursor.Position, isSeam: Bool) {
+        guard let item = cursor.list[position.index] else { return openFirst() }
+        upcoming = Upcoming(position: position, item: item, isSeam: isSeam)
     }
 
     private mutating func complain(_ index: Int, _ message: String) {
@@ -187,13 +232,11 @@ struct Feeder: ~Copyable {
         complain(lane.turn.position.index, "\(lane.turn.item.source): \(problem)")
     }
 
-    private mutating func begin(
-        _ position: PlaylistCursor.Position, _ opened: consuming ItemOpener.Opened, serial: UInt64, requested: MediaTime, isSeam: Bool
-    ) {
-        let item = items[position.index]
+    private mutating func begin(_ given: Upcoming, _ opened: consuming ItemOpener.Opened) {
+        let (position, item) = (given.position, given.item)
         let description = opened.reader.description
         let soundProblem = opened.reader.soundProblem
-        let time = description.isStill ? requested : opened.time
+        let time = description.isStill ? given.time : opened.time
         // When this turn ends, by the configuration and the container; the end of the frames decides in the end.
         var limit = item.end
         let slot = position.remaining ?? item.duration
@@ -206,8 +249,8 @@ struct Feeder: ~Copyable {
         let natural = description.video?.duration ?? description.duration
         let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
         let turn = Turn(
-            serial: serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
-            isSeekable: description.isStill || description.isSeekable, isSeam: isSeam)
+            serial: given.serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
+            isSeekable: description.isStill || description.isSeekable, isSeam: given.isSeam)
         let interruption = opened.interruption
         let lane = Lane(
             reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end,
@@ -224,7 +267,8 @@ struct Feeder: ~Copyable {
     private mutating func enter(_ lane: Lane) {
         lane.restart(at: lane.anchorItemTime, anchor: end, rate: pipeline.withLock { $0.rate }, format: audio.format)
         self.lane = lane
-        fades.enter(lane, isFollowed: cursor.following(lane.turn) != nil)
+        streamEndedAt = nil
+        fades.enter(lane, isFollowed: cursor.following(lane.turn).map { mayOpen($0, during: lane) } ?? false)
         tellReaders()
         if lane.isSoundOnly { layCover(lane) }
     }
@@ -349,7 +393,9 @@ struct Feeder: ~Copyable {
 
     /// Opens what follows, once the end of the present turn is near.
     private mutating func prepareNext() {
-        guard upcoming == nil, waiting == nil, let lane, let next = cursor.following(lane.turn) else { return }
+        guard upcoming == nil, waiting == nil, let lane, let next = cursor.following(lane.turn), mayOpen(next, during: lane) else {
+            return
+        }
         open(next, time: next.remaining == nil ? nil : lane.turn.item.start, precision: .exact, isSeam: true)
     }
 
@@ -384,18 +430,35 @@ struct Feeder: ~Copyable {
 
     private mutating func finishTurn() {
         prepareNext()
-        if let lane = lane.take() {
-            sound.followRate(of: lane)
-            if !lane.isFlawed { failures.clear(lane.turn.position.index) }
-            end = lane.pictureEnd
-            fades.leave(lane)
-        }
+        let next = lane.flatMap { cursor.following($0.turn) }
+        // The lane is let go of first: a stream is closed before it is opened again.
+        if let lane = lane.take() { leave(lane) }
         if let next = waiting.take() { return enter(next) }
-        if upcoming == nil { endTimeline() }
+        if upcoming != nil || failures.retryAt != nil { return }
+        if let next { open(next, time: nil, precision: .exact, isSeam: true) } else { endTimeline() }
+    }
+
+    private mutating func leave(_ lane: Lane) {
+        sound.followRate(of: lane)
+        if !lane.isFlawed { failures.clear(lane.turn.position.index) }
+        end = lane.pictureEnd
+        fades.leave(lane)
+        guard !lane.isLengthKnown, isRemote(lane.turn.item.source) else { return }
+        streamEndedAt = .now
+        // A server that takes connections and gives next to nothing is not asked more often than once a second.
+        guard end - lane.anchor < Self.shortestStream, waiting == nil, upcoming == nil, let next = cursor.following(lane.turn) else {
+            return
+        }
+        _ = failures.wait(from: .now)
+        openLater(next, isSeam: true)
     }
 
     private mutating func endTimeline() {
         if let outgoing = fades.resume() { return resume(outgoing) }
+        if cursor.awaitsItems {
+            awaitsItems = true
+            return layBackground(.milliseconds(100))
+        }
         let (generation, audio) = (generation, audio)
         pipeline.signal { pipeline in
             guard pipeline.generation == generation else { return }
@@ -415,6 +478,37 @@ struct Feeder: ~Copyable {
         if sound.laySilence(to: end + duration) { end += duration }
     }
 
+    // MARK: Changing the playlist
+
+    /// Takes over a new list. What is being laid goes on; what has been opened ahead and is no longer on the list is replaced while there is time for that.
+    private mutating func setList(_ list: Playlist) {
+        cursor.list = list
+        failures.keepComplaints { list[$0] != nil }
+        if awaitsItems {
+            guard !list.isEmpty else { return }
+            awaitsItems = false
+            return openFirst()
+        }
+        guard let given = upcoming else { return }
+        let isListed = list.place(of: given.position.index) != nil
+        if failures.retryAt != nil {
+            // Nothing could be played: perhaps now.
+            failures.jump()
+            if isListed { return open(given.position, time: nil, precision: .exact, isSeam: given.isSeam) }
+        }
+        if isListed { return }
+        if let lane {
+            let left = lane.turn.itemEnd.map { lane.timeline($0) - lane.pictureEnd }
+            if lane.picturesDone || left.map({ $0 < Self.tooLate }) ?? false { return }
+            upcoming = nil
+            return prepareNext()
+        }
+        upcoming = nil
+        failures.jump()
+        guard let next = cursor.nextItem(after: given.position) else { return endTimeline() }
+        open(next, time: nil, precision: .exact, isSeam: given.isSeam)
+    }
+
     // MARK: Moving
 
     private mutating func jump(_ jump: Pipeline.Jump, _ generation: UInt64) {
@@ -423,6 +517,8 @@ struct Feeder: ~Copyable {
         interruptAudio()
         end = .zero
         endsInBackground = false
+        awaitsItems = false
+        streamEndedAt = nil
         upcoming = nil
         waiting = nil
         failures.jump()

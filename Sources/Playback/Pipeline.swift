@@ -25,6 +25,8 @@ struct Pipeline: ~Copyable {
     }
 
     var isStopping = false
+    /// What is played, and in which order. The feeder takes a new list over as soon as it can.
+    var cursor: PlaylistCursor
     /// Grows with every jump; what was queued under an older one is dropped at the door.
     var generation: UInt64 = 0
     var jump: Jump?
@@ -96,7 +98,8 @@ struct Pipeline: ~Copyable {
     static let fewestFrames = 4
     static let byteLimit = 48 << 20
 
-    init(wantsPlay: Bool, volume: Double, isMuted: Bool) {
+    init(wantsPlay: Bool, volume: Double, isMuted: Bool, cursor: PlaylistCursor = PlaylistCursor([], loop: .playlist)) {
+        self.cursor = cursor
         self.wantsPlay = wantsPlay
         self.volume = volume
         self.isMuted = isMuted

@@ -36,9 +36,7 @@ public final class Player: Sendable {
         public init() {}
     }
 
-    private let items: [PlaylistItem]
     private let options: Options
-    private let cursor: PlaylistCursor
     let pipeline: Monitor<Pipeline>
     let audio: AudioQueue
     private let now: @Sendable () -> HostTime
@@ -58,15 +56,14 @@ public final class Player: Sendable {
         items: [PlaylistItem], options: Options, video: any VideoOutput, audio output: any AudioOutput,
         now: @escaping @Sendable () -> HostTime
     ) {
-        self.items = items
         self.now = now
         self.options = options
         self.video = video
         audioOutput = output
-        cursor = PlaylistCursor(items, loop: options.loop)
-        var state = Pipeline(wantsPlay: true, volume: options.volume, isMuted: options.isMuted)
+        var state = Pipeline(
+            wantsPlay: true, volume: options.volume, isMuted: options.isMuted, cursor: PlaylistCursor(items, loop: options.loop))
         // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
-        state.jumpTarget = items.isEmpty ? nil : .init(position: .init(index: 0), time: nil, precision: .exact)
+        state.jumpTarget = state.cursor.first.map { .init(position: $0, time: nil, precision: .exact) }
         let pipeline = Monitor(state)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
@@ -82,7 +79,7 @@ public final class Player: Sendable {
     /// Starts the threads and, with them, playing. Call once.
     public func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
-        let (items, options, now) = (items, options, now)
+        let (options, now) = (options, now)
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
@@ -92,8 +89,8 @@ public final class Player: Sendable {
                 Thread("opener") { opener.run() },
                 Thread("feeder") {
                     var feeder = Feeder(
-                        pipeline: pipeline, audio: audio, opener: opener, items: items, loop: options.loop,
-                        imageDuration: options.imageDuration, transition: options.transition == .cut ? .zero : options.transitionDuration,
+                        pipeline: pipeline, audio: audio, opener: opener, imageDuration: options.imageDuration,
+                        transition: options.transition == .cut ? .zero : options.transitionDuration,
                         emit: emit, wakePresenter: { video.wake() },
                         interruptAudio: { output.interrupt() })
                     feeder.run()
@@ -119,6 +116,37 @@ public final class Player: Sendable {
         events.stop()
         for thread in threads.withLock({ $0 }) { thread.join() }
         audioOutput.stop()
+    }
+
+    // MARK: The playlist
+
+    /// Plays `items` from now on; the same ones as before change nothing.
+    ///
+    /// What is on the screen and has left the list plays to its end; then comes what follows the item that stood before it. What is open already, because the
+    /// present item is about to end, may be played once more. With nothing on the list the background is shown until there is something, where the playlist
+    /// loops. Items that are on both lists keep their index (see ``PlayerEvent``), the n-th of equal ones that of the n-th.
+    public func setItems(_ items: [PlaylistItem]) {
+        while true {
+            // Compared and numbered without the lock: the presenter must not wait for that.
+            var list = pipeline.withLock { $0.cursor.list }
+            let revision = list.revision
+            guard let forgotten = list.replace(with: items) else { return }
+            let isDone = pipeline.signal { pipeline in
+                guard pipeline.cursor.list.revision == revision else { return false }
+                swap(&pipeline.cursor.list, &list)
+                for index in forgotten { pipeline.statistics.items[index] = nil }
+                return true
+            }
+            if isDone { return }
+        }
+    }
+
+    /// The playlist as it is now.
+    public var items: [PlaylistItem] { pipeline.withLock { $0.cursor.list.items } }
+
+    /// The item of an index, and its place on the list, from 0; no place when it has left the list, nil when that was long ago.
+    public func item(_ index: Int) -> (item: PlaylistItem, place: Int?)? {
+        pipeline.withLock { pipeline in pipeline.cursor.list[index].map { ($0, pipeline.cursor.list.place(of: index)) } }
     }
 
     // MARK: Control
@@ -152,15 +180,18 @@ public final class Player: Sendable {
     public func togglePlayback() { setPlaying { !$0 } }
 
     private func setPlaying(_ choose: (Bool) -> Bool) {
-        let returned = pipeline.signal { pipeline -> [ComposedFrame] in
+        let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
             let wanted = choose(pipeline.wantsPlay)
-            if wanted == pipeline.wantsPlay { return [] }
+            if wanted == pipeline.wantsPlay { return nil }
             pipeline.wantsPlay = wanted
-            if wanted, pipeline.hasPlayedOut { return begin(.init(position: .init(index: 0), time: nil, precision: .exact), &pipeline) }
+            if wanted, pipeline.hasPlayedOut, let first = pipeline.cursor.first {
+                return begin(.init(position: first, time: nil, precision: .exact), &pipeline)
+            }
             audio.isRunning = wanted && pipeline.isStarted
             return []
         }
-        follow(returned)
+        // Where nothing has changed nothing is done: an interruption restarts the card.
+        if let returned { follow(returned) }
     }
 
     /// Moves to an item time, clamped to the item's first and last frame, and shows the frame there even while paused.
@@ -179,7 +210,7 @@ public final class Player: Sendable {
             guard let (position, now, turn) = playhead(pipeline) else { return nil }
             var place = position
             place.remaining = nil
-            let item = items[position.index]
+            guard let item = pipeline.cursor.list[position.index] ?? turn?.item else { return nil }
             let end = [item.end, turn?.itemEnd].compactMap { $0 }.min()
             if let turn, end == nil || !turn.isSeekable { return nil }  // a live stream has no other places
             // The end itself is the next frame's; what is asked for behind it is the last frame.
@@ -197,7 +228,7 @@ public final class Player: Sendable {
     /// Goes to the next item now; at the end of a playlist that does not loop there is none, and nothing happens.
     public func advanceToNextItem() {
         jump { pipeline in
-            guard let (position, _, _) = playhead(pipeline), let next = cursor.nextItem(after: position) else { return nil }
+            guard let (position, _, _) = playhead(pipeline), let next = pipeline.cursor.nextItem(after: position) else { return nil }
             return .init(position: next, time: nil, precision: .exact)
         }
     }
@@ -205,8 +236,8 @@ public final class Player: Sendable {
     /// Goes to the item before.
     public func returnToPreviousItem() {
         jump { pipeline in
-            guard let (position, _, _) = playhead(pipeline) else { return nil }
-            return .init(position: cursor.previousItem(before: position), time: nil, precision: .exact)
+            guard let (position, _, _) = playhead(pipeline), let last = pipeline.cursor.previousItem(before: position) else { return nil }
+            return .init(position: last, time: nil, precision: .exact)
         }
     }
 
@@ -223,7 +254,7 @@ public final class Player: Sendable {
         let turn = pipeline.shown?.turn
         if let target = pipeline.nextMove ?? pipeline.settlement ?? pipeline.jumpTarget {
             let sameItem = turn?.position.index == target.position.index
-            return (target.position, target.time ?? items[target.position.index].start, sameItem ? turn : nil)
+            return (target.position, target.time ?? pipeline.cursor.list[target.position.index]?.start ?? .zero, sameItem ? turn : nil)
         }
         guard let turn else { return nil }
         return (turn.position, itemTime(pipeline), turn)
@@ -231,7 +262,7 @@ public final class Player: Sendable {
 
     private func jump(_ make: (inout Pipeline) -> Pipeline.Jump?) {
         let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
-            guard !items.isEmpty, let jump = make(&pipeline) else { return nil }
+            guard let jump = make(&pipeline) else { return nil }
             return begin(jump, &pipeline)
         }
         if let returned { follow(returned) }

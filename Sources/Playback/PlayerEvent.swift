@@ -1,6 +1,9 @@
 import Platform
 
 /// What happens in a ``Player``, in order.
+///
+/// An `index` is an item's place on the list the player was made with, and stays the item's own while ``Player/setItems(_:)`` moves it about: an item that is new
+/// in a later list gets the next index that was never used. ``Player/item(_:)`` tells where it stands.
 public enum PlayerEvent: Hashable, Sendable {
     /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks after its
     /// time.
@@ -34,7 +37,7 @@ public enum TimeControlStatus: String, Hashable, Sendable {
 public struct PlayerSnapshot: Hashable, Sendable {
     /// What it is doing about time.
     public var status: TimeControlStatus
-    /// Index of the item on the screen; nil before the first, and when nothing can be played.
+    /// The index of the item on the screen, as in ``PlayerEvent``; nil before the first, and when nothing can be played.
     public var itemIndex: Int?
     /// The item time on the screen.
     public var time: MediaTime

@@ -4,7 +4,7 @@ import Platform
 struct PlaylistCursor: Hashable, Sendable {
     /// A place in the playlist.
     struct Position: Hashable, Sendable {
-        /// Index into the playlist.
+        /// The item's number in the ``Playlist``.
         var index: Int
         /// How many turns of the item came before this one in its `repeatCount`.
         var turn = 0
@@ -12,24 +12,35 @@ struct PlaylistCursor: Hashable, Sendable {
         var remaining: MediaTime?
     }
 
-    private let repeatCounts: [Int]
+    /// What is played.
+    var list: Playlist
     private let loop: LoopMode
 
     init(_ items: [PlaylistItem], loop: LoopMode) {
-        repeatCounts = items.map { max(1, $0.repeatCount) }
+        list = Playlist(items)
         self.loop = loop
     }
 
-    /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop.
+    /// Whether an empty list is to be filled: one that does not loop has ended then.
+    var awaitsItems: Bool { list.isEmpty && loop != .off }
+
+    /// The first item; nil where there is none.
+    var first: Position? { list.numbers.first.map { Position(index: $0) } }
+
+    /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the list is not
+    /// repeated.
     func following(_ position: Position) -> Position? {
+        guard let place = list.place(of: position.index) else { return nextItem(after: position) }
         if loop == .item { return Position(index: position.index) }
-        if position.turn + 1 < repeatCounts[position.index] { return Position(index: position.index, turn: position.turn + 1) }
+        if position.turn + 1 < list.items[place].repeatCount { return Position(index: position.index, turn: position.turn + 1) }
         return nextItem(after: position)
     }
 
     /// What comes after a turn: the same clip again where its slot is longer than it, else what the playlist says.
     func following(_ turn: Turn) -> Position? {
-        if !turn.isStill, let slot = turn.position.remaining ?? turn.item.duration, let itemEnd = turn.itemEnd {
+        if !turn.isStill, list.place(of: turn.position.index) != nil, let slot = turn.position.remaining ?? turn.item.duration,
+            let itemEnd = turn.itemEnd
+        {
             let played = itemEnd - turn.item.start
             if played > .milliseconds(1), slot - played > .milliseconds(20) {
                 var position = turn.position
@@ -40,15 +51,18 @@ struct PlaylistCursor: Hashable, Sendable {
         return following(turn.position)
     }
 
-    /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop.
+    /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop, and where there is no item.
     func nextItem(after position: Position) -> Position? {
-        if position.index + 1 < repeatCounts.count { return Position(index: position.index + 1) }
-        return loop == .off || repeatCounts.isEmpty ? nil : Position(index: 0)
+        let place = list.place(after: position.index)
+        if place < list.numbers.count { return Position(index: list.numbers[place]) }
+        return loop == .off ? nil : first
     }
 
-    /// The item before; the first stays where a playlist does not loop.
-    func previousItem(before position: Position) -> Position {
-        if position.index > 0 { return Position(index: position.index - 1) }
-        return Position(index: loop == .off ? 0 : max(0, repeatCounts.count - 1))
+    /// The item before; the first stays where a playlist does not loop. nil where there is no item.
+    func previousItem(before position: Position) -> Position? {
+        // What has left the list stood behind what it would follow now.
+        let place = list.place(of: position.index) ?? list.place(after: position.index)
+        if place > 0 { return Position(index: list.numbers[place - 1]) }
+        return loop == .off ? first : list.numbers.last.map { Position(index: $0) }
     }
 }

@@ -23,7 +23,7 @@ public struct PlayerStatistics: Hashable, Sendable {
     public var soundRatio = 1.0
     /// The least that lay ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the first such flip.
     public var leastBuffered: BufferLevel?
-    /// The same counts for each item that has been on the screen, by its index.
+    /// The same counts for each item that has been on the screen, by its index; not of those that left the list long ago.
     public var items: [Int: ItemStatistics] = [:]
 }
 

@@ -44,6 +44,29 @@ import Testing
         stage.expectPlays(Array(1...30), count: 40)
     }
 
+    /// An interruption restarts the card.
+    @Test func whatChangesNothingDoesNotInterruptTheSound() throws {
+        let audio = RecordingOutput()
+        let stage = Stage([PlaylistItem(source: try Reel.long())], audio: audio) { $0.loop = .off }
+        let player = stage.player
+        func expectNothing(_ whileItDoes: String, _ commands: [Command]) {
+            let count = audio.interruptions
+            for command in commands { player.perform(command) }
+            #expect(audio.interruptions == count, "\(whileItDoes): \(commands)")
+        }
+        #expect(stage.wait(for: 1010))
+        let idle: [Command] = [.setRate(1), .changeVolume(by: 0), .changeVolume(by: 10), .toggleMute, .toggleMute, .nextItem, .quit]
+        for command in [.play] + idle { expectNothing("plays", [command]) }
+        let count = audio.interruptions
+        player.pause()
+        #expect(audio.interruptions == count + 1)
+        for command in [.pause] + idle { expectNothing("pauses", [command]) }
+        player.play()
+        #expect(audio.interruptions == count + 2)
+        #expect(stage.wait(for: 1040))
+        #expect(audio.interruptions == count + 2, "\(stage.numbers)")
+    }
+
     @Test func nextPreviousAndRestart() throws {
         let stage = Stage([
             PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty()),

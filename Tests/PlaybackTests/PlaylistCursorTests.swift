@@ -29,10 +29,10 @@ import Testing
         let looping = cursor([2, 1], .playlist)
         #expect(looping.nextItem(after: .init(index: 0))?.index == 1)
         #expect(looping.nextItem(after: .init(index: 1))?.index == 0)
-        #expect(looping.previousItem(before: .init(index: 0)).index == 1)
+        #expect(looping.previousItem(before: .init(index: 0))?.index == 1)
         let once = cursor([2, 1], .off)
         #expect(once.nextItem(after: .init(index: 1)) == nil)
-        #expect(once.previousItem(before: .init(index: 0)).index == 0)
+        #expect(once.previousItem(before: .init(index: 0))?.index == 0)
     }
 
     /// A clip of 4 s in a slot of 10 s: twice whole, then half of it.

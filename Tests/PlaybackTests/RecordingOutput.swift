@@ -9,6 +9,7 @@ final class RecordingOutput: AudioOutput {
     private struct State {
         var samples: [Float] = []
         var isInterrupted = false
+        var interruptions = 0
         var isStopping = false
     }
 
@@ -23,6 +24,9 @@ final class RecordingOutput: AudioOutput {
 
     /// Everything rendered and not taken back.
     var samples: [Float] { state.withLock { $0.samples } }
+
+    /// How often it was interrupted.
+    var interruptions: Int { state.withLock { $0.interruptions } }
 
     /// The same without the silence of a starved machine that had nothing to render: that lasts to the end of a period (they are counted from the
     /// last one, since what is taken back is no whole ones), and what follows is only later. Any other silence was laid on the timeline.
@@ -72,7 +76,12 @@ final class RecordingOutput: AudioOutput {
         }
     }
 
-    func interrupt() { state.signal { $0.isInterrupted = true } }
+    func interrupt() {
+        state.signal { state in
+            state.isInterrupted = true
+            state.interruptions += 1
+        }
+    }
 
     func stop() {
         state.signal { $0.isStopping = true }

@@ -1,0 +1,75 @@
+import Foundation
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+
+/// Streams without an end, from a server that counts who connects.
+@Suite(.blocking) struct LiveStreamTests {
+    /// Ten seconds, frames 1001…1300, as a transport stream.
+    private func stream() throws -> [UInt8] {
+        try Clips.bytes(Clips.make("live.ts", ["-i", Reel.long(), "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
+    }
+
+    /// A camera often allows one session.
+    @Test func aLiveStreamIsOpenedOnce() throws {
+        let server = try LiveServer(try stream())
+        let stage = Stage([PlaylistItem(source: server.url)])
+        #expect(stage.wait(for: 1060))
+        #expect(server.connections.count == 1, "\(server.connections)")
+        #expect(stage.player.snapshot.duration == nil, "it is live")
+    }
+
+    /// Nor is another stream kept unread until the first ends, to play what was sent hours ago.
+    @Test func anotherStreamIsOpenedWhenTheFirstEnds() throws {
+        let first = try LiveServer(try stream(), then: .close)
+        let second = try LiveServer(try stream())
+        let stage = Stage([PlaylistItem(source: first.url), PlaylistItem(source: second.url)])
+        #expect(stage.wait(for: 1060))
+        #expect(first.connections.count == 1 && second.connections == [], "\(first.connections) \(second.connections)")
+        #expect(stage.wait { second.connections.count == 1 })
+        #expect(stage.numbers.last ?? 0 > 1200, "\(stage.numbers.last ?? 0)")
+        let count = stage.numbers.count
+        #expect(stage.wait(for: 1003, since: count))
+        #expect(first.connections.count == 1 && !stage.pictures.contains(0))
+    }
+
+    /// A file does not go stale.
+    @Test func aFileIsOpenedWhileTheStreamPlays() throws {
+        let server = try LiveServer(try stream(), then: .close)
+        let missing = "/nowhere/clip.mp4"
+        let stage = Stage([PlaylistItem(source: server.url), PlaylistItem(source: missing), PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait(for: 1003))
+        #expect(stage.wait(5) { !stage.complaints.isEmpty } && stage.numbers.last! < 1250, "known while the stream plays")
+        #expect(stage.wait(for: 303))
+    }
+
+    @Test func aStreamThatEndsIsOpenedAgainOverItsLastFrame() throws {
+        let server = try LiveServer(try stream(), then: .close)
+        let stage = Stage([PlaylistItem(source: server.url)])
+        #expect(stage.wait(60) { server.connections.count == 3 })
+        #expect(!stage.pictures.contains(0), "\(stage.pictures)")
+        #expect(stage.plays(Array(1001...1300)))
+        let gaps = zip(server.times, server.times.dropFirst()).map { $1 - $0 }
+        #expect(gaps.allSatisfy { $0 > .seconds(8) }, "\(gaps)")
+    }
+
+    @Test func aServerThatIsRestartedIsFoundAgainWithTheLastFrameUp() throws {
+        let bytes = try stream()
+        let server = try LiveServer(bytes)
+        let stage = Stage([PlaylistItem(source: server.url)])
+        #expect(stage.wait(for: 1010))
+        let port = server.stop()
+        #expect(stage.wait { !stage.complaints.isEmpty })
+        _ = stage.wait(2.5) { false }
+        let last = stage.numbers.last
+        #expect(last != 0, "the last frame stays")
+        let count = stage.numbers.count
+        let again = try LiveServer(bytes, port: port)
+        #expect(stage.wait(for: 1003, since: count))
+        #expect(again.connections.count == 1)
+        #expect(stage.complaints.count == 1, "\(stage.complaints)")
+        #expect(!stage.pictures.contains(0), "\(stage.pictures)")
+    }
+}
