@@ -40,6 +40,7 @@ bed-test: build
 	$(TEST) --filter BedTests
 
 machine-test: deb
+	Tests/Machine/build .build/kiosk_*.deb >/dev/null || [ $$? = 69 ]
 	$(SWIFT) build $(SWIFTPM) --build-tests
 	$(TEST) --filter MachineTests
 
@@ -61,13 +62,18 @@ endef
 # kiosk and mpv on the bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 BENCHED := -c release --static-swift-stdlib --product kiosk-bench
 bench: build
-	@SWIFT='$(SWIFT)' Tools/setup mpv:-mpv
+	@Tools/setup mpv:-mpv
 	$(SWIFT) build $(SWIFTPM) $(BENCHED)
 	Tests/Bed/build >/dev/null
 	.build/release/kiosk-bench $(BENCH)
 
 lint: setup
+	@Tools/setup shellcheck:-shellcheck
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+	shellcheck $(SCRIPTS)
+
+# They have no suffix: whatever begins by naming a shell
+SCRIPTS = $(shell find .ci Tools Tests deploy -type f -exec awk 'FNR == 1 && /^\#!.*sh$$/ { print FILENAME } { nextfile }' {} +)
 
 format: setup
 	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)
@@ -130,5 +136,5 @@ help:
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
 	@echo 'make deb        a Debian package of it all, in .build'
-	@echo 'make format     formats the Swift sources        make lint    only says what make format would change'
+	@echo 'make format     formats the Swift sources        make lint    says what that would change, and what shellcheck finds'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'
