@@ -10,7 +10,7 @@ SOURCES := Sources Tests Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test unit bed-test machine-test bed sanitize bench lint format setup demo install uninstall deb clean help
+.PHONY: build run test unit bed-test machine-test bed sanitize fuzz bench lint format setup demo install uninstall deb clean help
 .DELETE_ON_ERROR:
 
 # Bed and bench refuse a binary older than the sources; where nothing in it changes the linker leaves the old one
@@ -58,6 +58,13 @@ define sanitized
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
 		$(TEST) --scratch-path .build/$(1) --sanitize=$(1) --skip BedTests --skip MachineTests --skip WeekTests --skip SilentClockTests --skip TimelineSimulationTests
 endef
+
+# Damaged files by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
+FILES ?= 20000
+fuzz: setup
+	$(SWIFT) build $(SWIFTPM) --product kiosk-fuzz --scratch-path .build/address --sanitize=address
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
+		.build/address/debug/kiosk-fuzz --files $(FILES) $(if $(SEED),--seed $(SEED))
 
 # kiosk and mpv on the bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 BENCHED := -c release --static-swift-stdlib --product kiosk-bench
@@ -131,6 +138,7 @@ help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if one is free, else in memory, with a status line'
 	@echo 'make test       set up, lint, build and run every test; of that: make unit, make bed-test, make machine-test'
 	@echo 'make sanitize   the unit tests again, under AddressSanitizer and ThreadSanitizer'
+	@echo 'make fuzz       tries damaged files under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='

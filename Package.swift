@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .executable(name: "kiosk", targets: ["kiosk"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
+        .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -68,10 +69,19 @@ let package = Package(
         .testTarget(
             name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
-        .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "TestSupport"], swiftSettings: upcoming),
+        .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",
             dependencies: ["Playback", "Audio", "Media", "Platform", "CFFmpeg", "TestSupport", deque], swiftSettings: upcoming),
+        // Damaged files by the thousand: docs/testing.md.
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "Audio", "Configuration", "Display", "Media", "Platform", "Playback", log,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Fuzz", swiftSettings: upcoming),
+        .testTarget(name: "FuzzTests", dependencies: ["Fuzz", "TestSupport"], swiftSettings: upcoming),
         // The package on an emulated Debian machine: docs/testing-machine.md.
         .testTarget(
             name: "MachineTests", path: "Tests/Machine", exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],

@@ -36,8 +36,8 @@ final class PictureConverter {
         }
     }
 
-    /// More than any display has; beyond it a file is broken or hostile. 8192 x 8192.
-    static let maximumPixels = 1 << 26
+    /// More than any display has; what a machine has memory for is judged where a picture is decoded (``MediaReader``). 16384 x 16384.
+    static let maximumPixels = 1 << 28
 
     private var key: Key?
     private var steps: Steps?

@@ -6,10 +6,15 @@ import Platform
 /// Samples are placed by their timestamps: what lies before the wanted beginning is cut off, holes become silence, overlaps are
 /// dropped; jitter below ``tolerance`` is not a hole. libavcodec has taken encoder priming off by then, and padding where the container says how
 /// much of it there is. MP4 says it in another way: its last packet lasts less long than what is decoded from it. That rest is ``padding``.
+///
+/// Memory and the time of a call are bounded whatever a header says: what has been decoded is converted in pieces of ``pieceFrames``, each when it is
+/// asked for, and rates and channel counts that no sound has are refused.
 struct AudioDecoder: ~Copyable, Sendable {
     private let codec: CodecContext
     private let timeBase: AVRational
+    /// The decoded frame that is being converted, and how many of its samples have been.
     private let scratch = ScratchFrame()
+    private var converted: Int32 = 0
     private let output: AudioFormat
     private var resampler: Resampler?
     /// Converted samples not taken yet, from `head` on.
@@ -23,14 +28,33 @@ struct AudioDecoder: ~Copyable, Sendable {
     private var resamplerPosition: Int64?
     /// Frame number of the end of what was queued in `silence` and `samples`.
     private var queuedEnd: Int64 = 0
+    private var isDraining = false
     /// Whether everything is in `samples` now.
     private(set) var hasEnded = false
 
     /// Timestamps of real files wander by a few packets' rounding; a hole worth hearing is longer than this.
     private static let tolerance = MediaTime.milliseconds(50)
 
+    /// Output frames made in one go, about.
+    private static let pieceFrames = 16_384
+    /// Samples for each channel that a packet may hold, less where many channels make that more than ``frameBytes``: a minute and more.
+    private static let frameSamples: Int64 = 1 << 22, frameBytes: Int64 = 64 << 20
+    /// What is called sound: from telephones to studios.
+    static let sampleRates = 4000...768_000, channelCounts = 1...64
+    /// Errors in a row that a decoder may tell before it is taken to have nothing more.
+    private static let errorLimit = 64
+
     static func open(_ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat) throws(MediaError) -> AudioDecoder {
-        AudioDecoder(codec: try CodecContext.open(stream, source: source), timeBase: stream.pointee.time_base, output: output)
+        let parameters = stream.pointee.codecpar.pointee
+        let (rate, channels) = (Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels))
+        // Zero is for the decoder to find out.
+        guard rate == 0 || sampleRates ~= rate, channels == 0 || channelCounts ~= channels else {
+            throw MediaError(source, .soundOutOfRange(sampleRate: rate, channelCount: channels))
+        }
+        let codec = try CodecContext.open(stream, source: source) { context in
+            context.pointee.max_samples = min(frameSamples, frameBytes / Int64(8 * max(1, channels)))
+        }
+        return AudioDecoder(codec: codec, timeBase: stream.pointee.time_base, output: output)
     }
 
     private init(codec: consuming CodecContext, timeBase: AVRational, output: AudioFormat) {
@@ -42,33 +66,61 @@ struct AudioDecoder: ~Copyable, Sendable {
     /// Begins anew: the next sample given out is the one of container time `time`.
     mutating func restart(at time: MediaTime) {
         avcodec_flush_buffers(codec.raw)
+        av_frame_unref(scratch.raw)
         resampler = nil
         samples.removeAll(keepingCapacity: true)
-        (head, silence, padding, resamplerPosition, hasEnded) = (0, 0, 0, nil, false)
+        (head, silence, padding, converted, resamplerPosition, isDraining, hasEnded) = (0, 0, 0, 0, nil, false, false)
         queuedEnd = frameNumber(time)
     }
+
+    /// Converted samples in memory.
+    var sampleCount: Int { samples.count }
 
     /// Frames that can be taken now.
     var availableFrames: Int { Int(min(silence, 1 << 30)) + max(0, (samples.count - head) / output.channelCount - Int(padding)) }
 
-    /// Decodes a packet, nil for the end of the stream. A packet that cannot be decoded leaves a hole.
-    mutating func decode(_ packet: borrowing Packet) {
-        avcodec_send_packet(codec.raw, packet.raw)
-        receiveAll()
+    /// Hands over a packet, once ``decodeNext()`` asks for one. One that cannot be decoded leaves a hole.
+    mutating func send(_ packet: borrowing Packet) { avcodec_send_packet(codec.raw, packet.raw) }
+
+    /// Says that no packet follows: ``decodeNext()`` gives out what the decoder and the resampler still hold back.
+    mutating func sendEnd() {
+        if isDraining { return }
+        isDraining = true
+        avcodec_send_packet(codec.raw, nil)
     }
 
-    /// Decodes what the decoder and the resampler still hold back.
-    mutating func decodeEnd() {
-        avcodec_send_packet(codec.raw, nil)
-        receiveAll()
+    /// Goes on decoding and converting by one piece; false where a packet is needed for that, or everything has come.
+    mutating func decodeNext() -> Bool {
+        if hasEnded { return false }
+        if converted < scratch.raw.pointee.nb_samples {
+            convertPiece()
+            return true
+        }
+        av_frame_unref(scratch.raw)
+        converted = 0
+        for _ in 0..<Self.errorLimit {
+            switch avcodec_receive_frame(codec.raw, scratch.raw) {
+            case 0:
+                beginFrame()
+                return true
+            case kAVERROR_EAGAIN: return false
+            case kAVERROR_EOF: return end()
+            default: break  // what could not be decoded leaves a hole
+            }
+        }
+        return isDraining && end()
+    }
+
+    private mutating func end() -> Bool {
         drainResampler()
         samples.removeLast(min(samples.count - head, Int(padding) * output.channelCount))
         padding = 0
         hasEnded = true
+        return true
     }
 
     /// The container time up to which there are samples.
-    var end: MediaTime { MediaTime.frames(queuedEnd - padding, sampleRate: output.sampleRate) }
+    var endTime: MediaTime { MediaTime.frames(queuedEnd - padding, sampleRate: output.sampleRate) }
 
     /// Goes on with silence where no packet has come: `frames` of it, after what the resampler still holds back. What comes later has its own place.
     mutating func pass(frames: Int) {
@@ -96,28 +148,27 @@ struct AudioDecoder: ~Copyable, Sendable {
             }
             head += count
         }
-        if head == samples.count {
-            samples.removeAll(keepingCapacity: true)
+        // Padding may always be left behind `head`, so that it never meets the end.
+        if head >= samples.count - head {
+            samples.removeSubrange(..<head)
             head = 0
         }
         return quiet + count / output.channelCount
     }
 
-    private mutating func receiveAll() {
-        while avcodec_receive_frame(codec.raw, scratch.raw) == 0 {
-            convert()
-            av_frame_unref(scratch.raw)
-        }
-    }
-
-    private mutating func convert() {
+    /// Finds the place of the frame that has been decoded, and what converts it.
+    private mutating func beginFrame() {
         let frame = scratch.raw
+        guard Self.sampleRates ~= Int(frame.pointee.sample_rate), Self.channelCounts ~= Int(frame.pointee.ch_layout.nb_channels) else {
+            return av_frame_unref(frame)
+        }
         if resampler?.accepts(frame) != true {
             drainResampler()
             resampler = Resampler(from: frame, to: output)
             resamplerPosition = nil
         }
-        guard resampler != nil else { return }
+        guard resampler != nil else { return av_frame_unref(frame) }
+        padding = 0
         if let time = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase) {
             let begin = frameNumber(time)
             if let position = resamplerPosition {
@@ -131,11 +182,18 @@ struct AudioDecoder: ~Copyable, Sendable {
                 resamplerPosition = begin
             }
         }
+    }
+
+    private mutating func convertPiece() {
+        let frame = scratch.raw
         let position = resamplerPosition ?? queuedEnd
         let before = samples.count
-        resampler?.convert(frame, into: &samples)
+        let piece = max(64, Self.pieceFrames * Int(frame.pointee.sample_rate) / output.sampleRate)
+        let count = Int32(min(Int(frame.pointee.nb_samples - converted), piece))
+        resampler?.convert(frame, from: converted, count: count, into: &samples)
+        converted += count
         resamplerPosition = place(samplesFrom: before, at: position)
-        padding = self.padding(of: frame)
+        if converted == frame.pointee.nb_samples { padding = self.padding(of: frame) }
     }
 
     /// Output frames of a decoded frame beyond the time its packet lasts. Only a time base about as fine as the samples can tell.
@@ -231,9 +289,13 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     /// Output frames it holds back.
     var delay: Int64 { swr_get_delay(context, Int64(output.sampleRate)) }
 
-    mutating func convert(_ frame: UnsafeMutablePointer<AVFrame>, into samples: inout [Float]) {
-        let planes = UnsafeRawPointer(frame.pointee.extended_data)?.assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
-        run(planes, frame.pointee.nb_samples, into: &samples)
+    /// Converts `count` of the frame's samples, from number `start` on.
+    mutating func convert(_ frame: UnsafeMutablePointer<AVFrame>, from start: Int32, count: Int32, into samples: inout [Float]) {
+        let layout = AVSampleFormat(rawValue: frame.pointee.format)
+        let isPlanar = av_sample_fmt_is_planar(layout) != 0
+        let offset = Int(start) * Int(av_get_bytes_per_sample(layout)) * (isPlanar ? 1 : Int(channelCount))
+        let planes = (0..<(isPlanar ? Int(channelCount) : 1)).map { frame.pointee.extended_data[$0].map { UnsafePointer($0 + offset) } }
+        planes.withUnsafeBufferPointer { run($0.baseAddress, count, into: &samples) }
     }
 
     mutating func drain(into samples: inout [Float]) { run(nil, 0, into: &samples) }

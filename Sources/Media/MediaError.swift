@@ -19,7 +19,10 @@ public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case nothingToPlay
         /// The codec's name.
         case unsupportedCodec(String)
-        case pictureTooLarge(width: Int, height: Int)
+        /// Its pictures would take more memory than this machine can spare: pixels, and megabytes.
+        case pictureTooLarge(width: Int, height: Int, megabytes: Int)
+        /// A sample rate, in Hz, or a number of channels that no sound has.
+        case soundOutOfRange(sampleRate: Int, channelCount: Int)
         /// Not one picture came out of the decoder.
         case nothingDecodes
         /// Opening or reading took longer than the seconds allowed.
@@ -59,7 +62,10 @@ extension MediaError.Reason {
         case .encrypted: "is encrypted: export it without DRM"
         case .nothingToPlay: "has neither a picture nor sound"
         case .unsupportedCodec(let name): "its codec \(name) is not supported by the installed FFmpeg"
-        case .pictureTooLarge(let width, let height): "\(width)×\(height) pixels is too large: scale it down"
+        case .pictureTooLarge(let width, let height, let megabytes):
+            "\(width)×\(height) pixels take \(megabytes) MB, more than this machine can spare: scale it down"
+        case .soundOutOfRange(let rate, let channels):
+            "its sound is damaged or of an unknown kind (\(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")): export it again, with 48000 Hz"
         case .nothingDecodes: "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"
         case .timedOut(let seconds): "gave no data for \(seconds) s: check the disk or the network"
         case .cancelled: "is no longer wanted"

@@ -1,5 +1,6 @@
 import CFFmpeg
 import DequeModule
+import Glibc
 import Logging
 import Platform
 
@@ -62,6 +63,9 @@ public struct MediaReader: ~Copyable, Sendable {
     /// Packets of one kind may pile up to this while the other kind is wanted: the file is interleaved worse than anything plays.
     private static let interleavingLimit = 64 << 20
 
+    /// Between two tries of a source that has nothing yet, in microseconds.
+    private static let retryPause: UInt32 = 5000
+
     /// Opens `source` and decodes its first picture, so that a source that cannot play fails here and not on the screen.
     ///
     /// Blocks for as long as that takes, at most some ``openingTimeLimit`` a step; `interruption` ends it early.
@@ -69,9 +73,12 @@ public struct MediaReader: ~Copyable, Sendable {
     /// - Parameters:
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     public static func open(
-        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption()
+        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption(),
+        pictureMemory: Int = MemoryLimit.ofItem
     ) throws(MediaError) -> MediaReader {
+        MemoryLimit.boundAllocations()
         let format = try FormatContext.open(source, interruption: interruption)
         var videoIndex = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
         let audioIndex =
@@ -87,7 +94,7 @@ public struct MediaReader: ~Copyable, Sendable {
             isCover = shim_stream_is_attached_picture(stream) != 0
             do throws(MediaError) {
                 // Frame threads give a picture out only when more packets follow, and a cover has one.
-                video = try VideoDecoder.open(stream, of: format, source: source, threads: isCover ? 1 : decoderThreads)
+                video = try VideoDecoder.open(stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
             } catch {
                 if !isCover { throw error }  // a cover that cannot be shown leaves the sound
                 videoIndex = -1
@@ -138,6 +145,8 @@ public struct MediaReader: ~Copyable, Sendable {
     public var hasPicture: Bool { videoIndex >= 0 }
     /// Whether there is sound that can be played.
     public var hasSound: Bool { audioIndex >= 0 }
+    /// Samples of its sound that have been converted and are in memory.
+    var heldSamples: Int { mutating get { audio?.sampleCount ?? 0 } }
     /// What has been read and waits to be decoded.
     var queued: (packets: Int, bytes: Int) { (videoPackets.count + audioPackets.count, queuedVideoBytes + queuedAudioBytes) }
 
@@ -193,18 +202,20 @@ public struct MediaReader: ~Copyable, Sendable {
             if audio?.availableFrames ?? 0 > 0 {
                 let rest = UnsafeMutableBufferPointer(rebasing: destination[(filled * channelCount)...])
                 filled += audio!.take(into: rest)
-            } else if let packet = audioPackets.popFirst() {
-                queuedAudioBytes -= Int(packet.raw.pointee.size)
-                audio!.decode(packet)
             } else if audio?.hasEnded ?? true {
                 break
-            } else if !hasReadAll, let soundEnd = audio?.end, isFarBehind(soundEnd) {
+            } else if audio!.decodeNext() {
+                continue
+            } else if let packet = audioPackets.popFirst() {
+                queuedAudioBytes -= Int(packet.raw.pointee.size)
+                audio!.send(packet)
+            } else if !hasReadAll, let soundEnd = audio?.endTime, isFarBehind(soundEnd) {
                 audio!.pass(frames: wanted - filled)
             } else if queuedVideoBytes > Self.interleavingLimit {
                 soundProblem = "its sound lies too far from its picture in the file: remux it (ffmpeg -i IN -c copy OUT)"
-                audio!.decodeEnd()
+                audio!.sendEnd()
             } else if !readPacket() {
-                audio!.decodeEnd()
+                audio!.sendEnd()
             }
         }
         return filled
@@ -281,7 +292,7 @@ public struct MediaReader: ~Copyable, Sendable {
 
     private mutating func decodeFrame(skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         guard videoIndex >= 0 else { return nil }
-        while true {
+        while !interruption.cancelled {
             switch video!.receive() {
             case .frame(let frame): return frame
             case .end: return nil
@@ -297,6 +308,7 @@ public struct MediaReader: ~Copyable, Sendable {
                 video!.sendEnd()
             }
         }
+        return nil
     }
 
     private func isWellBefore(_ time: MediaTime, _ packet: borrowing Packet) -> Bool {
@@ -306,11 +318,15 @@ public struct MediaReader: ~Copyable, Sendable {
 
     /// Reads one packet into its queue; false at the end of the source.
     private mutating func readPacket() -> Bool {
-        if hasReadAll { return false }
+        if hasReadAll || interruption.cancelled { return false }
         let packet = Packet()
         interruption.allow(readingTimeLimit)
         var status: Int32
-        repeat { status = av_read_frame(format.raw, packet.raw) } while status == kAVERROR_EAGAIN && !interruption.isOver
+        while true {
+            status = av_read_frame(format.raw, packet.raw)
+            if status != kAVERROR_EAGAIN || interruption.isOver { break }
+            usleep(Self.retryPause)
+        }
         guard status >= 0 else {
             hasReadAll = true
             if status != kAVERROR_EOF && !interruption.cancelled {

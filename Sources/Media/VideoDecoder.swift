@@ -11,18 +11,28 @@ struct VideoDecoder: ~Copyable, Sendable {
     private var lastTime: MediaTime?
     private var lastDuration: MediaTime
 
-    /// A still larger than this is refused: a decoder takes 1.5 to 8 bytes a pixel, and the boxes have 512 MB.
-    static let largestPicture = 1 << 26
+    /// Errors in a row that a decoder may tell before it is taken to have nothing more.
+    private static let errorLimit = 64
 
+    /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they take more, they are decoded at a half, a quarter or an eighth of
+    /// their size by a codec that can (JPEG), and refused else.
     static func open(
-        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int
+        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int, memory: Int
     ) throws(MediaError) -> VideoDecoder {
         let parameters = stream.pointee.codecpar.pointee
-        let (width, height) = (Int(parameters.width), Int(parameters.height))
-        if width * height > largestPicture { throw MediaError(source, .pictureTooLarge(width: width, height: height)) }
+        let container = String(cString: format.raw.pointee.iformat.pointee.name)
+        let isStill = container == "image2" || container.hasSuffix("_pipe")
+        let picture = PictureMemory(parameters, isStill: isStill, threads: threads)
+        let reductions = avcodec_find_decoder(parameters.codec_id).map { Int($0.pointee.max_lowres) } ?? 0
+        guard let reduction = (0...reductions).first(where: { picture.bytes(reducedBy: $0) <= memory }) else {
+            let megabytes = (picture.bytes(reducedBy: reductions) - 1) >> 20 + 1
+            throw MediaError(source, .pictureTooLarge(width: picture.width, height: picture.height, megabytes: megabytes))
+        }
         let codec = try CodecContext.open(stream, source: source) { context in
             shim_codec_use_threads(context, Int32(threads))
-            context.pointee.max_pixels = Int64(largestPicture)
+            context.pointee.lowres = Int32(reduction)
+            // What turns out larger than its header says. The decoder counts the pixels before it reduces them.
+            context.pointee.max_pixels = Int64(picture.pixels(within: memory, reducedBy: reduction))
         }
         let rate = av_guess_frame_rate(format.raw, stream, nil)
         let nominal = rate.frameDuration
@@ -58,11 +68,15 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it.
     mutating func receive() -> Output {
         let frame = av_frame_alloc()!
-        let status = avcodec_receive_frame(codec.raw, frame)
+        // What cannot be decoded is passed over: behind its error the frames of other threads may still come.
+        var status = avcodec_receive_frame(codec.raw, frame)
+        for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
+            status = avcodec_receive_frame(codec.raw, frame)
+        }
         guard status == 0 else {
             var pointer: UnsafeMutablePointer<AVFrame>? = frame
             av_frame_free(&pointer)
-            return status == kAVERROR_EOF ? .end : .needsPacket  // an undecodable packet is passed over
+            return status == kAVERROR_EOF ? .end : .needsPacket
         }
         var duration = MediaTime(ticks: shim_frame_duration(frame), of: timeBase) ?? .zero
         if duration <= .zero { duration = nominalDuration ?? lastDuration }

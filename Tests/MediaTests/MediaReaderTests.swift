@@ -108,9 +108,10 @@ import Testing
 }
 
 @Suite struct BrokenSourceTests {
-    private func reason(_ source: String) -> MediaError.Reason? {
+    private func reason(_ source: String, pictureMemory: Int = MemoryLimit.ofItem) -> MediaError.Reason? {
         do throws(MediaError) {
-            _ = try MediaReader.open(source, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
+            _ = try MediaReader.open(
+                source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), pictureMemory: pictureMemory)
             return nil
         } catch {
             return error.reason
@@ -140,7 +141,7 @@ import Testing
         #expect(reason(file) == .nothingDecodes)
         let image = try Clips.make(
             "9k.png", ["-f", "lavfi", "-i", "color=black:s=9000x9000,format=gray", "-frames:v", "1", "-update", "1"])
-        #expect(reason(image) == .pictureTooLarge(width: 9000, height: 9000))
+        #expect(reason(image, pictureMemory: 128 << 20) == .pictureTooLarge(width: 9000, height: 9000, megabytes: 155))
     }
 
     @Test func zeroSized() throws {

@@ -1,0 +1,86 @@
+import CFFmpeg
+import Platform
+
+/// How much memory a file may make us take: a share of what the machine has, or the control group that the process runs in.
+///
+/// A header of a few bytes can ask for gigabytes. One item may take a quarter, because the one after it is opened while it plays, and the display, the sound
+/// and the system need theirs. It bounds an item's pictures (``PictureMemory``) and every single allocation of FFmpeg's: a packet, a palette, an
+/// attachment, an index.
+public enum MemoryLimit {
+    /// Bytes that one item's pictures may take on this machine, while they are decoded and drawn.
+    public static let ofItem = bytes(
+        meminfo: ProcFile.read("/proc/meminfo"),
+        // Version 2 as seen from inside a container, or from a service's own place in the tree; version 1.
+        controlGroups: (["/sys/fs/cgroup/memory.max"] + ownControlGroups + ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]).map {
+            ProcFile.read($0)
+        })
+
+    /// A quarter of the smallest of what /proc/meminfo and the limits of control groups tell; where nothing is told, of a machine of 512 MB.
+    static func bytes(meminfo: String?, controlGroups: [String?]) -> Int {
+        let total = meminfo?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }?.split(separator: " ").dropFirst().first
+        let memory = total.flatMap { Int($0) }.map { $0 << 10 }
+        let limits = controlGroups.compactMap { $0.flatMap { Int($0.filter(\.isNumber)) } }.filter { $0 > 0 }
+        return ([memory].compactMap { $0 } + limits).min().map { $0 / 4 } ?? 128 << 20
+    }
+
+    /// `memory.max` of the process' control group and of those it lies in.
+    private static var ownControlGroups: [String] {
+        let line = ProcFile.read("/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::/") }
+        var path = line?.dropFirst(4).split(separator: "/") ?? []
+        var files: [String] = []
+        while !path.isEmpty {
+            files.append("/sys/fs/cgroup/\(path.joined(separator: "/"))/memory.max")
+            path.removeLast()
+        }
+        return files
+    }
+
+    /// Has libavutil refuse larger allocations than ``ofItem``, for the whole process. The corresponding C function is `av_max_alloc`.
+    static func boundAllocations() { _ = bound }
+    private static let bound: Void = av_max_alloc(min(ofItem, Int(Int32.max)))
+}
+
+/// What the pictures of a track take in memory while they are decoded and drawn.
+struct PictureMemory: Hashable {
+    /// Stored pixels across and down.
+    var width: Int, height: Int
+    /// Bits of a decoded pixel in all planes.
+    var bitsPerPixel: Int
+    /// Whether the display makes a copy of four bytes a pixel, as it does of what has alpha, a palette or pixels that share bytes.
+    var isCopied: Bool
+    /// Whether the decoder keeps all coefficients, at full size and of two bytes each, until the last has come: progressive JPEG.
+    var isProgressive: Bool
+    /// Pictures that a decoder holds at once: one for each thread, the one being drawn, and those that others are predicted from.
+    var count: Int
+
+    /// Of a track by its header; where that does not tell the pixel format, as of 32 bits. A still is decoded once, whatever its codec could do.
+    init(_ parameters: AVCodecParameters, isStill: Bool, threads: Int) {
+        (width, height) = (Int(max(0, parameters.width)), Int(max(0, parameters.height)))
+        let format = av_pix_fmt_desc_get(AVPixelFormat(rawValue: parameters.format))
+        bitsPerPixel = format.map { max(1, Int(av_get_padded_bits_per_pixel($0))) } ?? 32
+        let copied = UInt64(AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM)
+        isCopied = format.map { $0.pointee.flags & copied != 0 } ?? true
+        isProgressive = parameters.codec_id == AV_CODEC_ID_MJPEG && parameters.profile == FF_PROFILE_MJPEG_HUFFMAN_PROGRESSIVE_DCT
+        let isIntraOnly = avcodec_descriptor_get(parameters.codec_id).map { $0.pointee.props & AV_CODEC_PROP_INTRA_ONLY != 0 } ?? false
+        count = isStill ? 2 : max(1, threads) + (isIntraOnly ? 1 : 3)
+    }
+
+    /// Of pictures like these.
+    init(width: Int, height: Int, bitsPerPixel: Int, isCopied: Bool = false, isProgressive: Bool = false, count: Int = 2) {
+        (self.width, self.height, self.bitsPerPixel) = (width, height, bitsPerPixel)
+        (self.isCopied, self.isProgressive, self.count) = (isCopied, isProgressive, count)
+    }
+
+    /// Bytes in all where both sides are halved `reduction` times.
+    func bytes(reducedBy reduction: Int) -> Int { Int(saturating: Double(width) * Double(height) * bytesPerPixel(reducedBy: reduction)) }
+
+    /// How many stored pixels a picture of this kind may have within so many bytes.
+    func pixels(within bytes: Int, reducedBy reduction: Int) -> Int { Int(saturating: Double(bytes) / bytesPerPixel(reducedBy: reduction)) }
+
+    /// Bytes in all for each stored pixel.
+    private func bytesPerPixel(reducedBy reduction: Int) -> Double {
+        let stored = Double(bitsPerPixel) / 8
+        let decoded = stored * Double(count) + (isCopied ? 4 : 0)
+        return decoded / Double(1 << (2 * reduction)) + (isProgressive ? 2 * stored : 0)
+    }
+}

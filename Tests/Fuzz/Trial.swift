@@ -1,0 +1,95 @@
+import Audio
+import Configuration
+import Display
+import Foundation
+import Media
+import Platform
+import Playback
+
+/// What is done with a damaged file: it is opened, read, moved about in and read again; and played, several in a row, offscreen.
+public enum Trial {
+    /// Longer than this with one file is a hang.
+    public static let timeLimit = MediaTime.seconds(10)
+
+    /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places.
+    public static func read(_ path: String, threads: Int) -> String? {
+        do throws(MediaError) {
+            let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
+            var reader = try MediaReader.open(path, samples: format, decoderThreads: threads)
+            var samples = [Float](repeating: 0, count: 2 * 2048)
+            for target in [nil, MediaTime.seconds(0.5), .seconds(1e10), .zero] {
+                if let target { _ = try? reader.seek(to: target, precision: target == .zero ? .keyFrame() : .exact) }
+                // To the end of what a second holds, and some.
+                for _ in 0..<40 {
+                    let hasFrame = reader.nextFrame() != nil
+                    let count = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }
+                    if !hasFrame, count == 0 { break }
+                }
+            }
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how they were played.
+    /// `failing` are those that cannot be opened: each must be complained about, by its name.
+    public static func play(_ paths: [String], failing: Set<Int>) -> [String] {
+        struct Seen {
+            var started: Set<Int> = []
+            var failed: [Int: String] = [:]
+            var isRound = false
+        }
+        let seen = Monitor(Seen())
+        var settings = Configuration().display
+        settings.mode = .size(width: 128, height: 72, refresh: 120)
+        let display = DisplayOutput.offscreen(settings)
+        var options = Player.Options()
+        options.imageDuration = .milliseconds(80)
+        options.decoderThreads = 2
+        let items = paths.map { PlaylistItem(source: $0, duration: .milliseconds(80)) }
+        let player = Player(items: items, options: options, video: display, audio: SilentOutput())
+        player.addObserver { event in
+            seen.signal { seen in
+                switch event {
+                case .itemStarted(let index, _, _):
+                    if seen.started.contains(index), seen.started.count + seen.failed.count >= paths.count { seen.isRound = true }
+                    seen.started.insert(index)
+                case .itemFailed(let index, let message): seen.failed[index] = message
+                case .nothingPlayable: seen.isRound = true
+                default: break
+                }
+            }
+            if case .itemStarted(let index, _, _) = event, index % 2 == 0 { player.seek(by: .milliseconds(20)) }
+        }
+        player.start()
+        let limit = HostTime.now + timeLimit
+        let everyone: Bool? = seen.wait(until: limit) { seen in
+            let all = Set(seen.started).union(seen.failed.keys)
+            return seen.isRound || all.count == paths.count ? true : nil
+        }
+        player.stop()
+        display.close()
+        let found = seen.withLock { $0 }
+        var wrong: [String] = []
+        if everyone == nil {
+            let missing = paths.indices.filter { !found.started.contains($0) && found.failed[$0] == nil }
+            wrong.append("not come to within \(timeLimit.seconds) s: \(missing.map { paths[$0] }.joined(separator: " "))")
+        }
+        for index in failing {
+            if found.failed[index]?.contains(paths[index]) != true, everyone != nil, !found.started.contains(index) {
+                wrong.append("no line in the log: \(paths[index])")
+            }
+        }
+        return wrong
+    }
+
+    /// Most memory that was resident since ``resetPeak()``, in bytes; 0 where the kernel does not tell.
+    public static var peakMemory: Int {
+        let line = ProcFile.read("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line.flatMap { Int($0.filter(\.isNumber)) }.map { $0 << 10 } ?? 0
+    }
+
+    /// Counts ``peakMemory`` anew.
+    public static func resetPeak() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Fuzz
+import TestSupport
+import Testing
+
+/// Some hundred damaged files of `make fuzz`, always the same ones, in this process: under `make sanitize` with every access checked. KIOSK_FUZZ_FILES is how
+/// many, 0 for none.
+@Suite(.blocking, .serialized) struct FuzzTests {
+    private static let files = ProcessInfo.processInfo.environment["KIOSK_FUZZ_FILES"].flatMap { Int($0) } ?? 324
+    private static let seed: UInt64 = 9
+
+    private func damaged(_ count: Int) throws -> [String] {
+        let originals = try Original.all(in: Clips.folder + "/fuzz")
+        #expect(originals.count >= 12)
+        return try (0..<count).map { number in
+            let (name, bytes) = Original.damaged(originals, seed: Self.seed, number: number)
+            return try Clips.file("damaged-\(number).\(name)", bytes)
+        }
+    }
+
+    @Test(.enabled(if: FuzzTests.files > 0)) func damagedFilesAreReadOrRefused() throws {
+        var refused = 0
+        for path in try damaged(Self.files) {
+            guard let problem = Trial.read(path, threads: 1) else { continue }
+            refused += 1
+            #expect(problem.contains(path))
+        }
+        #expect(refused > 0 && refused < Self.files)
+    }
+
+    /// One of each container in a row, a moment each, with seeks.
+    @Test(.enabled(if: FuzzTests.files > 0)) func damagedFilesArePlayedOrTold() throws {
+        let paths = try damaged(27)
+        let failing = Set(paths.indices.filter { Trial.read(paths[$0], threads: 1) != nil })
+        for start in stride(from: 0, to: paths.count, by: 9) {
+            let part = start..<min(paths.count, start + 9)
+            #expect(Trial.play(Array(paths[part]), failing: Set(failing.filter { part.contains($0) }.map { $0 - start })) == [])
+        }
+    }
+}
