@@ -53,6 +53,10 @@ extension AudioDevice {
 
     /// Opens the first candidate that opens. Throws what the best of them said.
     func open(rate: PCM.Rate, buffer: MediaTime) throws(AudioError) -> OpenDevice {
+        // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
+        // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
+        // call takes libasound's lock and drops one reference: an open PCM needs none, and whoever is opening something keeps its own.
+        snd_config_update_free_global()
         var cards: [AudioCard] = []
         var route: DefaultRoute?
         if self == .automatic {
@@ -72,8 +76,13 @@ extension AudioDevice {
         throw Self.diagnose(first ?? .noCard)
     }
 
-    /// libasound says "no such device" also where it may not look, and where it lacks its configuration.
+    /// libasound says "no such device" also where it may not look, and where it lacks its configuration; and "invalid argument" of a
+    /// name with a card that is not there.
     private static func diagnose(_ error: AudioError) -> AudioError {
+        var error = error
+        if case .cannotOpen(let device, EINVAL, _) = error, PCMName(device).cardIndex.map({ $0 < 0 }) == true {
+            error = .cannotOpen(device: device, errno: ENODEV, holder: nil)
+        }
         switch error {
         case .noCard, .cannotOpen(_, ENOENT, _), .cannotOpen(_, ENODEV, _), .cannotOpen(_, ENXIO, _): break
         default: return error

@@ -1,15 +1,38 @@
 import CALSA
 import Platform
 
+/// The card in the name of a PCM, and its device: `hw:CARD=PCH,DEV=3`, `hw:0,3`, `front:PCH`.
+struct PCMName: Equatable {
+    /// As it stands in the name, an id or a number; nil for a name without a card.
+    var card: String?
+    /// 0 where the name does not say; of `hdmi:` and the like the place among those, and not the kernel's number.
+    var device: Int
+
+    init(_ name: String) {
+        device = 0
+        // A slave in quotes has a name of its own.
+        guard let colon = name.firstIndex(of: ":"), !name.contains(where: { "'\"{".contains($0) }) else { return }
+        for (place, argument) in name[name.index(after: colon)...].split(separator: ",").enumerated() {
+            let parts = argument.split(separator: "=", maxSplits: 1)
+            let value = parts.last.map(String.init) ?? ""
+            switch parts.count == 2 ? parts[0] : place == 0 ? "CARD" : place == 1 ? "DEV" : "" {
+            case "CARD": card = value
+            case "DEV": device = Int(value) ?? 0
+            default: break
+            }
+        }
+    }
+
+    /// The kernel's number of the card, negative when there is none of that name; nil for a name without a card.
+    var cardIndex: Int? { card.map { Int(snd_card_get_index($0)) } }
+}
+
 /// Who has a hardware PCM open, from /proc.
 enum CardHolder {
     static func find(_ device: String) -> String? {
-        // hw:CARD=PCH,DEV=0 and hw:0,0; for anything else the card is not known.
-        guard let colon = device.firstIndex(of: ":") else { return nil }
-        let parts = device[device.index(after: colon)...].split(separator: ",").map { $0.split(separator: "=").last ?? $0 }
-        guard let card = parts.first else { return nil }
-        let index = Int(card) ?? Int(snd_card_get_index(String(card)))
-        let path = "/proc/asound/card\(index)/pcm\(parts.dropFirst().first ?? "0")p/sub0/status"
+        let name = PCMName(device)
+        guard let index = name.cardIndex else { return nil }
+        let path = "/proc/asound/card\(index)/pcm\(name.device)p/sub0/status"
         let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
         return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map(ProcFile.name(ofProcess:))
     }

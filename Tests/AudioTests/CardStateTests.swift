@@ -132,6 +132,14 @@ import Testing
         #expect(AudioError.lost(device: "hw:0", operation: "x", errno: EIO).description == "hw:0 failed in x: Input/output error")
     }
 
+    @Test func theCardStandsInTheName() {
+        func parts(_ name: String) -> [String] { [PCMName(name).card ?? "none", "\(PCMName(name).device)"] }
+        #expect(parts("hw:CARD=PCH,DEV=3") == ["PCH", "3"] && parts("hw:1,7") == ["1", "7"] && parts("plughw:2") == ["2", "0"])
+        #expect(parts("front:CARD=Loopback") == ["Loopback", "0"] && parts("hdmi:DEV=1,CARD=vc4hdmi0,AES0=0x04") == ["vc4hdmi0", "1"])
+        #expect(parts("default") == ["none", "0"] && parts("plug:'hw:1,0'") == ["none", "0"] && parts("hw:") == ["none", "0"])
+        #expect(PCMName("front:CARD=NoSuchCard").cardIndex.map { $0 < 0 } == true)
+    }
+
     @Test func manyUnderrunsLengthenTheBufferAndAreLoggedRarely() {
         var history = UnderrunHistory()
         #expect(history.record(at: at(0)) == .init(log: 1, lengthen: false))
