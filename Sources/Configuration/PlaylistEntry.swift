@@ -39,13 +39,13 @@ extension Configuration {
     /// Reads the file system, so it can block for as long as that does. `problems` are for the log, one line each: what is missing
     /// or unreadable is left out, since it may be back the next time.
     public func expandPlaylist() -> (items: [PlaylistItem], problems: [String]) {
-        var items: [PlaylistItem] = []
-        var problems: [String] = []
-        for entry in playlist {
-            let expansion = entry.source.expand()
-            items += expansion.sources.map { entry.resolved(source: $0, in: self) }
-            problems += expansion.problems
-        }
-        return (items, problems)
+        let expansions = playlist.map { expand($0) }
+        return (expansions.flatMap(\.items), expansions.flatMap(\.problems))
+    }
+
+    /// The same for one entry.
+    func expand(_ entry: PlaylistEntry) -> (items: [PlaylistItem], problems: [String]) {
+        let expansion = entry.source.expand()
+        return (expansion.sources.map { entry.resolved(source: $0, in: self) }, expansion.problems)
     }
 }

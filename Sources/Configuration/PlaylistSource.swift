@@ -36,8 +36,14 @@ public struct PlaylistSource: Hashable, Sendable {
         expand(followsLists: true)
     }
 
+    /// Whether it stands for itself, whatever there is in the file system.
+    var isFixed: Bool { isURL(location) }
+
+    /// Whether it is a file by its name.
+    var isNamedAsFile: Bool { isFixed || Self.isMedia(FilePath(location).lastComponent?.string ?? "") }
+
     private func expand(followsLists: Bool) -> (sources: [String], problems: [String]) {
-        if isURL(location) { return ([location], []) }
+        if isFixed { return ([location], []) }
         let path = FilePath(location)
         let suffix = path.extension?.lowercased()
         let isList = suffix == "m3u" || suffix == "m3u8"

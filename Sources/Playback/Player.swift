@@ -135,6 +135,10 @@ public final class Player: Sendable {
                 guard pipeline.cursor.list.revision == revision else { return false }
                 swap(&pipeline.cursor.list, &list)
                 for index in forgotten { pipeline.statistics.items[index] = nil }
+                // The first list there is begins with a move to its first item.
+                if list.isEmpty, pipeline.shown?.turn == nil, pipeline.jumpTarget == nil {
+                    pipeline.jumpTarget = pipeline.cursor.first.map { .init(position: $0, time: nil, precision: .exact) }
+                }
                 return true
             }
             if isDone { return }

@@ -93,15 +93,7 @@ struct Play: ParsableCommand {
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
-        var signal: Int32?
-        var lastProblems: [String] = []
-        repeat {
-            let (items, problems) = configuration.expandPlaylist()
-            if problems != lastProblems { for problem in problems { log.warning("\(problem)") } }
-            lastProblems = problems
-            if items.isEmpty { log.warning("there is nothing to play: the background is shown until there is") }
-            signal = play(items, configuration, keyMap, snapshotFolder, signals)
-        } while signal == nil
+        play(configuration, keyMap, snapshotFolder, signals)
     }
 
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
@@ -111,50 +103,54 @@ struct Play: ParsableCommand {
         return nil
     }
 
-    /// Plays until a signal comes, which is returned; or, where `items` are none, until there are any, and returns nil.
-    private func play(
-        _ items: [PlaylistItem], _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait
-    ) -> Int32? {
+    /// Plays until a signal comes.
+    private func play(_ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait) {
+        let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(configuration.display, offscreenWhenNoneIsFree: preview)
         let audio = configuration.audio.device.makeOutput()
 
-        let player = Player(items: items, options: Player.Options(configuration), video: display, audio: audio)
+        let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
         if let rate { player.rate = rate }
-        let reporter = Reporter(items: items, player: player, display: display, snapshotFolder: snapshotFolder)
+        let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
+        let expansion = PlaylistExpansion(configuration)
+        expansion.start { [player] news in
+            switch news {
+            case .problem(let problem): log.warning("\(problem)")
+            case .items(let items):
+                reporter.listChanges(to: items)
+                player.setItems(items)
+            }
+        }
+        player.addObserver { [player] event in
+            switch event {
+            case .itemStarted(let index, _, _): expansion.itemBegan(at: player.item(index)?.place)
+            case .nothingPlayable: expansion.nothingCanBePlayed()
+            default: break
+            }
+        }
         let input = InputReader(
             keyMap: keyMap, rotation: configuration.display.rotation, grabs: configuration.input.grabsDevices,
             usesTouch: configuration.input.usesTouch)
         input.start { [player] command, _ in player.perform(command) }
         display.observeTerminal { input.setActive($0) }
+        // A folder that takes longer than this is waited for with the background on the screen.
+        expansion.waitForItems(within: .seconds(1))
         player.start()
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
-        let interval: MediaTime? = showsStatus ? .milliseconds(200) : items.isEmpty ? .seconds(2) : nil
-        var nextLook = HostTime.now + .seconds(2)
-        var signal: Int32?
-        while true {
-            signal = signals.wait(for: interval)
-            if signal != nil { break }
+        while signals.wait(for: showsStatus ? .milliseconds(200) : nil) == nil {
             if showsStatus { StandardErrorLog.show(status: reporter.statusLine) }
-            // Somebody is copying files into the folder, or plugs the stick in.
-            if items.isEmpty, HostTime.now >= nextLook {
-                if !configuration.expandPlaylist().items.isEmpty { break }
-                nextLook = .now + .seconds(2)
-            }
         }
 
         StandardErrorLog.show(status: "")
+        expansion.stop()
         input.stop()
         player.stop()
         display.close()
-        if signal != nil {
-            let log = Logger(label: "kiosk")
-            for line in reporter.itemSummaries { log.info("\(line)") }
-            log.info("ended: \(reporter.summary)")
-        }
-        return signal
+        for line in reporter.itemSummaries { log.info("\(line)") }
+        log.info("ended: \(reporter.summary)")
     }
 }
 

@@ -7,7 +7,6 @@ import Synchronization
 
 /// Tells people what the player does: log lines for events, a status line, and a PNG of every item on an offscreen display.
 final class Reporter: Sendable {
-    private let items: [PlaylistItem]
     private let player: Player
     private let display: DisplayOutput
     private let folder: String?
@@ -22,8 +21,7 @@ final class Reporter: Sendable {
     private let state = Mutex(State())
 
     /// Begins to watch `player`. With a `snapshotFolder`, an offscreen display's pictures go there.
-    init(items: [PlaylistItem], player: Player, display: DisplayOutput, snapshotFolder: String?) {
-        self.items = items
+    init(player: Player, display: DisplayOutput, snapshotFolder: String?) {
         self.player = player
         self.display = display
         folder = display.isOffscreen ? snapshotFolder : nil
@@ -47,9 +45,24 @@ final class Reporter: Sendable {
         }
     }
 
-    private func name(_ index: Int) -> String {
-        items.indices.contains(index) ? items[index].name : "?"
+    /// Logs that the playlist is about to change.
+    func listChanges(to items: [PlaylistItem]) {
+        let (old, new) = (Set(player.items), Set(items))
+        if items.isEmpty {
+            log.warning("there is nothing to play: the background is shown until there is")
+        } else if !old.isEmpty {
+            let changes = [new.subtracting(old), old.subtracting(new)].map { $0.map(\.name).sorted() }
+            let texts = zip(["new", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
+            log.info("the playlist has changed: \(items.count) item\(items.count == 1 ? "" : "s")\(texts.map { "; " + $0 }.joined())")
+        }
     }
+
+    /// Some names, and how many more there are.
+    private static func list(_ names: [String]) -> String {
+        names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
+    }
+
+    private func name(_ index: Int) -> String { player.item(index).map { $0.item.name } ?? "?" }
 
     /// Takes a picture of the item on the screen, once: half a second into it, when a fade or an animation has shown something, or
     /// half-way through a shorter one. Called on the player's event thread every now and then.
@@ -57,7 +70,7 @@ final class Reporter: Sendable {
         guard let folder, let present = state.withLock({ $0.pictured.contains($0.present?.index ?? -1) ? nil : $0.present })
         else { return }
         let now = player.snapshot
-        let length = now.duration.map { $0 - items[present.index].start } ?? .seconds(1)
+        let length = now.duration.map { $0 - (player.item(present.index)?.item.start ?? .zero) } ?? .seconds(1)
         guard now.itemIndex == present.index, HostTime.now - present.since >= min(.milliseconds(500), length.scaled(by: 0.5)) else {
             return
         }
@@ -76,7 +89,10 @@ final class Reporter: Sendable {
     /// One line for the terminal: item, position and duration, state, frames shown and late, seams.
     var statusLine: String {
         let now = player.snapshot
-        let item = now.itemIndex.map { "\($0 + 1)/\(items.count) \(name($0))" } ?? "nothing to show"
+        let item =
+            now.itemIndex.map { index in
+                "\(player.item(index)?.place.map { "\($0 + 1)" } ?? "–")/\(player.items.count) \(name(index))"
+            } ?? "nothing to show"
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
         return "\(item)  \(now.time)\(duration)  \(now.status.rawValue)  \(counts.framesShown) shown, \(counts.framesLate) late, "

@@ -7,9 +7,9 @@ import Testing
 
 /// Streams without an end, from a server that counts who connects.
 @Suite(.blocking) struct LiveStreamTests {
-    /// Ten seconds, frames 1001…1300, as a transport stream.
+    /// Five seconds, frames 1001…1150, as a transport stream.
     private func stream() throws -> [UInt8] {
-        try Clips.bytes(Clips.make("live.ts", ["-i", Reel.long(), "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
+        try Clips.bytes(Clips.make("live-5.ts", ["-i", Reel.long(), "-t", "5", "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
     }
 
     /// A camera often allows one session.
@@ -29,7 +29,7 @@ import Testing
         #expect(stage.wait(for: 1060))
         #expect(first.connections.count == 1 && second.connections == [], "\(first.connections) \(second.connections)")
         #expect(stage.wait { second.connections.count == 1 })
-        #expect(stage.numbers.last ?? 0 > 1200, "\(stage.numbers.last ?? 0)")
+        #expect(stage.numbers.last ?? 0 > 1130, "\(stage.numbers.last ?? 0)")
         let count = stage.numbers.count
         #expect(stage.wait(for: 1003, since: count))
         #expect(first.connections.count == 1 && !stage.pictures.contains(0))
@@ -41,7 +41,7 @@ import Testing
         let missing = "/nowhere/clip.mp4"
         let stage = Stage([PlaylistItem(source: server.url), PlaylistItem(source: missing), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait(for: 1003))
-        #expect(stage.wait(5) { !stage.complaints.isEmpty } && stage.numbers.last! < 1250, "known while the stream plays")
+        #expect(stage.wait(5) { !stage.complaints.isEmpty } && stage.numbers.last! < 1125, "known while the stream plays")
         #expect(stage.wait(for: 303))
     }
 
@@ -50,9 +50,9 @@ import Testing
         let stage = Stage([PlaylistItem(source: server.url)])
         #expect(stage.wait(60) { server.connections.count == 3 })
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
-        #expect(stage.plays(Array(1001...1300)))
+        #expect(stage.plays(Array(1001...1150)))
         let gaps = zip(server.times, server.times.dropFirst()).map { $1 - $0 }
-        #expect(gaps.allSatisfy { $0 > .seconds(8) }, "\(gaps)")
+        #expect(gaps.allSatisfy { $0 > .seconds(4) }, "\(gaps)")
     }
 
     @Test func aServerThatIsRestartedIsFoundAgainWithTheLastFrameUp() throws {
@@ -69,7 +69,8 @@ import Testing
         let again = try LiveServer(bytes, port: port)
         #expect(stage.wait(for: 1003, since: count))
         #expect(again.connections.count == 1)
-        #expect(stage.complaints.count == 1, "\(stage.complaints)")
+        // That it broke off, and that nobody is there: each once.
+        #expect(stage.complaints.count <= 2 && Set(stage.complaints.map(\.message)).count == stage.complaints.count, "\(stage.complaints)")
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
     }
 }
