@@ -7,6 +7,8 @@ import CFFmpeg
 struct FormatContext: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVFormatContext>
+    /// Reads its files; goes after it.
+    let input: FileInput
     deinit {
         var pointer: UnsafeMutablePointer<AVFormatContext>? = raw
         avformat_close_input(&pointer)

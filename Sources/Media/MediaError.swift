@@ -44,6 +44,9 @@ public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// The opening of `source` has taken longer than a step of it may.
+    public static func timedOut(_ source: String) -> MediaError { MediaError(source, .timedOut(seconds: openingTimeLimit.seconds)) }
+
     /// `/srv/a.mp4: is empty (0 bytes): copy it again`; without the password of a URL.
     public var description: String { "\(source.withoutCredentials): \(reason.text)" }
 }
@@ -67,7 +70,7 @@ extension MediaError.Reason {
         case .soundOutOfRange(let rate, let channels):
             "its sound is damaged or of an unknown kind (\(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")): export it again, with 48000 Hz"
         case .nothingDecodes: "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"
-        case .timedOut(let seconds): "gave no data for \(seconds) s: check the disk or the network"
+        case .timedOut(let seconds): "gave no data for \(Int(saturating: seconds)) s: check the disk or the network"
         case .cancelled: "is no longer wanted"
         case .failed(let detail): detail
         }

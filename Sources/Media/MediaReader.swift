@@ -329,6 +329,8 @@ public struct MediaReader: ~Copyable, Sendable {
         }
         guard status >= 0 else {
             hasReadAll = true
+            // Most demuxers take a read that fails for the end.
+            if status == kAVERROR_EOF, let io = format.raw.pointee.pb, io.pointee.error < 0 { status = io.pointee.error }
             if status != kAVERROR_EOF && !interruption.cancelled {
                 prematureEnd =
                     status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)

@@ -17,13 +17,17 @@ public func isURL(_ source: String) -> Bool {
 }
 
 extension FormatContext {
-    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` where libavformat can be interrupted.
+    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step; longer only where a network protocol waits for what cannot be interrupted.
     static func open(_ source: String, interruption: Interruption) throws(MediaError) -> FormatContext {
-        if !isURL(source) { try checkFile(source) }
+        interruption.allow(openingTimeLimit)
+        let input = FileInput(interruption: interruption)
+        let file = isURL(source) ? nil : try open(file: source, input, interruption)
         // A plain path goes in as `file:` so that a colon in it is not taken for a protocol.
         let name = isURL(source) ? source : "file:" + source
         var context = avformat_alloc_context()
         context?.pointee.interrupt_callback = interruption.callback
+        if let context { input.attach(to: context) }
+        context?.pointee.pb = file
         interruption.allow(openingTimeLimit)
 
         var options: OpaquePointer?
@@ -35,9 +39,9 @@ extension FormatContext {
         av_dict_set(&options, "user_agent", "kiosk", 0)
         let status = avformat_open_input(&context, name, nil, &options)
         guard status >= 0, let opened = context else {
-            throw MediaError(source, reason(opening: status, source, interruption))
+            throw MediaError(source, reason(opening: status, source, file, interruption))
         }
-        let format = FormatContext(raw: opened)
+        let format = FormatContext(raw: opened, input: input)
         // Teletype art is what FFmpeg makes of any text file.
         if String(cString: opened.pointee.iformat.pointee.name) == "tty" { throw MediaError(source, .notMedia) }
         interruption.allow(openingTimeLimit)
@@ -47,31 +51,34 @@ extension FormatContext {
         return format
     }
 
-    private static func checkFile(_ path: String) throws(MediaError) {
-        var information = stat()
-        guard stat(path, &information) == 0 else {
-            switch errno {
-            case ENOENT, ENOTDIR: throw MediaError(path, .notFound)
-            case EACCES: throw MediaError(path, .permissionDenied)
-            default: throw MediaError(path, .failed(String(cString: strerror(errno))))
+    private static func open(
+        file path: String, _ input: FileInput, _ interruption: Interruption
+    ) throws(MediaError) -> UnsafeMutablePointer<AVIOContext> {
+        do throws(BoundedFile.Failure) {
+            return try input.openFile(path)
+        } catch {
+            switch error {
+            case .system(ENOENT), .system(ENOTDIR): throw MediaError(path, .notFound)
+            case .system(EACCES), .notReadable: throw MediaError(path, .permissionDenied)
+            case .system(let code): throw MediaError(path, .failed(String(cString: strerror(code))))
+            case .isDirectory: throw MediaError(path, .isDirectory)
+            case .notARegularFile: throw MediaError(path, .notARegularFile)
+            case .isEmpty: throw MediaError(path, .isEmpty)
+            case .interrupted:
+                throw MediaError(path, interruption.cancelled ? .cancelled : .timedOut(seconds: openingTimeLimit.seconds))
             }
         }
-        switch information.st_mode & S_IFMT {
-        case S_IFREG: break
-        case S_IFDIR: throw MediaError(path, .isDirectory)
-        default: throw MediaError(path, .notARegularFile)  // a FIFO would block, a device may never end
-        }
-        if information.st_size == 0 { throw MediaError(path, .isEmpty) }
-        if access(path, R_OK) != 0 { throw MediaError(path, .permissionDenied) }
     }
 
-    private static func reason(opening status: Int32, _ source: String, _ interruption: Interruption) -> MediaError.Reason {
+    private static func reason(
+        opening status: Int32, _ source: String, _ file: UnsafeMutablePointer<AVIOContext>?, _ interruption: Interruption
+    ) -> MediaError.Reason {
         if interruption.cancelled { return .cancelled }
         switch status {
         case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: openingTimeLimit.seconds)
         case kAVERROR_INVALIDDATA:
             // A container that was recognised by its first bytes and then breaks off says so in a log line only.
-            return isRecognised(source) ? .damaged(describe(averror: status)) : .notMedia
+            return file.map(isRecognised) == true ? .damaged(describe(averror: status)) : .notMedia
         case kAVERROR_EOF: return .damaged("ends within its header")
         case shim_averror(ENOENT): return .notFound
         case shim_averror(EACCES): return .permissionDenied
@@ -80,20 +87,17 @@ extension FormatContext {
     }
 
     /// Whether the beginning of a local file is that of a container FFmpeg knows.
-    private static func isRecognised(_ path: String) -> Bool {
-        guard !isURL(path) else { return false }
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { Glibc.close(descriptor) }
+    private static func isRecognised(_ file: UnsafeMutablePointer<AVIOContext>) -> Bool {
         let capacity = 4096
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + Int(AVPROBE_PADDING_SIZE))
         defer { bytes.deallocate() }
         bytes.initialize(repeating: 0, count: capacity + Int(AVPROBE_PADDING_SIZE))
-        let count = read(descriptor, bytes, capacity)
+        guard avio_seek(file, 0, SEEK_SET) == 0 else { return false }
+        let count = avio_read(file, bytes, Int32(capacity))
         guard count > 0 else { return false }
         // Without a file name, so that only the bytes count.
         return "".withCString { name in
-            var probe = AVProbeData(filename: name, buf: bytes, buf_size: Int32(count), mime_type: nil)
+            var probe = AVProbeData(filename: name, buf: bytes, buf_size: count, mime_type: nil)
             var score: Int32 = 0
             guard let format = av_probe_input_format3(&probe, 1, &score) else { return false }
             return score > AVPROBE_SCORE_RETRY && String(cString: format.pointee.name) != "tty"

@@ -35,8 +35,11 @@ public struct StandardErrorLog: LogHandler {
             let label = source == Int32(KIOSK_LOG_FFMPEG) ? "ffmpeg" : source == Int32(KIOSK_LOG_ALSA) ? "alsa" : "evdev"
             StandardErrorLog.write(label, .debug, String(cString: line))
         }
-        atexit { StandardErrorLog.writer.flush(until: .now + .milliseconds(500)) }
+        atexit { StandardErrorLog.flush() }
     }
+
+    /// Waits until what was logged is written, half a second at most: before a `_exit`.
+    public static func flush() { writer.flush(until: .now + .milliseconds(500)) }
 
     /// The first device opened would otherwise become standard error, and be written log lines.
     private static func openStandardDescriptors() {

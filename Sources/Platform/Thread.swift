@@ -5,6 +5,8 @@ import Glibc
 /// milliseconds at the 99.9th percentile.
 public final class Thread: Sendable {
     private let id: pthread_t
+    /// Whether its body has returned.
+    private let hasEnded: Monitor<Bool>
 
     /// Starts a thread that runs `body`.
     ///
@@ -15,9 +17,12 @@ public final class Thread: Sendable {
     ///
     /// Traps when the system is out of threads: nothing could be played then.
     public init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
+        let hasEnded = Monitor(false)
+        self.hasEnded = hasEnded
         let start = Start {
             if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
             body()
+            hasEnded.signal { $0 = true }
         }
         var thread = pthread_t()
         let status = pthread_create(
@@ -32,6 +37,17 @@ public final class Thread: Sendable {
 
     /// Waits until the thread's body has returned; call once. The corresponding C function is `pthread_join`.
     public func join() { pthread_join(id, nil) }
+
+    /// Waits likewise, but not beyond `deadline`: false when the body had not returned by then. The thread is left behind then, with all that its body
+    /// holds; it may be joined again.
+    public func join(until deadline: HostTime) -> Bool {
+        guard hasEnded.wait(until: deadline, { $0 ? true : nil }) == true else { return false }
+        join()
+        return true
+    }
+
+    /// Has the system take back what the thread held when its body returns; instead of ``join()``. The corresponding C function is `pthread_detach`.
+    public func detach() { pthread_detach(id) }
 
     private final class Start: Sendable {
         let body: @Sendable () -> Void
