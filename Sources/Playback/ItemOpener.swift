@@ -1,8 +1,12 @@
 import Media
 import Platform
 
-/// Opens items ahead of their turn, on a thread of its own: whatever a slow disk or a broken file does to the opening, the one that plays goes
+/// Opens items ahead of their turn, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays goes
 /// on. One item is open ahead at a time.
+///
+/// One thread opens, and ``run()`` watches it. Each step of an opening ends by itself when its ``Interruption`` says so, but for what nobody can
+/// interrupt: the resolver of host names, a library that spins. A thread that is over its deadline by ``margin`` is given up: its item has failed, a fresh
+/// thread opens the next, and what the old one comes to is thrown away when it comes.
 final class ItemOpener: Sendable {
     struct Request: Hashable, Sendable {
         var serial: UInt64
@@ -33,7 +37,33 @@ final class ItemOpener: Sendable {
         var outcome: Outcome?
         var serial: UInt64 = 0
         var isStopping = false
+        /// What is being opened.
+        var opening: Opening?
+        /// The number of the thread that opens; those before it were given up.
+        var thread = 0
+        /// How many of those have not ended.
+        var threadsGivenUp = 0
+        /// The sources of those that had their time, by the thread: not to be opened again before it has ended.
+        var stuck: [Int: String] = [:]
+        /// Grows when an opening begins or is no longer wanted.
+        var changes: UInt64 = 0
     }
+
+    private struct Opening {
+        var request: Request
+        var interruption: Interruption
+        var cancelledAt: HostTime?
+
+        /// When its thread is given up. The deadline moves on with each step.
+        var due: HostTime { cancelledAt.map { $0 + ItemOpener.patience } ?? interruption.deadline + ItemOpener.margin }
+    }
+
+    /// What may pass beyond the deadline of a step: decoding takes its time, too.
+    private static let margin = MediaTime.seconds(15)
+    /// How long an opening that was cancelled may take to heed it.
+    private static let patience = MediaTime.seconds(2)
+    /// No more threads than this are given up because something else is wanted, however often that happens.
+    private static let mostThreads = 4
 
     private let state = Monitor(State())
     private let samples: AudioFormat
@@ -52,6 +82,8 @@ final class ItemOpener: Sendable {
         let old: Outcome? = state.signal { state in
             state.interruption.cancel()
             state.interruption = Interruption()
+            state.opening?.cancelledAt = .now
+            state.changes += 1
             state.request = request
             state.serial = request.serial
             return state.outcome.take()
@@ -90,11 +122,67 @@ final class ItemOpener: Sendable {
         }
     }
 
-    /// The thread's body.
+    /// Whether a thread was left behind by ``run()`` that may never end.
+    var hasLeftThreads: Bool { state.withLock { $0.threadsGivenUp > 0 } }
+
+    /// The body of the thread that watches; ends soon after ``stop()``.
     func run() {
-        while let (request, interruption) = next() {
+        var number = 0
+        var thread = Thread("opening") { [self] in open(as: 0) }
+        while watch() {
+            thread.detach()
+            number += 1
+            thread = Thread("opening") { [self, number] in open(as: number) }
+        }
+        if !thread.join(until: .now + Self.patience) { state.withLock { $0.threadsGivenUp += 1 } }
+    }
+
+    /// Watches the thread that opens; true when it was given up, false at the end.
+    private func watch() -> Bool {
+        while true {
+            let (due, changes) = state.withLock { ($0.opening?.due, $0.changes) }
+            let isOver: Bool? = state.wait(until: due) { state -> Bool? in
+                if state.isStopping { return false }
+                return state.changes != changes ? true : nil
+            }
+            if isOver == false { return false }
+            if state.withLock({ giveUp(&$0) }) {
+                onOutcome()
+                return true
+            }
+        }
+    }
+
+    private func giveUp(_ state: inout State) -> Bool {
+        guard let opening = state.opening, HostTime.now >= opening.due, !state.isStopping else { return false }
+        if opening.cancelledAt != nil, state.threadsGivenUp >= Self.mostThreads {
+            // Its own deadline comes.
+            state.opening?.cancelledAt = nil
+            return false
+        }
+        opening.interruption.cancel()
+        if opening.cancelledAt == nil { state.stuck[state.thread] = opening.request.item.source }
+        state.thread += 1
+        state.threadsGivenUp += 1
+        state.opening = nil
+        if state.request == nil, state.serial == opening.request.serial {
+            state.interruption = Interruption()
+            state.outcome = .failed(.timedOut(opening.request.item.source))
+        }
+        return true
+    }
+
+    /// The body of the thread that opens: opens what is asked for while it is thread number `thread`.
+    private func open(as thread: Int) {
+        while let (request, interruption) = next(thread) {
             var outcome: Outcome? = open(request, interruption)
             let surplus: Outcome? = state.withLock { state in
+                guard state.thread == thread else {
+                    state.threadsGivenUp -= 1
+                    state.stuck[thread] = nil
+                    return outcome.take()
+                }
+                state.opening = nil
                 // A newer request has made this one worthless.
                 guard state.request == nil, state.serial == request.serial, !state.isStopping else { return outcome.take() }
                 state.outcome = outcome.take()
@@ -105,15 +193,20 @@ final class ItemOpener: Sendable {
         }
     }
 
-    private func next() -> (Request, Interruption)? {
-        state.wait { state -> (Request, Interruption)?? in
-            if state.isStopping { return .some(nil) }
+    private func next(_ thread: Int) -> (Request, Interruption)? {
+        let next = state.wait { state -> (Request, Interruption)?? in
+            if state.isStopping || state.thread != thread { return .some(nil) }
             guard let request = state.request.take() else { return nil }
+            state.opening = Opening(request: request, interruption: state.interruption)
+            state.changes += 1
             return (request, state.interruption)
-        } ?? nil
+        }
+        state.signal { _ in }  // for who watches
+        return next ?? nil
     }
 
     private func open(_ request: Request, _ interruption: Interruption) -> Outcome {
+        if state.withLock({ $0.stuck.values.contains(request.item.source) }) { return .failed(.timedOut(request.item.source)) }
         do throws(MediaError) {
             var reader = try MediaReader.open(
                 request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)

@@ -104,9 +104,12 @@ public final class Player: Sendable {
         }
     }
 
-    /// Ends playing and waits for the threads; the outputs are stopped (sound) and left open (picture) for their owner to close. Call once, not
-    /// from an observer.
-    public func stop() {
+    /// Ends playing and waits for the threads, a few seconds at most; the outputs are stopped (sound) and left open (picture) for their owner to close. Call
+    /// once, not from an observer.
+    ///
+    /// False when a thread hangs in something that nobody can end and was left behind. It touches nothing any more but what it holds itself; the process
+    /// should end without waiting for it.
+    @discardableResult public func stop() -> Bool {
         pipeline.signal { pipeline in
             pipeline.isStopping = true
             pipeline.cancelReadings()
@@ -114,9 +117,15 @@ public final class Player: Sendable {
         opener.stop()
         video.wake()
         events.stop()
-        for thread in threads.withLock({ $0 }) { thread.join() }
-        audioOutput.stop()
+        let deadline = HostTime.now + Self.patience
+        var ended = threads.withLock { $0 }.map { $0.join(until: deadline) }
+        // It waits for a thread of its own, which a sound card may hold up.
+        ended.append(Thread("stop-sound") { [audioOutput] in audioOutput.stop() }.join(until: .now + Self.patience))
+        return !ended.contains(false) && !opener.hasLeftThreads
     }
+
+    /// Beyond what any thread needs to end that is not stuck.
+    private static let patience = MediaTime.seconds(4)
 
     // MARK: The playlist
 

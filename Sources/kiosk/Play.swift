@@ -17,7 +17,7 @@ struct Play: ParsableCommand {
         usage: "kiosk [play] [<options>] [<source> ...]",
         discussion: """
             Ends on SIGINT (Ctrl-C), SIGTERM and SIGHUP, and on the quit key where `[input] allow-quit` is set; restores what was on the \
-            screen. Nothing that goes wrong while it plays ends it: bad items are left out, and it waits for a missing display or sound card.
+            screen. A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, and it waits for a missing display or sound card.
             """)
 
     @OptionGroup var settings: Settings
@@ -144,13 +144,33 @@ struct Play: ParsableCommand {
             if showsStatus { StandardErrorLog.show(status: reporter.statusLine) }
         }
 
+        Self.endAtOnce(onAnotherOf: signals)
         StandardErrorLog.show(status: "")
         expansion.stop()
         input.stop()
-        player.stop()
+        let hasStopped = player.stop()
         display.close()
         for line in reporter.itemSummaries { log.info("\(line)") }
         log.info("ended: \(reporter.summary)")
+        // The screen is given back. What hangs would be in the way of an orderly exit(3).
+        if !hasStopped {
+            log.warning("something did not end in time and was left behind: a file system or a network that does not answer")
+            StandardErrorLog.flush()
+            _exit(0)
+        }
+    }
+
+    /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives that back. Not so
+    /// SIGHUP, which comes twice where a terminal is closed: from the kernel and from the shell.
+    private static func endAtOnce(onAnotherOf signals: SignalWait) {
+        Thread("end-at-once") {
+            while true {
+                guard let signal = signals.wait(for: nil), signal != SIGHUP else { continue }
+                Logger(label: "kiosk").warning("ended at once, by a second signal")
+                StandardErrorLog.flush()
+                _exit(128 + signal)
+            }
+        }.detach()
     }
 }
 
