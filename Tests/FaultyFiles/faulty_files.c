@@ -1,0 +1,152 @@
+// A disk that fails, for LD_PRELOAD: system calls on the files below one folder block for ever, are late, fail or give less than was asked for.
+//
+//   FAULTY_FOLDER   the folder; calls on other files are as ever
+//   FAULTY_WHEN     calls are at fault only while this file exists; without it, always
+//   FAULTY_BLOCK    "open": opening blocks; "read": reads from byte FAULTY_FROM on do; "all": every call does
+//   FAULTY_FROM     a byte offset
+//   FAULTY_DELAY    each call may be late by up to so many milliseconds
+//   FAULTY_FAIL     so many of a thousand reads fail with EIO
+//   FAULTY_SHORT    so many of a thousand reads give a part of what was asked for
+//   FAULTY_SEED     the three above are drawn by it
+//
+// A thread that blocks here can be ended by nothing but the end of the process: no signal is delivered to it, as with a thread in the kernel's
+// uninterruptible sleep.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "faulty_files.h"
+
+static long number(const char *name) {
+    const char *text = getenv(name);
+    return text ? strtol(text, NULL, 10) : 0;
+}
+
+static int isFaulty(const char *path) {
+    const char *folder = getenv("FAULTY_FOLDER"), *when = getenv("FAULTY_WHEN");
+    if (!folder || !path || strncmp(path, folder, strlen(folder)) != 0) return 0;
+    return !when || syscall(SYS_faccessat, AT_FDCWD, when, F_OK) == 0;
+}
+
+static int isFaultyDescriptor(int fd) {
+    char link[64], path[PATH_MAX];
+    if (!getenv("FAULTY_FOLDER")) return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
+    if (length < 0) return 0;
+    path[length] = 0;
+    return isFaulty(path);
+}
+
+static void block(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    for (;;) {
+        struct timespec day = {86400, 0};
+        nanosleep(&day, NULL);
+    }
+}
+
+static uint64_t draw(void) {
+    static _Atomic uint64_t count;
+    uint64_t x = (uint64_t)number("FAULTY_SEED") * 0x9E3779B97F4A7C15u + atomic_fetch_add(&count, 1) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+static void delay(void) {
+    long most = number("FAULTY_DELAY");
+    if (most <= 0) return;
+    uint64_t ms = draw() % (uint64_t)(most + 1);
+    struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static int blocks(const char *what) {
+    const char *chosen = getenv("FAULTY_BLOCK");
+    return chosen && (strcmp(chosen, what) == 0 || strcmp(chosen, "all") == 0);
+}
+
+static void beforePath(const char *path, const char *what) {
+    if (!isFaulty(path)) return;
+    if (blocks(what)) block();
+    delay();
+}
+
+/// What is left of `count` bytes at `offset`; -1 where the read fails.
+static ssize_t beforeRead(int fd, size_t count, off_t offset) {
+    if (!isFaultyDescriptor(fd)) return (ssize_t)count;
+    if (blocks("read") && offset + (off_t)count > number("FAULTY_FROM")) block();
+    delay();
+    if ((long)(draw() % 1000) < number("FAULTY_FAIL")) {
+        errno = EIO;
+        return -1;
+    }
+    if (count > 1 && (long)(draw() % 1000) < number("FAULTY_SHORT")) return (ssize_t)(1 + draw() % count);
+    return (ssize_t)count;
+}
+
+#define REAL(type, name, ...) ((type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name))
+
+#define OPEN(name)                                                                                 \
+    int name(const char *path, int flags, ...) {                                                   \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;               \
+        va_end(arguments);                                                                         \
+        beforePath(path, "open");                                                                          \
+        return REAL(int, name, const char *, int, ...)(path, flags, mode);                         \
+    }
+OPEN(open)
+OPEN(open64)
+
+#define FOPEN(name)                                                                                \
+    FILE *name(const char *path, const char *mode) {                                               \
+        beforePath(path, "open");                                                                          \
+        return REAL(FILE *, name, const char *, const char *)(path, mode);                         \
+    }
+FOPEN(fopen)
+FOPEN(fopen64)
+
+#define STAT(name, type)                                                                           \
+    int name(const char *restrict path, struct type *restrict result) {                            \
+        beforePath(path, "look");                                                                          \
+        return REAL(int, name, const char *, struct type *)(path, result);                         \
+    }
+STAT(stat, stat)
+STAT(stat64, stat64)
+STAT(lstat, stat)
+STAT(lstat64, stat64)
+
+int access(const char *path, int mode) {
+    beforePath(path, "look");
+    return REAL(int, access, const char *, int)(path, mode);
+}
+
+ssize_t read(int fd, void *bytes, size_t count) {
+    ssize_t left = beforeRead(fd, count, (off_t)syscall(SYS_lseek, fd, 0, SEEK_CUR));
+    return left < 0 ? -1 : REAL(ssize_t, read, int, void *, size_t)(fd, bytes, (size_t)left);
+}
+
+#define PREAD(name, type)                                                                          \
+    ssize_t name(int fd, void *bytes, size_t count, type offset) {                                 \
+        ssize_t left = beforeRead(fd, count, offset);                                              \
+        return left < 0 ? -1 : REAL(ssize_t, name, int, void *, size_t, type)(fd, bytes, (size_t)left, offset); \
+    }
+PREAD(pread, off_t)
+PREAD(pread64, off64_t)

@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+/// Playing from a folder whose files hang, are late, fail and give less than was asked for: Tests/FaultyFiles beneath the player's system calls.
+@Suite(.blocking) struct FaultyFilesTests {
+    /// The folder at fault, with clips in it, and a player that plays from it.
+    final class Disk {
+        let folder: TestFolder
+        let stage: PlayTests.Stage
+
+        init() throws {
+            folder = try TestFolder()
+            stage = try PlayTests.Stage("--log-level", "debug")
+        }
+
+        /// A file of the folder with the bytes of `clip`.
+        func copy(_ clip: String, as name: String) throws -> String {
+            try FileManager.default.copyItem(atPath: clip, toPath: "\(folder.path)/\(name)")
+            return "\(folder.path)/\(name)"
+        }
+
+        /// What has to stand before the command.
+        func wrapper(_ faults: [String: String]) -> [String] {
+            let library = URL(fileURLWithPath: KioskProcess.binary).deletingLastPathComponent().path + "/libFaultyFiles.so"
+            return ["env", "LD_PRELOAD=\(library)", "FAULTY_FOLDER=\(folder.path)/"] + faults.map { "FAULTY_\($0)=\($1)" }
+        }
+
+        func play(_ sources: [String], faults: [String: String]) throws -> KioskProcess {
+            try KioskProcess(stage.options + sources, wrapper: wrapper(faults))
+        }
+    }
+
+    /// Ten seconds of 2 MB, so that it plays before it is read to its end.
+    private func large() throws -> String {
+        try Clips.numbered(
+            "large.mp4", frames: 300, extra: ["-b:v", "1600k", "-minrate", "1600k", "-bufsize", "400k", "-movflags", "+faststart"])
+    }
+
+    private func plays(_ kiosk: KioskProcess, of name: String) -> Int { kiosk.log.count { $0 == "debug kiosk: playing \(name)" } }
+
+    @Test("A file whose opening hangs is left out, said once, and the others play on") func openingHangs() throws {
+        let disk = try Disk()
+        let clips = try PlayTests.clips()
+        let stuck = try disk.copy(clips[0], as: "stuck.mp4")
+        let kiosk = try disk.play([clips[0], stuck, clips[1]], faults: ["BLOCK": "open"])
+        #expect(
+            eventually(60) { self.plays(kiosk, of: "faststart.mp4") >= 3 && self.plays(kiosk, of: "short.mp4") >= 2 }, "\(kiosk.errors)")
+        #expect(kiosk.log.count { $0.contains("stuck.mp4") } == 1)
+        #expect(kiosk.log.contains("warning kiosk: \(stuck): gave no data for 15 s: check the disk or the network"))
+        #expect(kiosk.end() == 0)
+    }
+
+    @Test("A file that hangs while it plays ends early, and the next one plays") func readingHangs() throws {
+        let disk = try Disk()
+        let stuck = try disk.copy(large(), as: "stuck.mp4")
+        let short = try PlayTests.clips()[1]
+        let kiosk = try disk.play([stuck, short], faults: ["BLOCK": "read", "FROM": "600000"])
+        #expect(kiosk.waits(for: "playing stuck.mp4"))
+        #expect(eventually(40) { self.plays(kiosk, of: "short.mp4") >= 3 }, "\(kiosk.errors)")
+        #expect(plays(kiosk, of: "stuck.mp4") == 1)
+        #expect(kiosk.log.contains("warning kiosk: \(stuck): ends early: gave no data for 10 s: check the disk or the network"))
+        #expect(kiosk.end() == 0)
+    }
+
+    @Test("When everything hangs a signal ends it all the same", arguments: [SIGINT, SIGTERM]) func everythingHangs(_ signal: Int32) throws
+    {
+        let disk = try Disk()
+        let clips = try [disk.copy(large(), as: "a.mp4"), disk.copy(PlayTests.clips()[0], as: "b.mp4")]
+        let marker = disk.stage.folder.path + "/now"
+        let kiosk = try disk.play(clips, faults: ["BLOCK": "all", "WHEN": marker])
+        #expect(kiosk.waits(for: "playing a.mp4"))
+        _ = FileManager.default.createFile(atPath: marker, contents: nil)
+        usleep(2_000_000)
+        #expect(kiosk.end(signal, within: 15) == 0, "\(kiosk.errors)")
+        #expect(try #require(kiosk.log.last).hasPrefix("info kiosk: ended: "))
+    }
+
+    @Test("What hangs beyond reach is left behind, and a second signal does not wait for it") func endsAtOnce() throws {
+        let disk = try Disk()
+        let clips = try PlayTests.clips()
+        for signals in [1, 2] {
+            // The pictures of the items are written by the thread that calls the observers.
+            let kiosk = try KioskProcess(
+                disk.stage.options + ["--snapshots", disk.folder.path] + clips, wrapper: disk.wrapper(["BLOCK": "open"]))
+            #expect(kiosk.waits(for: "playing faststart.mp4"))
+            usleep(2_000_000)
+            if signals == 1 {
+                #expect(kiosk.end(SIGINT) == 0)
+                #expect(kiosk.log.contains { $0.contains("was left behind") })
+            } else {
+                kill(kiosk.pid, SIGINT)
+                usleep(1_000_000)
+                #expect(kiosk.isRunning)
+                #expect(kiosk.end(SIGINT, within: 2) == 130)
+                #expect(kiosk.log.last == "warning kiosk: ended at once, by a second signal")
+            }
+        }
+    }
+
+    @Test("Late and short reads lose nothing") func shortReads() throws {
+        let disk = try Disk()
+        let clips = try [disk.copy(PlayTests.clips()[0], as: "a.mp4"), disk.copy(PlayTests.clips()[1], as: "b.mp4")]
+        let kiosk = try disk.play(clips, faults: ["DELAY": "20", "SHORT": "700", "SEED": "1"])
+        #expect(eventually(60) { self.plays(kiosk, of: "b.mp4") >= 3 }, "\(kiosk.errors)")
+        #expect(kiosk.end() == 0)
+        #expect(!kiosk.log.contains { $0.hasPrefix("warning kiosk: \(disk.folder.path)") }, "\(kiosk.errors)")
+    }
+
+    @Test("Reads that fail end an item and not the playing", arguments: 1...3) func failingReads(_ seed: Int) throws {
+        let disk = try Disk()
+        let clips = try [disk.copy(large(), as: "a.mp4"), disk.copy(PlayTests.clips()[0], as: "b.mp4")]
+        let healthy = try PlayTests.clips()[1]
+        let kiosk = try disk.play(
+            clips + [healthy], faults: ["DELAY": "30", "SHORT": "300", "FAIL": "250", "SEED": "\(seed)"])
+        #expect(eventually(60) { self.plays(kiosk, of: "short.mp4") >= 3 }, "\(kiosk.errors)")
+        #expect(kiosk.end() == 0)
+        #expect(kiosk.log.contains { $0.hasPrefix("warning kiosk: \(disk.folder.path)") }, "\(kiosk.errors)")
+        let shown = try #require(kiosk.log.last?.prefixMatch(of: #/info kiosk: ended: ([0-9]+) frames shown/#))
+        #expect(Int(shown.1)! > 30)
+    }
+
+    @Test("What is checked on a disk that hangs has no data, and the next item is checked") func checking() throws {
+        let disk = try Disk()
+        let clips = try PlayTests.clips()
+        let stuck = try disk.copy(clips[0], as: "stuck.mp4")
+        let kiosk = try KioskProcess(["check", "--refresh", "60", stuck, clips[1]], wrapper: disk.wrapper(["BLOCK": "open"]))
+        #expect(kiosk.status(within: 40) == 1)
+        #expect(kiosk.output.contains("cannot be played: gave no data for 15 s: check the disk or the network"))
+        #expect(kiosk.output.contains("2 items, 1 cannot be played"))
+    }
+}
