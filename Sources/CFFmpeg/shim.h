@@ -22,6 +22,8 @@ static const int kAVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
 static const int kAVERROR_EAGAIN = AVERROR(EAGAIN);
 /// The pixel format whose bytes are a little-endian DRM_FORMAT_XRGB8888 (B, G, R, unused).
 static const enum AVPixelFormat kAV_PIX_FMT_XRGB8888 = AV_PIX_FMT_BGR0;
+/// The same with red and blue exchanged (R, G, B, unused), as some framebuffer devices have it.
+static const enum AVPixelFormat kAV_PIX_FMT_XBGR8888 = AV_PIX_FMT_RGB0;
 static const enum AVPixelFormat kAV_PIX_FMT_RGB565 = AV_PIX_FMT_RGB565LE;
 
 static inline int shim_averror(int errnum) { return AVERROR(errnum); }

@@ -1,6 +1,7 @@
 import CDRM
 import Glibc
 import Logging
+import Platform
 
 /// A list of property changes that take effect together or not at all. An error sticks: the first property that is not
 /// offered, or memory that is not to be had, makes ``commit(_:userData:)`` fail, so that nothing need be checked on the way.
@@ -58,6 +59,10 @@ final class AtomicPipe: Pipe {
     /// What changes colours and is not at its default, which is 0 for all of it: no table, no matrix, no metadata, the colour space
     /// `Default`. It outlives the program that set it.
     private let tints: [(object: UInt32, property: UInt32)]
+    /// Whether the colour table is no property, and has to be reset by the older call.
+    private let hasLegacyGamma: Bool
+    /// What makes the connector show the picture as it is.
+    private let settings: [ConnectorSettings.Assignment]
     /// The mode; made for the first modeset and kept as long as it may be needed.
     private var mode: ModeBlob?
     /// Used again for every flip.
@@ -113,12 +118,27 @@ final class AtomicPipe: Pipe {
         tints =
             changed(["DEGAMMA_LUT", "CTM", "GAMMA_LUT"], of: route.crtc, crtc)
             + changed(["HDR_OUTPUT_METADATA", "Colorspace"], of: route.connector, connector)
+        hasLegacyGamma = crtc.id("GAMMA_LUT") == 0
+        settings = ConnectorSettings.neutral(connector, connector: route.connectorName, commandLine: ProcFile.read("/proc/cmdline") ?? "")
     }
 
     func modeset(_ framebuffer: UInt32, retrainingLink: Bool) throws(DeviceError) {
         let card = route.card
         if card.saved[route.crtc] == nil { card.saved[route.crtc] = save() }
+        card.saved[route.crtc]?.add(settings, of: route.connector)
         let mode = try ModeBlob(PropertyBlob.make(card, route.timing))
+        var code = modeset(framebuffer, mode, retrainingLink: retrainingLink, settings)
+        // Better a picture with the settings of others than none.
+        if code != 0, !settings.isEmpty { code = modeset(framebuffer, mode, retrainingLink: retrainingLink, []) }
+        guard code == 0 else { throw DeviceError("set \(ConnectorMode(route.timing).name) on \(card.path)", code: code) }
+        self.mode = mode
+        if hasLegacyGamma { GammaRamp.reset(card, crtc: route.crtc) }
+    }
+
+    private func modeset(
+        _ framebuffer: UInt32, _ mode: ModeBlob, retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment]
+    ) -> Int32 {
+        let card = route.card
         var request = AtomicRequest(card)
         request.set(route.connector, connectorCRTC, UInt64(route.crtc))
         // Few can show the same on two connectors, and none does unasked: a commit that leaves another one on the CRTC is refused.
@@ -129,6 +149,7 @@ final class AtomicPipe: Pipe {
         request.setIfOffered(route.crtc, crtcVRR, 0)
         // A night light or an HDR player that was killed would colour our picture, too. Not put back at the end: nobody's any more.
         for (object, property) in tints { request.set(object, property, 0) }
+        for setting in settings { request.set(route.connector, setting.property, setting.value) }
         // Cursors and overlays that others left would stand before the picture.
         for other in card.planes() where other.crtc == route.crtc && other.id != plane {
             let ids = PlaneProperties(PropertyTable(card, object: other.id, type: UInt32(DRM_MODE_OBJECT_PLANE)))
@@ -150,15 +171,19 @@ final class AtomicPipe: Pipe {
             request.setIfOffered(plane, planeIDs.rotation, UInt64(DRM_MODE_ROTATE_0))
         }
         request.setIfOffered(plane, planeIDs.alpha, 0xffff)
-        let code = request.commit(UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
-        guard code == 0 else { throw DeviceError("set \(ConnectorMode(route.timing).name) on \(card.path)", code: code) }
-        self.mode = mode
+        return request.commit(UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
     }
 
     func flip(to framebuffer: UInt32, id: UInt64) -> Int32 {
         flipRequest.reset()
         flipRequest.set(plane, planeIDs.framebuffer, UInt64(framebuffer))
         return flipRequest.commit(UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
+    }
+
+    func flipBlocking(to framebuffer: UInt32) -> Int32 {
+        flipRequest.reset()
+        flipRequest.set(plane, planeIDs.framebuffer, UInt64(framebuffer))
+        return flipRequest.commit(0)
     }
 
     /// The other connectors that are on the CRTC now, each with its property that says so.
@@ -201,7 +226,8 @@ final class AtomicPipe: Pipe {
         guard let saved = route.card.saved.removeValue(forKey: route.crtc) else { return }
         var request = AtomicRequest(route.card)
         // Another connector of ours may have been the first on it.
-        if !saved.properties.contains(where: { $0.object == route.connector }) { request.set(route.connector, connectorCRTC, 0) }
+        let wasOurs = saved.properties.contains { $0.object == route.connector && $0.property == connectorCRTC }
+        if !wasOurs { request.set(route.connector, connectorCRTC, 0) }
         for (object, property, value) in saved.properties { request.set(object, property, value) }
         let former = saved.crtc.flatMap { $0.mode_valid != 0 ? try? ModeBlob(PropertyBlob.make(route.card, $0.mode)) : nil }
         request.set(route.crtc, crtcMode, former.map { UInt64($0.id) } ?? 0)

@@ -1,4 +1,5 @@
 import CDRM
+import Media
 
 /// A socket on a graphics card, and what is plugged into it.
 public struct Connector: Hashable, Sendable {
@@ -18,6 +19,8 @@ public struct Connector: Hashable, Sendable {
     public var modes: [ConnectorMode]
     /// Leads back into memory, not to a display.
     public var isWriteback: Bool
+    /// What is plugged in says that it is no screen for people to look at from outside: a headset. Property `non-desktop`.
+    public var isNonDesktop = false
 }
 
 /// A connector with what is needed to drive it.
@@ -33,6 +36,8 @@ struct ConnectorRecord {
     var hasEDID: Bool
     /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.
     var linkIsBad: Bool
+    /// The clockwise turn that makes a picture stand upright on a panel that is built in turned. Property `panel orientation`.
+    var panelTurn = Rotation.none
 
     /// Forgets modes, unless that were all of them.
     mutating func leaveOut(_ isUnwanted: (ConnectorMode) -> Bool) {
@@ -40,6 +45,19 @@ struct ConnectorRecord {
         guard !kept.isEmpty else { return }
         timings = kept.map { timings[$0] }
         connector.modes = kept.map { connector.modes[$0] }
+    }
+}
+
+extension Rotation {
+    /// What undoes a panel's mounting, by the names that the kernel has for it: the side of the panel that is at the top of the case.
+    init?(panelOrientation: String) {
+        switch panelOrientation {
+        case "Normal": self = .none
+        case "Upside Down": self = .clockwise180
+        case "Left Side Up": self = .clockwise270
+        case "Right Side Up": self = .clockwise90
+        default: return nil
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import CDRM
 import Glibc
+import Media
 
 /// An open DRM card (`/dev/dri/card0`). Referenced by everything that lives in it, so that the descriptor closes last.
 ///
@@ -57,9 +58,12 @@ final class DRMCard: @unchecked Sendable {
 
     /// The right to set modes: there is one master a card. Ours for the asking when nobody has it.
     func becomeMaster() throws(DeviceError) {
-        guard drmIsMaster(fd) == 0, drmSetMaster(fd) != 0 else { return }
+        guard !isMaster, drmSetMaster(fd) != 0 else { return }
         throw DeviceError("become master of \(path)")
     }
+
+    /// Whether we have that right.
+    var isMaster: Bool { drmIsMaster(fd) != 0 }
 
     /// Lets another program set modes.
     func dropMaster() { drmDropMaster(fd) }
@@ -73,8 +77,8 @@ final class DRMCard: @unchecked Sendable {
 
     /// All connectors; nil when the card has gone or cannot set modes at all.
     ///
-    /// Asking the display itself (`probing`) can take a tenth of a second on real cables. Without it the kernel answers with what
-    /// it knows, and is made to probe only connectors on which it knows of nothing to drive.
+    /// Asking the display itself (`probing`) can take a tenth of a second on real cables, in which the kernel lets no flip through. Without it the kernel
+    /// answers with what it knows, and is made to probe only connectors on which it knows of nothing to drive.
     func connectors(probing: Bool) -> [ConnectorRecord]? {
         guard let resources = drmModeGetResources(fd) else { return nil }
         defer { drmModeFreeResources(resources) }
@@ -108,15 +112,16 @@ final class DRMCard: @unchecked Sendable {
             }
         let type = drmModeGetConnectorTypeName(c.connector_type).map { String(cString: $0) } ?? "Unknown"
         let timings = Array(UnsafeBufferPointer(start: c.modes, count: Int(c.count_modes)))
+        let properties = PropertyTable(self, object: id, type: UInt32(DRM_MODE_OBJECT_CONNECTOR))
         let connector = Connector(
             name: "\(type)-\(c.connector_type_id)", status: status, modes: timings.map(ConnectorMode.init),
-            isWriteback: c.connector_type == UInt32(DRM_MODE_CONNECTOR_WRITEBACK))
-        let properties = PropertyTable(self, object: id, type: UInt32(DRM_MODE_OBJECT_CONNECTOR))
+            isWriteback: c.connector_type == UInt32(DRM_MODE_CONNECTOR_WRITEBACK), isNonDesktop: properties.value("non-desktop") == 1)
         return ConnectorRecord(
             id: id, connector: connector, timings: timings,
             encoders: Array(UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders))), encoder: c.encoder_id,
             hasEDID: (properties.value("EDID") ?? 0) != 0,
-            linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD))
+            linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
+            panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none)
     }
 
     /// All planes.
@@ -150,7 +155,21 @@ struct PlaneRecord {
 
 /// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
 struct PropertyTable {
-    private var entries: [String: (id: UInt32, value: UInt64)] = [:]
+    /// A property that the object offers.
+    struct Property {
+        var id: UInt32
+        var value: UInt64
+        /// The values by their names; empty unless it is an enumeration.
+        var choices: [String: UInt64] = [:]
+        /// The least and the greatest value; nil unless it is a number.
+        var range: ClosedRange<UInt64>?
+        /// Only the kernel changes it.
+        var isImmutable = false
+    }
+
+    private var entries: [String: Property] = [:]
+
+    init(_ entries: [String: Property]) { self.entries = entries }
 
     init(_ card: DRMCard, object: UInt32, type: UInt32) {
         guard let properties = drmModeObjectGetProperties(card.fd, object, type) else { return }
@@ -161,7 +180,7 @@ struct PropertyTable {
             let name = withUnsafePointer(to: &property.pointee.name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
             }
-            entries[name] = (property.pointee.prop_id, properties.pointee.prop_values[index])
+            entries[name] = Property(property.pointee, value: properties.pointee.prop_values[index])
         }
     }
 
@@ -169,4 +188,30 @@ struct PropertyTable {
     func id(_ name: String) -> UInt32 { entries[name]?.id ?? 0 }
     /// The property's value when the table was read; nil when the object does not offer it.
     func value(_ name: String) -> UInt64? { entries[name]?.value }
+    /// All that is known of the property; nil when the object does not offer it.
+    subscript(_ name: String) -> Property? { entries[name] }
+    /// The name of an enumeration's value; nil when the object does not offer it.
+    func choice(_ name: String) -> String? {
+        entries[name].flatMap { property in property.choices.first { $0.value == property.value }?.key }
+    }
+}
+
+extension PropertyTable.Property {
+    /// From the kernel's description.
+    init(_ property: drmModePropertyRes, value: UInt64) {
+        self.init(id: property.prop_id, value: value, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
+        if property.flags & UInt32(DRM_MODE_PROP_ENUM) != 0, let enums = property.enums {
+            for choice in UnsafeBufferPointer(start: enums, count: Int(property.count_enums)) {
+                let name = withUnsafePointer(to: choice.name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
+                }
+                choices[name] = choice.value
+            }
+        }
+        if property.flags & UInt32(DRM_MODE_PROP_RANGE) != 0, let values = property.values, property.count_values >= 2,
+            values[0] <= values[1]
+        {
+            range = values[0]...values[1]
+        }
+    }
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import Logging
+import Media
 import Platform
 import Playback
 
@@ -14,13 +15,11 @@ final class DisplayFinder {
     /// The last thing said, so that it is said once.
     private var lastNote = ""
     private var lastUnmet = ""
-    /// How often in a row each mode was refused, by a driver or a cable that has not the bandwidth for it.
-    private var refusals: [ConnectorMode: Int] = [:]
-    /// After so many refusals another mode is tried.
-    static let maximumRefusals = 3
+    /// What was refused on each display, by its name in ``DisplayState/Target``; until it is unplugged, as the next one may have another cable.
+    private var refusals: [String: Refusals] = [:]
 
     private enum Found {
-        case connector(ConnectorRecord, mode: Int)
+        case connector(ConnectorRecord, mode: Int, FlipMethod)
         case framebuffer(String)
     }
 
@@ -42,8 +41,9 @@ final class DisplayFinder {
 
     /// Looks at the display that is lit, or at everything when none is. With `probing` the displays themselves are asked.
     func look(probing: Bool, lit screen: (any Screen)?) -> DisplayState.Sighting {
-        if screen is KMSScreen, let card, case .connector(let record, _) = found {
+        if screen is KMSScreen, let card, case .connector(let record, _, _) = found {
             guard let now = card.connector(record.id, probing: probing) else { return .nothing }
+            if now.connector.status == .unknown, let sighting = lookForSurerDisplay(than: now, on: card) { return sighting }
             return sight(now, on: card)
         }
         var problem: DeviceError?
@@ -71,21 +71,28 @@ final class DisplayFinder {
     /// Whether the display that was found may turn out to be able to do other things: it had not identified itself (its EDID can come
     /// late, the kernel then offers 1024x768), or it had not the mode that is wanted.
     var isUnsure: Bool {
-        guard case .connector(let record, let mode) = found else { return false }
+        guard case .connector(let record, let mode, _) = found else { return false }
         return !record.hasEDID || settings.mode.choose(from: record.connector.modes) != .init(index: mode, isAsRequested: true)
     }
 
     /// What makes the kernel ask the display that was found, for a thread of its own; the next look has the answer. nil for a
-    /// framebuffer device, which knows no more than it says.
+    /// framebuffer device, which knows no more than it says. Where the driver cannot tell whether there is a display, all connectors are asked.
     func probe() -> (@Sendable () -> Void)? {
-        guard let card, case .connector(let record, _) = found else { return nil }
-        return { [id = record.id] in _ = card.connector(id, probing: true) }
+        guard let card, case .connector(let record, _, _) = found else { return nil }
+        let isSure = record.connector.status != .unknown
+        return { [id = record.id] in
+            if isSure {
+                _ = card.connector(id, probing: true)
+            } else {
+                _ = card.connectors(probing: true)
+            }
+        }
     }
 
     /// Takes over the display that the last look found.
     func light() throws(DeviceError) -> any Screen {
         switch found {
-        case .connector(let record, let mode):
+        case .connector(let record, let mode, let method):
             guard let card else { break }
             do throws(DeviceError) {
                 try card.becomeMaster()
@@ -99,17 +106,20 @@ final class DisplayFinder {
             }
             let screen: KMSScreen
             do throws(DeviceError) {
-                screen = try KMSScreen(card, record, mode: mode, background: settings.background.rgb, retrainingLink: record.linkIsBad)
+                screen = try KMSScreen(
+                    card, record, mode: mode, method, background: settings.background.rgb, retrainingLink: record.linkIsBad)
             } catch {
-                if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC {
-                    refuse(record.connector.modes[mode])
-                }
+                if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC { refuseModeset() }
                 note("cannot \(error); trying again", .error)
                 throw error
             }
             lastNote = ""
             let pacing = screen.reportsVblank ? "paced by vblank" : "without vblanks, paced by timer"
-            log.notice("\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)")
+            let flips = method == .blocking ? ", flips that block" : ""
+            let turn = record.panelTurn == .none ? "" : ", turned \(record.panelTurn.rawValue)° as the panel is built in"
+            let level: Logger.Level = refusals[display(record, on: card)]?.hasRested == true ? .debug : .notice
+            log.log(
+                level: level, "\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)\(flips)\(turn)")
             return screen
         case .framebuffer(let path):
             do throws(DeviceError) {
@@ -138,28 +148,35 @@ final class DisplayFinder {
         card?.dropMaster()
     }
 
-    /// A driver, or a cable, could not do `mode`. Counted until the display is unplugged: the next one may have another cable.
-    func refuse(_ mode: ConnectorMode) { refusals[mode, default: 0] += 1 }
+    /// A driver, or a cable, could not do the mode that was found.
+    func refuseModeset() {
+        guard case .connector(let record, let mode, _) = found, let card else { return }
+        refusals[display(record, on: card), default: Refusals()].refusedModeset(record.connector.modes[mode])
+    }
+
+    /// The driver took the modeset that was found, and refused a flip after it. `isFirst`: it had taken none before.
+    func refuseFlip(_ error: DeviceError, isFirst: Bool) {
+        guard case .connector(let record, let mode, let method) = found, let card else { return }
+        let shape = record.connector.modes[mode]
+        let how = method == .event ? "flips" : "flips that block"
+        let name = display(record, on: card)
+        // What rests is tried again every now and then, and is said to rest once.
+        let level: Logger.Level = refusals[name]?.hasRested == true ? .debug : .warning
+        log.log(level: level, "\(record.connector.name) \(shape.name): the driver refuses \(how) after it took the mode (\(error))")
+        refusals[name, default: Refusals()].refusedFlip(shape, method, isFirst: isFirst)
+    }
+
+    /// Flips have been taken for a while.
+    func proveFlips() {
+        guard case .connector(let record, _, _) = found, let card else { return }
+        refusals[display(record, on: card)]?.proved()
+    }
+
+    private func display(_ record: ConnectorRecord, on card: DRMCard) -> String { "\(card.path) \(record.connector.name)" }
 
     /// Looks at every card; nil when there is none with connectors.
     private func lookAtCards(probing: Bool, _ problem: inout DeviceError?) -> DisplayState.Sighting? {
-        var cards: [DRMCard] = []
-        var records: [[ConnectorRecord]] = []
-        for path in DRMCard.paths() {
-            // The card that is held is asked first: opened a second time it would not be ours to drive.
-            if let held = card, held.path == path, let connectors = held.connectors(probing: probing) {
-                cards.append(held)
-                records.append(connectors)
-                continue
-            }
-            do throws(DeviceError) {
-                let opened = try DRMCard.open(path)
-                guard let connectors = opened.connectors(probing: probing), connectors.contains(where: { !$0.connector.isWriteback })
-                else { continue }
-                cards.append(opened)
-                records.append(connectors)
-            } catch { problem = problem ?? error }
-        }
+        let (cards, records) = survey(&problem) { $0.connectors(probing: probing) }
         guard !cards.isEmpty else {
             card = nil
             return nil
@@ -167,9 +184,79 @@ final class DisplayFinder {
         return choose(among: cards, records)
     }
 
+    /// Opens every card that has connectors. The card that is held is asked itself: opened a second time it would not be ours to drive.
+    private func survey(
+        _ problem: inout DeviceError?, _ ask: (DRMCard) -> [ConnectorRecord]?
+    ) -> (cards: [DRMCard], records: [[ConnectorRecord]]) {
+        var (cards, records) = ([DRMCard](), [[ConnectorRecord]]())
+        for path in DRMCard.paths() {
+            if let held = card, held.path == path, let connectors = ask(held) {
+                cards.append(held)
+                records.append(connectors)
+                continue
+            }
+            do throws(DeviceError) {
+                let opened = try DRMCard.open(path)
+                guard let connectors = ask(opened), connectors.contains(where: { !$0.connector.isWriteback }) else { continue }
+                cards.append(opened)
+                records.append(connectors)
+            } catch { problem = problem ?? error }
+        }
+        return (cards, records)
+    }
+
+    /// Looks at all connectors while one is lit of which the driver does not know whether there is a display on it: by what the kernel knows, as
+    /// flips go on meanwhile. nil to stay with it.
+    private func lookForSurerDisplay(than lit: ConnectorRecord, on litCard: DRMCard) -> DisplayState.Sighting? {
+        var problem: DeviceError?
+        let (cards, records) = survey(&problem) { $0 === litCard ? $0.knownConnectors() : $0.connectors(probing: false) }
+        return replace(lit, on: litCard, among: cards, records)
+    }
+
+    /// Finds the connected display that is to be driven instead of `lit`; nil to stay with that.
+    func replace(
+        _ lit: ConnectorRecord, on litCard: DRMCard, among cards: [DRMCard], _ records: [[ConnectorRecord]]
+    ) -> DisplayState.Sighting? {
+        let litPlace = cards.firstIndex { $0 === litCard }.flatMap { index in
+            records[index].firstIndex { $0.id == lit.id }.map { DisplayConnector.Place(card: index, connector: $0) }
+        }
+        guard let litPlace else { return nil }
+        let (connectors, names) = (records.map { $0.map(\.connector) }, cards.map(\.name))
+        let place = settings.connector.replacement(for: litPlace, from: connectors, named: names, resting: resting(cards, records))
+        guard let place else { return nil }
+        card = cards[place.card]
+        let record = records[place.card][place.connector]
+        log.notice("\(record.connector.name) is connected: leaving \(lit.connector.name), of which the driver does not know whether it is")
+        return sight(record, on: cards[place.card])
+    }
+
+    /// The displays on which there is nothing left to try.
+    private func resting(_ cards: [DRMCard], _ records: [[ConnectorRecord]]) -> Set<DisplayConnector.Place> {
+        var places: Set<DisplayConnector.Place> = []
+        for (index, card) in cards.enumerated() {
+            for (connector, record) in records[index].enumerated() {
+                let name = display(record, on: card)
+                if record.connector.status == .disconnected { refusals[name] = nil }
+                switch refusals[name]?.verdict(on: record.connector.modes, at: .now) {
+                case nil, .drive: continue
+                case .rests:
+                    note(
+                        """
+                        \(record.connector.name): the driver takes modes, but no flips, with events or without: nothing is shown on it until it is \
+                        plugged in again; a try every minute. KIOSK_KMS=legacy makes kiosk use the driver's older calls
+                        """, .error)
+                case .restsStill: break
+                }
+                places.insert(DisplayConnector.Place(card: index, connector: connector))
+            }
+        }
+        return places
+    }
+
     /// Finds the display that is wanted on cards and their connectors.
     func choose(among cards: [DRMCard], _ records: [[ConnectorRecord]]) -> DisplayState.Sighting {
-        let place = settings.connector.choose(from: records.map { $0.map(\.connector) }, named: cards.map(\.name))
+        let resting = resting(cards, records)
+        let place = settings.connector.choose(from: records.map { $0.map(\.connector) }, named: cards.map(\.name), resting: resting)
         guard let place else {
             // The card stays ours, if it was, while its display is away.
             if let held = card, !cards.contains(where: { $0 === held }) { card = nil }
@@ -182,22 +269,31 @@ final class DisplayFinder {
             return .nothing
         }
         card = cards[place.card]
+        if resting.contains(place) { return .resting }
         return sight(records[place.card][place.connector], on: cards[place.card])
     }
 
     private func sight(_ record: ConnectorRecord, on card: DRMCard) -> DisplayState.Sighting {
+        let name = display(record, on: card)
         if record.connector.status == .disconnected {
-            refusals = [:]
+            refusals[name] = nil
             return .nothing
         }
+        let offered = record.connector.modes
         var record = record
-        record.leaveOut { refusals[$0, default: 0] >= Self.maximumRefusals }
+        let refused = refusals[name] ?? Refusals()
+        record.leaveOut(refused.leavesOut)
         guard let choice = settings.mode.choose(from: record.connector.modes) else {
             note("\(record.connector.name): a display, but no modes yet", .notice)
             return .modeless
         }
         let mode = record.connector.modes[choice.index]
-        if !choice.isAsRequested {
+        if !choice.isAsRequested, settings.mode.choose(from: offered)?.isAsRequested == true {
+            // Why, was said when it was refused.
+            let unmet = "\(record.connector.name): the mode \(settings.mode) is refused; using \(mode.name)"
+            if unmet != lastUnmet, !isSilent { log.log(level: refused.hasRested ? .debug : .warning, "\(unmet)") }
+            lastUnmet = unmet
+        } else if !choice.isAsRequested {
             var offered: [String] = []
             for name in record.connector.modes.map(\.name) where !offered.contains(name) { offered.append(name) }
             let name = record.connector.name
@@ -206,8 +302,8 @@ final class DisplayFinder {
             lastUnmet = unmet
         }
         if record.linkIsBad { note("\(record.connector.name): the link to the display failed; setting it up again", .warning) }
-        found = .connector(record, mode: choice.index)
-        return .ready(DisplayState.Target(display: "\(card.path) \(record.connector.name)", mode: mode), linkIsBad: record.linkIsBad)
+        found = .connector(record, mode: choice.index, refused.method(in: mode))
+        return .ready(DisplayState.Target(display: name, mode: mode), linkIsBad: record.linkIsBad)
     }
 
     private func sightFramebuffer(_ path: String, _ width: Int, _ height: Int, _ period: MediaTime) -> DisplayState.Sighting {

@@ -24,6 +24,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         var reportsVblank = true
         var isInFront = true
         var onSwitch: (@Sendable (Bool) -> Void)?
+        var panelTurn = Rotation.none
+        var onTurn: (@Sendable (Rotation) -> Void)?
     }
 
     private let shared = Monitor(Shared())
@@ -39,6 +41,12 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private(set) var monitor: HotplugMonitor?
     private var events: [VideoOutputEvent] = []
     private var nextLook: HostTime?
+    /// When a virtual terminal that is another program's is looked at again.
+    private var nextClaim: HostTime?
+    private var terminalWait = TerminalWait()
+    /// When the screen was made, and whether a flip of it has happened.
+    private var litSince = HostTime.now
+    private var hasFlipped = false
     /// Whether the screen has been looked at only once yet.
     private var isNew = false
     /// Asks the lit display what it can do. That can take a tenth of a second, in which flips go on; hence a thread of its own.
@@ -58,9 +66,12 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// may be opened, or another program has it; that is decided here, once, before anything is taken.
     public static func open(_ settings: Configuration.Display, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
         if settings.connector == .offscreen { return offscreen(settings) }
-        if offscreenWhenNoneIsFree, settings.connector == .automatic, !DisplayFinder.hasFreeDisplay(settings) {
-            log.notice("no display that is free: playing in memory")
-            return offscreen(settings)
+        if offscreenWhenNoneIsFree, settings.connector == .automatic {
+            let terminal = try? VirtualTerminal.look()
+            if terminal?.owner != nil || !DisplayFinder.hasFreeDisplay(settings) {
+                log.notice("no display that is free: playing in memory")
+                return offscreen(settings)
+            }
         }
         return DisplayOutput(settings)
     }
@@ -95,16 +106,18 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         isOffscreen = false
         finder = DisplayFinder(settings)
         // Before any card is opened: the guard process must not inherit one.
-        do throws(DeviceError) {
-            terminal = try VirtualTerminal.take()
-        } catch {
-            log.notice(
+        if let (path, owner) = try? VirtualTerminal.look(), let owner {
+            log.error(
                 """
-                no virtual terminal (cannot \(error)): the console may draw over the picture; \
-                start kiosk from a text console, or by its service (TTYPath=)
+                \(path) is the screen of \(owner): kiosk does not take it from a program that draws on it. Start kiosk from a text console \
+                (Ctrl+Alt+F3), or end that program (a desktop: systemctl stop display-manager); with --preview it plays in memory. \
+                Waiting until the terminal is free
                 """)
+            nextClaim = .now + TerminalWait.interval
+        } else {
+            takeTerminal()
         }
-        if terminal?.isActive == false {
+        if nextClaim != nil || terminal?.isActive == false {
             _ = state.leave()
             switched(inFront: false)
         }
@@ -141,6 +154,16 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         observer(isInFront)
     }
 
+    /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned: at once, and
+    /// on the presenter thread whenever it changes with the display. To be called once, before anything is presented.
+    public func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) {
+        let panelTurn = shared.withLock { shared in
+            shared.onTurn = observer
+            return shared.panelTurn
+        }
+        observer(settings.rotation + panelTurn)
+    }
+
     /// Writes what is on the screen now, as scanned out, to a PNG file at `path`. From any thread, but not during ``close()``. The
     /// buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
     public func snapshot(to path: String) throws(SnapshotError) {
@@ -157,36 +180,40 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer, mixed with `underlay`.
     public func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
-        let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, frame: ComposedFrame)? in
+        let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, frame: ComposedFrame, rotation: Rotation)? in
             guard let index = shared.book.take() else { return nil }
-            return (shared.buffers[index], ComposedFrame(buffer: index, generation: shared.book.generation))
+            let frame = ComposedFrame(buffer: index, generation: shared.book.generation)
+            return (shared.buffers[index], frame, settings.rotation + shared.panelTurn)
         }
         guard let slot else { return mode == nil ? .dark : .noSpareBuffer }
         switch underlay {
         case .some(let underlay):
             let mixer = self.mixer.flatMap { $0.fits(slot.buffer.pixels) ? $0 : nil } ?? PictureMixer(like: slot.buffer.pixels)
             self.mixer = mixer
-            draw(underlay.picture, gravity: underlay.gravity, by: mixer.converter, into: mixer.lower)
-            draw(frame, gravity: gravity, into: mixer.upper)
+            draw(underlay.picture, gravity: underlay.gravity, slot.rotation, by: mixer.converter, into: mixer.lower)
+            draw(frame, gravity: gravity, slot.rotation, into: mixer.upper)
             mixer.mix(share: underlay.share, into: slot.buffer)
         case nil:
-            draw(frame, gravity: gravity, into: slot.buffer)
+            draw(frame, gravity: gravity, slot.rotation, into: slot.buffer)
         }
         shared.withLock { $0.book.finish(slot.frame.buffer, generation: slot.frame.generation) }
         return .composed(slot.frame)
     }
 
-    private func draw(_ frame: borrowing VideoFrame?, gravity: VideoGravity, into buffer: ScanoutBuffer) {
+    private func draw(_ frame: borrowing VideoFrame?, gravity: VideoGravity, _ rotation: Rotation, into buffer: ScanoutBuffer) {
         switch frame {
-        case .some(let frame): draw(frame, gravity: gravity, by: converter, into: buffer)
+        case .some(let frame): draw(frame, gravity: gravity, rotation, by: converter, into: buffer)
         case nil: buffer.clear(to: settings.background.rgb)
         }
     }
 
-    private func draw(_ frame: borrowing VideoFrame, gravity: VideoGravity, by converter: PictureConverter, into buffer: ScanoutBuffer) {
+    private func draw(
+        _ frame: borrowing VideoFrame, gravity: VideoGravity, _ rotation: Rotation, by converter: PictureConverter,
+        into buffer: ScanoutBuffer
+    ) {
         let background = settings.background.rgb
         do throws(PictureConverter.Refusal) {
-            try converter.draw(frame, gravity: gravity, rotation: settings.rotation, background: background, into: buffer)
+            try converter.draw(frame, gravity: gravity, rotation: rotation, background: background, into: buffer)
         } catch {
             buffer.clear(to: background)
             if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
@@ -206,7 +233,12 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
             return .queued
         case .busy: return .busy
         case .lost(let error):
-            lose(error)
+            if Refusals.isRefusal(error.code), HostTime.now - litSince < DisplayState.provingTime {
+                finder?.refuseFlip(error, isFirst: !hasFlipped)
+                loseScreen()
+            } else {
+                lose(error)
+            }
             return .stale
         }
     }
@@ -215,8 +247,9 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     public func wait(until deadline: HostTime?) -> VideoOutputEvent {
         while true {
             if !events.isEmpty { return events.removeFirst() }
-            poll(until: Self.earliest(deadline, Self.earliest(nextLook, screen?.timer)))
+            poll(until: Self.earliest(Self.earliest(deadline, nextClaim), Self.earliest(nextLook, screen?.timer)))
             let now = HostTime.now
+            if let nextClaim, nextClaim <= now { claimTerminal() }
             if let nextLook, nextLook <= now { look(probing: screen == nil || (isNew && finder?.isUnsure == true)) }
             if events.isEmpty, let deadline, deadline <= now { return .deadline }
         }
@@ -274,6 +307,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     }
 
     private func flipped(_ flip: Flip, on screen: any Screen, isAssumed: Bool) {
+        hasFlipped = true
         shared.withLock {
             $0.book.flipped(isAssumed: isAssumed)
             $0.reportsVblank = screen.reportsVblank
@@ -365,6 +399,11 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func lose(_ error: DeviceError) {
         log.warning("display lost: cannot \(error)")
+        if hasFlipped, HostTime.now - litSince >= DisplayState.provingTime { finder?.proveFlips() }
+        loseScreen()
+    }
+
+    private func loseScreen() {
         let now = HostTime.now
         perform(state.lost(at: now), at: now)
         nextLook = state.lookInterval(at: now).map { now + $0 }
@@ -378,6 +417,28 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         } else if cameBack {
             comeBack()
         }
+    }
+
+    private func takeTerminal() {
+        do throws(DeviceError) {
+            terminal = try VirtualTerminal.take()
+        } catch {
+            log.notice(
+                """
+                no virtual terminal (cannot \(error)): the console may draw over the picture; \
+                start kiosk from a text console, or by its service (TTYPath=)
+                """)
+        }
+    }
+
+    /// Takes the virtual terminal once it is no longer another program's. No card is open until then.
+    private func claimTerminal() {
+        nextClaim = .now + TerminalWait.interval
+        if let (path, owner) = try? VirtualTerminal.look(), !terminalWait.saw(path, owner: owner) { return }
+        nextClaim = nil
+        takeTerminal()
+        // Else the kernel says when it has come to the screen.
+        if terminal?.isActive != false { comeBack() }
     }
 
     /// Our virtual terminal is to leave the screen.
@@ -405,6 +466,12 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func publish(_ fresh: any Screen) {
         screen = fresh
+        (litSince, hasFlipped) = (.now, false)
+        let turned = shared.withLock { shared in
+            defer { shared.panelTurn = fresh.panelTurn }
+            return shared.panelTurn == fresh.panelTurn ? nil : shared.onTurn
+        }
+        turned?(settings.rotation + fresh.panelTurn)
         shared.withLock {
             $0.book.renew(count: fresh.buffers.count)
             $0.buffers = fresh.buffers

@@ -4,6 +4,7 @@ import Platform
 ///
 ///     absent ──> settling ──> lit          away: the VT is someone else's
 ///        ^──────────┴──── blocked <─┘      blocked: there is a display, but driving it failed; tried again with back-off
+///                           resting        resting: there is a display, but the driver has refused all that could be tried on it
 ///
 /// A display that is connected need not be ready: its mode list can still be empty while it boots or while its EDID is being read.
 /// It is then given ``settlingTime``, looked at often; after that it is looked at as seldom as an absent one.
@@ -12,6 +13,7 @@ enum DisplayState: Equatable {
     case absent
     case settling(since: HostTime)
     case blocked(failures: Int)
+    case resting
     /// `relit` where it had been lost or refused before.
     case lit(Target, relit: Relit? = nil)
     case away
@@ -35,6 +37,8 @@ enum DisplayState: Equatable {
         case nothing
         /// Connected, without modes.
         case modeless
+        /// Connected, and nothing left to try on it for now (``Refusals``).
+        case resting
         /// `linkIsBad`: the kernel asks for a full modeset (connector property `link-status`).
         case ready(Target, linkIsBad: Bool)
     }
@@ -60,7 +64,7 @@ enum DisplayState: Equatable {
     /// How long until the next look, when nothing else calls for one.
     func lookInterval(at now: HostTime) -> MediaTime? {
         switch self {
-        case .absent, .lit: .seconds(2)
+        case .absent, .lit, .resting: .seconds(2)
         case .settling(let since): now - since < Self.settlingTime ? .milliseconds(250) : .seconds(2)
         case .blocked(let failures): .milliseconds(min(125 << Int64(min(failures, 3)), 1000))
         case .away: nil
@@ -80,6 +84,12 @@ enum DisplayState: Equatable {
         case (.lit, .modeless):
             self = .settling(since: now)
             return .darken
+        case (.lit, .resting):
+            self = .resting
+            return .darken
+        case (_, .resting):
+            self = .resting
+            return .none
         case (.settling, .modeless): return .none
         case (_, .modeless):
             self = .settling(since: now)
@@ -96,6 +106,8 @@ enum DisplayState: Equatable {
         case .away: break
         case .blocked(let failures): self = .lit(target, relit: Relit(failures: failures, time: now))
         case .lit(_, let relit): self = .lit(target, relit: relit)
+        // It has not recovered before it has stood for a while.
+        case .resting: self = .lit(target, relit: Relit(failures: 0, time: now))
         case .absent, .settling: self = .lit(target)
         }
     }
@@ -110,7 +122,7 @@ enum DisplayState: Equatable {
         case .lit:
             self = .blocked(failures: 1)
             return .darken
-        case .absent, .settling:
+        case .absent, .settling, .resting:
             self = .blocked(failures: 1)
             return .none
         }

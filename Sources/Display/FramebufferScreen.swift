@@ -25,12 +25,8 @@ struct FramebufferDevice: ~Copyable {
         var fixed = fb_fix_screeninfo()
         guard ioctl(descriptor.raw, UInt(FBIOGET_VSCREENINFO), &screen) == 0, ioctl(descriptor.raw, UInt(FBIOGET_FSCREENINFO), &fixed) == 0
         else { throw DeviceError("read the state of \(path)") }
-        let format: ScanoutFormat
-        switch (screen.bits_per_pixel, screen.red.offset, screen.green.offset, screen.blue.offset, screen.green.length) {
-        case (32, 16, 8, 0, 8): format = .xrgb8888
-        case (16, 11, 5, 0, 6): format = .rgb565
-        default:
-            throw DeviceError("use \(path) with \(screen.bits_per_pixel) bits a pixel (set 32 or 16 with fbset)", code: EOPNOTSUPP)
+        guard let format = ScanoutFormat(screen) else {
+            throw DeviceError("use \(path), \(ScanoutFormat.reason(screen))", code: EOPNOTSUPP)
         }
         let (width, height, stride) = (Int(screen.xres), Int(screen.yres), Int(fixed.line_length))
         let bytes = Int(fixed.smem_len)
@@ -75,9 +71,15 @@ struct FramebufferDevice: ~Copyable {
 
     /// First visible row.
     var offset: Int { Int(information.yoffset) }
+    /// Whether the picture does not begin at the first pixel of the memory.
+    var isPanned: Bool { information.xoffset != 0 || information.yoffset != 0 }
+
+    /// Lights the display where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank refuse it.
+    func unblank() { _ = ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_UNBLANK)) }
 
     /// Shows the rows from `offset` on. The corresponding C call is `ioctl(FBIOPAN_DISPLAY)`.
     mutating func pan(to offset: Int) throws(DeviceError) {
+        information.xoffset = 0
         information.yoffset = UInt32(offset)
         information.activate = UInt32(FB_ACTIVATE_VBL)
         guard ioctl(descriptor.raw, UInt(FBIOPAN_DISPLAY), &information) == 0 else { throw DeviceError("pan \(path)") }
@@ -97,6 +99,32 @@ struct FramebufferDevice: ~Copyable {
         let down = Double(screen.yres + screen.upper_margin + screen.lower_margin + screen.vsync_len)
         let hertz = 1e12 / Double(screen.pixclock) / across / down
         return (20...250).contains(hertz) ? hertz : 60
+    }
+}
+
+extension ScanoutFormat {
+    /// The format that a framebuffer device describes by the bits of its pixels and where the colours are in them; nil for one that is not known here. Pure.
+    init?(_ screen: fb_var_screeninfo) {
+        let (red, green, blue) = (screen.red, screen.green, screen.blue)
+        let lengths = (red.length, green.length, blue.length)
+        switch (screen.bits_per_pixel, red.offset, green.offset, blue.offset) {
+        case (32, 16, 8, 0) where lengths == (8, 8, 8): self = .xrgb8888
+        case (32, 0, 8, 16) where lengths == (8, 8, 8): self = .xbgr8888
+        case (16, 11, 5, 0) where lengths == (5, 6, 5): self = .rgb565
+        default: return nil
+        }
+        guard screen.grayscale == 0, max(red.msb_right, green.msb_right, blue.msb_right) == 0 else { return nil }
+    }
+
+    /// Why a device cannot be used, and what to do.
+    static func reason(_ screen: fb_var_screeninfo) -> String {
+        func part(_ field: fb_bitfield) -> String { "\(field.length) at \(field.offset)" }
+        let bits = screen.bits_per_pixel
+        let depth = bits == 32 || bits == 16 ? "another layout" : "32 or 16 bits"
+        return """
+            whose pixels have \(bits) bits (red \(part(screen.red)), green \(part(screen.green)), blue \(part(screen.blue))); kiosk draws \
+            32 bits with 8 a colour, red or blue first, and 16 with 5, 6, 5: set \(depth) with fbset or in the kernel's options
+            """
     }
 }
 
@@ -152,8 +180,10 @@ final class FramebufferScreen: Screen {
         } else {
             buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
         }
+        if pages == 1, mapping.device.isPanned { try? mapping.pan(to: 0) }
         buffers[0].clear(to: background)
         try? show(0)
+        mapping.device.unblank()
     }
 
     var descriptor: Int32? { nil }
@@ -180,6 +210,6 @@ final class FramebufferScreen: Screen {
 
     func restore() {
         former.withUnsafeBytes { mapping.device.base.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-        if buffers[0] is Page { try? mapping.pan(to: formerOffset) }
+        if buffers[0] is Page || formerOffset != 0 { try? mapping.pan(to: formerOffset) }
     }
 }

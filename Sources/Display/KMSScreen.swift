@@ -1,10 +1,12 @@
 import CDRM
 import Glibc
 import Logging
+import Media
 import Platform
 import Playback
 
-/// A display on a DRM card. Every flip is committed without blocking and answered by an event on the card's descriptor.
+/// A display on a DRM card. Every flip is committed without blocking and answered by an event on the card's descriptor; or, where the driver refuses
+/// that, committed by a call that blocks for up to a refresh period, and reported right after.
 final class KMSScreen: Screen {
     let mode: DisplayMode
     private(set) var buffers: [ScanoutBuffer] = []
@@ -12,9 +14,15 @@ final class KMSScreen: Screen {
     private let pipe: any Pipe
     private let framebuffers: [UInt32]
     private var tracker: FlipTracker
+    private let method: FlipMethod
+    /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
+    private var shown: Flip?
+    let panelTurn: Rotation
 
     /// Takes the display over with a full modeset to the background colour.
-    init(_ card: DRMCard, _ record: ConnectorRecord, mode index: Int, background: UInt32, retrainingLink: Bool) throws(DeviceError) {
+    init(
+        _ card: DRMCard, _ record: ConnectorRecord, mode index: Int, _ method: FlipMethod, background: UInt32, retrainingLink: Bool
+    ) throws(DeviceError) {
         let route = try PipeRoute.find(card, record, mode: index)
         let timing = record.connector.modes[index]
         var made: [DumbScanoutBuffer] = []
@@ -27,6 +35,8 @@ final class KMSScreen: Screen {
 
         self.card = card
         self.pipe = pipe
+        self.method = method
+        panelTurn = record.panelTurn
         framebuffers = made.map(\.framebuffer)
         buffers = made
         let period = MediaTime(nanoseconds: Int64((1e9 / timing.refresh).rounded()))
@@ -35,15 +45,19 @@ final class KMSScreen: Screen {
         var sequence: UInt64 = 0
         var time: UInt64 = 0
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc, &sequence, &time) != 0 && errno == EOPNOTSUPP)
-        tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks)
+        tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
     }
 
     var reportsVblank: Bool { tracker.reportsVblank }
     var descriptor: Int32? { card.fd }
-    var timer: HostTime? { tracker.deadline }
+    var timer: HostTime? { shown?.time ?? tracker.deadline }
 
     func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer {
-        tracker.committed(id, code: pipe.flip(to: framebuffers[buffer], id: id), at: now)
+        guard method == .blocking else { return tracker.committed(id, code: pipe.flip(to: framebuffers[buffer], id: id), at: now) }
+        let code = pipe.flipBlocking(to: framebuffers[buffer])
+        if code != 0 { return tracker.committed(id, code: code, at: now) }
+        shown = Flip(id: id, time: .now, sequence: nil)
+        return .queued
     }
 
     func collect(at now: HostTime) -> ScreenReport? {
@@ -66,6 +80,7 @@ final class KMSScreen: Screen {
             return nil
         }
         if let report { return report }
+        if let shown = shown.take() { return .flipped(shown) }
         guard let flip = tracker.overdue(at: now) else { return nil }
         if tracker.lostCount == 1 {
             log.warning("\(mode.name): no event for a flip within \(tracker.timeout.nanoseconds / 1_000_000) ms; going on without")

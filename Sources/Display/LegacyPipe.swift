@@ -1,5 +1,6 @@
 import CDRM
 import Glibc
+import Platform
 
 /// A pipe driven by the calls from before atomic commits.
 final class LegacyPipe: Pipe {
@@ -13,8 +14,14 @@ final class LegacyPipe: Pipe {
             card.saved[route.crtc] = SavedPipe(crtc: crtc.pointee)
             drmModeFreeCrtc(crtc)
         }
+        let table = PropertyTable(card, object: route.connector, type: UInt32(DRM_MODE_OBJECT_CONNECTOR))
+        let commandLine = ProcFile.read("/proc/cmdline") ?? ""
+        let settings = ConnectorSettings.neutral(table, connector: route.connectorName, commandLine: commandLine)
+        card.saved[route.crtc]?.add(settings, of: route.connector)
+        // What the driver refuses stays as it is.
+        for setting in settings { drmModeConnectorSetProperty(card.fd, route.connector, setting.property, setting.value) }
         if retrainingLink {
-            let link = PropertyTable(card, object: route.connector, type: UInt32(DRM_MODE_OBJECT_CONNECTOR)).id("link-status")
+            let link = table.id("link-status")
             if link != 0 { drmModeConnectorSetProperty(card.fd, route.connector, link, UInt64(DRM_MODE_LINK_STATUS_GOOD)) }
         }
         // Cursors and overlays that others left would stand before the picture.
@@ -25,6 +32,8 @@ final class LegacyPipe: Pipe {
         var (connector, timing) = (route.connector, route.timing)
         let status = drmModeSetCrtc(card.fd, route.crtc, framebuffer, 0, 0, &connector, 1, &timing)
         guard status == 0 else { throw DeviceError("set \(ConnectorMode(route.timing).name) on \(card.path)", code: status) }
+        // As AtomicPipe says of colours: not put back at the end.
+        GammaRamp.reset(card, crtc: route.crtc)
     }
 
     func flip(to framebuffer: UInt32, id: UInt64) -> Int32 {
@@ -34,8 +43,15 @@ final class LegacyPipe: Pipe {
                 UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: id))))
     }
 
+    /// The same call as for a modeset; in the mode that is set it changes the framebuffer only.
+    func flipBlocking(to framebuffer: UInt32) -> Int32 {
+        var (connector, timing) = (route.connector, route.timing)
+        return abs(drmModeSetCrtc(route.card.fd, route.crtc, framebuffer, 0, 0, &connector, 1, &timing))
+    }
+
     func restore() {
         guard let saved = route.card.saved.removeValue(forKey: route.crtc), var crtc = saved.crtc else { return }
+        for (object, property, value) in saved.properties { drmModeConnectorSetProperty(route.card.fd, object, property, value) }
         var connector = route.connector
         if crtc.mode_valid != 0 {
             drmModeSetCrtc(route.card.fd, route.crtc, crtc.buffer_id, crtc.x, crtc.y, &connector, 1, &crtc.mode)

@@ -4,17 +4,14 @@ import Platform
 /// Who has a device open, for telling the operator who keeps the screen. Processes of other users are visible to root only.
 struct MasterHolder {
     /// `plymouthd (pid 212)` for every other process that has the file at `path` open; empty when none can be seen.
-    static func find(_ path: String) -> [String] {
-        var found: [String] = []
+    static func find(_ path: String) -> [String] { processes(thatHaveOpen: path).map { ProcFile.name(ofProcess: Int($0)) } }
+
+    /// Every other process that has the file at `path` open.
+    static func processes(thatHaveOpen path: String) -> [pid_t] {
         let own = getpid()
-        for process in entries("/proc") {
-            guard let pid = Int32(process), pid != own else { continue }
-            for descriptor in entries("/proc/\(process)/fd") where link("/proc/\(process)/fd/\(descriptor)") == path {
-                found.append(ProcFile.name(ofProcess: Int(pid)))
-                break
-            }
+        return entries("/proc").compactMap(pid_t.init).filter { process in
+            process != own && entries("/proc/\(process)/fd").contains { link("/proc/\(process)/fd/\($0)") == path }
         }
-        return found
     }
 
     private static func entries(_ path: String) -> [String] {

@@ -54,6 +54,7 @@ public struct ScreenPixels {
         let address = buffer.pixels.address(x, y)
         switch buffer.pixels.format {
         case .xrgb8888: return address.loadUnaligned(as: UInt32.self) & 0xff_ffff
+        case .xbgr8888: return ScanoutFormat.exchanged(address.loadUnaligned(as: UInt32.self))
         case .rgb565:
             let pixel = UInt32(address.loadUnaligned(as: UInt16.self))
             let (red, green, blue) = (pixel >> 11, pixel >> 5 & 63, pixel & 31)

@@ -244,7 +244,7 @@ extension PictureConverter {
             }
             if let convert { planes = convert.run(planes) }
             switch pixels.format {
-            case .xrgb8888: turn(planes, UInt32.self, to: target, stride: pixels.stride)
+            case .xrgb8888, .xbgr8888: turn(planes, UInt32.self, to: target, stride: pixels.stride)
             case .rgb565: turn(planes, UInt16.self, to: target, stride: pixels.stride)
             }
         }

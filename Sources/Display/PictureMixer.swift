@@ -27,7 +27,7 @@ final class PictureMixer {
         for y in 0..<buffer.pixels.height {
             let (target, over, under) = (buffer.pixels.address(0, y), upper.pixels.address(0, y), lower.pixels.address(0, y))
             switch buffer.pixels.format {
-            case .xrgb8888: Self.mixBytes(over, under, weight, count: 4 * buffer.pixels.width, into: target)
+            case .xrgb8888, .xbgr8888: Self.mixBytes(over, under, weight, count: 4 * buffer.pixels.width, into: target)
             case .rgb565: Self.mix565(over, under, weight, count: buffer.pixels.width, into: target)
             }
         }

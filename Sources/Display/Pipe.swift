@@ -9,6 +9,8 @@ protocol Pipe: AnyObject {
     func modeset(_ framebuffer: UInt32, retrainingLink: Bool) throws(DeviceError)
     /// Asks for `framebuffer` from the next vblank on; an event with `id` will tell. 0, or an errno.
     func flip(to framebuffer: UInt32, id: UInt64) -> Int32
+    /// Shows `framebuffer`, and blocks until it is on the screen. 0, or an errno.
+    func flipBlocking(to framebuffer: UInt32) -> Int32
     /// Puts back what was there before the first modeset.
     func restore()
 }
@@ -17,6 +19,8 @@ protocol Pipe: AnyObject {
 struct PipeRoute {
     var card: DRMCard
     var connector: UInt32
+    /// `HDMI-A-1`.
+    var connectorName: String
     var crtc: UInt32
     /// The CRTC's bit in `possible_crtcs` masks.
     var crtcBit: UInt32
@@ -45,7 +49,8 @@ struct PipeRoute {
             ?? candidates.first
         guard let chosen else { throw DeviceError("find a CRTC for \(record.connector.name) on \(card.path)", code: ENODEV) }
         return PipeRoute(
-            card: card, connector: record.id, crtc: crtcs[chosen], crtcBit: 1 << UInt32(chosen), timing: record.timings[mode])
+            card: card, connector: record.id, connectorName: record.connector.name, crtc: crtcs[chosen], crtcBit: 1 << UInt32(chosen),
+            timing: record.timings[mode])
     }
 }
 
@@ -54,6 +59,13 @@ struct SavedPipe {
     /// Framebuffer, offset and mode of the CRTC; what the older calls can put back.
     var crtc: drmModeCrtc?
     /// Every settable property of the CRTC, its planes and the connector; what an atomic commit can put back. The mode is kept
-    /// by its contents in `crtc`, because the old blob dies with the old mode.
+    /// by its contents in `crtc`, because the old blob dies with the old mode. The older calls put back those of the connector only.
     var properties: [(object: UInt32, property: UInt32, value: UInt64)] = []
+
+    /// Keeps what ``ConnectorSettings`` are to change on a connector of `card`, unless that was kept before.
+    mutating func add(_ settings: [ConnectorSettings.Assignment], of connector: UInt32) {
+        for setting in settings where !properties.contains(where: { $0.object == connector && $0.property == setting.property }) {
+            properties.append((connector, setting.property, setting.former))
+        }
+    }
 }

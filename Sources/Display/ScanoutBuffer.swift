@@ -6,19 +6,33 @@ import Playback
 enum ScanoutFormat: Hashable {
     /// 32 bits: blue, green, red, unused.
     case xrgb8888
+    /// 32 bits: red, green, blue, unused. Framebuffer devices only.
+    case xbgr8888
     /// 16 bits: 5 red, 6 green, 5 blue, little-endian.
     case rgb565
 
-    var bytesPerPixel: Int { self == .xrgb8888 ? 4 : 2 }
-    var av: AVPixelFormat { self == .xrgb8888 ? kAV_PIX_FMT_XRGB8888 : kAV_PIX_FMT_RGB565 }
+    var bytesPerPixel: Int { self == .rgb565 ? 2 : 4 }
+    var av: AVPixelFormat {
+        switch self {
+        case .xrgb8888: kAV_PIX_FMT_XRGB8888
+        case .xbgr8888: kAV_PIX_FMT_XBGR8888
+        case .rgb565: kAV_PIX_FMT_RGB565
+        }
+    }
 
     /// A colour 0xRRGGBB in this format.
     func pixel(_ rgb: UInt32) -> UInt32 {
         switch self {
         case .xrgb8888: rgb | 0xff00_0000
+        case .xbgr8888: Self.exchanged(rgb) | 0xff00_0000
         case .rgb565: (rgb >> 8 & 0xf800) | (rgb >> 5 & 0x07e0) | (rgb >> 3 & 0x001f)
         }
     }
+}
+
+extension ScanoutFormat {
+    /// 0xRRGGBB as 0xBBGGRR, and back.
+    static func exchanged(_ rgb: UInt32) -> UInt32 { (rgb & 255) << 16 | rgb & 0xff00 | rgb >> 16 & 255 }
 }
 
 extension Color {
@@ -44,7 +58,7 @@ struct PixelMemory {
         let pixel = format.pixel(rgb)
         for y in r.y..<(r.y + r.height) {
             switch format {
-            case .xrgb8888: address(r.x, y).assumingMemoryBound(to: UInt32.self).update(repeating: pixel, count: r.width)
+            case .xrgb8888, .xbgr8888: address(r.x, y).assumingMemoryBound(to: UInt32.self).update(repeating: pixel, count: r.width)
             case .rgb565:
                 address(r.x, y).assumingMemoryBound(to: UInt16.self).update(repeating: UInt16(truncatingIfNeeded: pixel), count: r.width)
             }

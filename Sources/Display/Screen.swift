@@ -1,4 +1,5 @@
 import Logging
+import Media
 import Platform
 import Playback
 
@@ -12,6 +13,8 @@ protocol Screen: AnyObject {
     /// The first of them is on the screen, showing background, when the screen is made.
     var buffers: [ScanoutBuffer] { get }
     var reportsVblank: Bool { get }
+    /// The clockwise turn that a picture needs to stand upright on a panel that is built in turned.
+    var panelTurn: Rotation { get }
     /// Readable when ``collect(at:)`` has something to do; nil for a screen that goes by its timer alone.
     var descriptor: Int32? { get }
     /// When ``collect(at:)`` must be called even if the descriptor stays silent.
@@ -22,6 +25,10 @@ protocol Screen: AnyObject {
     func collect(at now: HostTime) -> ScreenReport?
     /// Puts back what was on the screen before.
     func restore()
+}
+
+extension Screen {
+    var panelTurn: Rotation { .none }
 }
 
 /// The answer to ``Screen/present(_:id:at:)``.

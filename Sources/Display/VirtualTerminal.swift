@@ -24,9 +24,15 @@ struct VirtualTerminal: ~Copyable {
     /// Readable when ``hasComeBack()`` is true.
     var acquireDescriptor: Int32 { acquired.descriptor }
 
-    /// Takes the VT on standard input, else the one on the screen; brings it to the screen if it is not there.
-    /// Call it before any card is opened: the guard process must not inherit one.
-    static func take() throws(DeviceError) -> VirtualTerminal {
+    /// The VT on standard input, else the one on the screen, and who has it (``TerminalOwner``); nil where nobody has.
+    static func look() throws(DeviceError) -> (path: String, owner: String?) {
+        let descriptor = try open()
+        let number = number(descriptor.raw)!
+        let path = "/dev/tty\(number)"
+        return (path, try TerminalOwner.look(descriptor.raw, path, isActive: active(descriptor.raw) == number).name)
+    }
+
+    private static func open() throws(DeviceError) -> Descriptor {
         let descriptor: Descriptor
         if let number = number(STDIN_FILENO) {
             // Not a duplicate: standard input may be open for reading only.
@@ -36,7 +42,15 @@ struct VirtualTerminal: ~Copyable {
             guard let number = active(console.raw) else { throw DeviceError("find the active VT") }
             descriptor = try Descriptor.open("/dev/tty\(number)", O_RDWR | O_NOCTTY)
         }
-        guard let number = number(descriptor.raw) else { throw DeviceError("take the VT, which is none", code: ENOTTY) }
+        guard number(descriptor.raw) != nil else { throw DeviceError("take the VT, which is none", code: ENOTTY) }
+        return descriptor
+    }
+
+    /// Takes the VT that ``look()`` has found to be nobody's; brings it to the screen if it is not there.
+    /// Call it while no card is open: the guard process must not inherit one.
+    static func take() throws(DeviceError) -> VirtualTerminal {
+        let descriptor = try open()
+        let number = number(descriptor.raw)!
         let path = "/dev/tty\(number)"
 
         var keyboard: Int32 = 0

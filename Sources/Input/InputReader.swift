@@ -16,7 +16,6 @@ public final class InputReader: Sendable {
     public typealias Handler = @Sendable (Command, HostTime) -> Void
 
     private let keyMap: KeyMap
-    private let rotation: Rotation
     private let grabs: Bool
     private let usesTouch: Bool
     private let control = Control()
@@ -26,6 +25,7 @@ public final class InputReader: Sendable {
         let wakeUp = WakeUp()
         let isActive = Atomic(true)
         let isStopped = Atomic(false)
+        let rotation = Atomic(Rotation.none.rawValue)
         let thread = Mutex<Thread?>(nil)
     }
 
@@ -33,28 +33,29 @@ public final class InputReader: Sendable {
     ///
     /// - Parameters:
     ///   - keyMap: what keys ask for.
-    ///   - rotation: the clockwise turn of the picture on the panel, with which touch turns.
     ///   - grabs: whether to keep the devices' events from other programs.
     ///   - usesTouch: whether fingers and mice ask for anything.
-    public init(keyMap: KeyMap, rotation: Rotation = .none, grabs: Bool = true, usesTouch: Bool = true) {
+    public init(keyMap: KeyMap, grabs: Bool = true, usesTouch: Bool = true) {
         self.keyMap = keyMap
-        self.rotation = rotation
         self.grabs = grabs
         self.usesTouch = usesTouch
     }
 
     /// Begins to read. Called once.
     public func start(_ handler: @escaping Handler) {
-        let (keyMap, rotation, grabs, usesTouch, control) = (keyMap, rotation, grabs, usesTouch, control)
+        let (keyMap, grabs, usesTouch, control) = (keyMap, grabs, usesTouch, control)
         control.thread.withLock {
             precondition($0 == nil, "an input reader is started once")
             $0 = Thread("input") {
                 var loop = InputLoop(
-                    keyMap: keyMap, rotation: rotation, grabs: grabs, usesTouch: usesTouch, control: control, handler: handler)
+                    keyMap: keyMap, grabs: grabs, usesTouch: usesTouch, control: control, handler: handler)
                 loop.run()
             }
         }
     }
+
+    /// The clockwise turn of the picture on the panel, with which touch turns; none to begin with. From any thread.
+    public func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
 
     /// Whether the devices are ours: false while another virtual terminal is in front; then they are let go and say nothing. True to
     /// begin with. From any thread.
@@ -93,7 +94,6 @@ private final class Source {
 /// All that the input thread knows.
 private struct InputLoop: ~Copyable {
     private let keyMap: KeyMap
-    private let rotation: Rotation
     private let grabs: Bool
     private let usesTouch: Bool
     private let control: InputReader.Control
@@ -113,11 +113,9 @@ private struct InputLoop: ~Copyable {
     private static let patience = MediaTime.seconds(3)
 
     init(
-        keyMap: KeyMap, rotation: Rotation, grabs: Bool, usesTouch: Bool, control: InputReader.Control,
-        handler: @escaping InputReader.Handler
+        keyMap: KeyMap, grabs: Bool, usesTouch: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler
     ) {
         self.keyMap = keyMap
-        self.rotation = rotation
         self.grabs = grabs
         self.usesTouch = usesTouch
         self.control = control
@@ -205,6 +203,7 @@ private struct InputLoop: ~Copyable {
         case .report(let time):
             guard usesTouch, source.abilities.contacts != .none else { return nil }
             let panel = source.device!.contacts()
+            let rotation = Rotation(rawValue: control.rotation.load(ordering: .acquiring)) ?? .none
             let contacts = source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel
             return source.recognizer.update(contacts, at: time).map { ($0.command, time) }
         case .lost:

@@ -32,7 +32,7 @@ struct Devices: ParsableCommand {
             print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")
             for user in card.users { print("      in use by \(user)") }
             for connector in card.connectors {
-                print("    \(connector.name)  \(connector.status)")
+                print("    \(connector.name)  \(connector.status)\(connector.isNonDesktop ? ", a headset" : "")")
                 if !connector.modes.isEmpty { print(wrapped(connector.modes.map(\.name), indent: 6)) }
             }
             for plane in card.planes {

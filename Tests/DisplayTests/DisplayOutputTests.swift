@@ -20,6 +20,7 @@ struct DisplayOutputTests {
         var answer: ScreenAnswer = .queued
         var report: ScreenReport?
         var restored = 0
+        var panelTurn = Rotation.none
         func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer { answer }
         func collect(at now: HostTime) -> ScreenReport? {
             defer { report = nil }
@@ -228,6 +229,25 @@ struct DisplayOutputTests {
         #expect(seen.withLock { $0 } == [true, false] && output.mode == nil)
         output.comeBack()
         #expect(seen.withLock { $0 } == [true, false, true])
+        output.close()
+    }
+
+    /// A portrait panel that lies on its side, and a configured turn on top of that.
+    @Test func picturesAndTouchTurnWithThePanel() throws {
+        let screen = ManualScreen()
+        screen.panelTurn = .clockwise90
+        var settings = Configuration().display
+        settings.rotation = .clockwise180
+        let output = DisplayOutput(settings, screen: screen)
+        let seen = Mutex<[Rotation]>([])
+        output.observeRotation { turn in seen.withLock { $0.append(turn) } }
+        #expect(seen.withLock { $0 } == [.clockwise270])
+        let frame: VideoFrame? = Pictures.quarters(18, 32)
+        guard case .composed(let token) = output.compose(frame, gravity: .resize, over: nil) else { throw Unexpected() }
+        // Red, green above blue, white: turned by 270 degrees, green, white above red, blue.
+        let pixels = ScreenPixels(screen.buffers[token.buffer])
+        let corners = [pixels[1, 1], pixels[30, 1], pixels[1, 16], pixels[30, 16]]
+        #expect(zip(corners, [0x00ff00, 0xffffff, 0xff0000, 0x0000ff]).allSatisfy { near($0, $1, 8) }, "\(corners)")
         output.close()
     }
 

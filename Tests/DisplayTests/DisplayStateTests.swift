@@ -55,6 +55,14 @@ struct DisplayStateTests {
         Edge(
             testDescription: "blocked, lost", from: .blocked(failures: 3), event: { $0.lost(at: start) }, to: .blocked(failures: 3),
             action: .none),
+        Edge(testDescription: "lit, nothing left to try", from: .lit(tv), event: saw(.resting), to: .resting, action: .darken),
+        Edge(
+            testDescription: "blocked, nothing left to try", from: .blocked(failures: 3), event: saw(.resting), to: .resting, action: .none),
+        Edge(testDescription: "resting, still", from: .resting, event: saw(.resting), to: .resting, action: .none),
+        Edge(testDescription: "resting, ready", from: .resting, event: saw(ready), to: .resting, action: .light(tv)),
+        Edge(testDescription: "resting, gone", from: .resting, event: saw(.nothing), to: .absent, action: .none),
+        Edge(testDescription: "resting, modeset failed", from: .resting, event: { $0.failed() }, to: .blocked(failures: 1), action: .none),
+        Edge(testDescription: "resting, VT leaves", from: .resting, event: { $0.leave() }, to: .away, action: .release),
         Edge(testDescription: "lit, VT leaves", from: .lit(tv), event: { $0.leave() }, to: .away, action: .release),
         Edge(testDescription: "away, leaves again", from: .away, event: { $0.leave() }, to: .away, action: .none),
         Edge(testDescription: "away, ready", from: .away, event: saw(ready), to: .away, action: .none),
@@ -105,7 +113,7 @@ struct DisplayStateTests {
         let now = Self.start
         #expect(DisplayState.absent.lookInterval(at: now) == .seconds(2))
         #expect(DisplayState.lit(Self.tv).lookInterval(at: now) == .seconds(2))
-        #expect(DisplayState.away.lookInterval(at: now) == nil)
+        #expect(DisplayState.away.lookInterval(at: now) == nil && DisplayState.resting.lookInterval(at: now) == .seconds(2))
         let settling = DisplayState.settling(since: now)
         #expect(settling.lookInterval(at: now + .seconds(6.9)) == .milliseconds(250))
         #expect(settling.lookInterval(at: now + .seconds(7)) == .seconds(2))

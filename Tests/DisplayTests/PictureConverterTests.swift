@@ -119,7 +119,7 @@ struct PictureConverterTests {
             (Orientation(rotation: .clockwise180, isMirrored: true), [b, w, r, g]),
             (Orientation(rotation: .clockwise270, isMirrored: true), [r, b, g, w]),
         ]
-        for format in [ScanoutFormat.xrgb8888, .rgb565] {
+        for format in [ScanoutFormat.xrgb8888, .xbgr8888, .rgb565] {
             for (orientation, corners) in expected {
                 for (width, height) in [(40, 24), (24, 40), (67, 33)] {
                     let frame = Pictures.quarters(40, 24, orientation: orientation)
@@ -192,6 +192,17 @@ struct PictureConverterTests {
         #expect(pixels[0, 0] == 0xff0000)
         buffer.clear(to: 0x00ff00)
         #expect(pixels[0, 0] == 0x00ff00 && pixels[32, 18] == 0x00ff00)
+    }
+
+    /// Red and blue in each other's place, through every way through the converter.
+    @Test(arguments: [64, 32]) func xbgr8888(width: Int) throws {
+        for (colour, y, u, v) in [(0xff0000, 81, 90, 240), (0x0000ff, 41, 240, 110)] {
+            let pixels = try draw(Pictures.solid(y, u, v, 64, 36), width, 18, format: .xbgr8888)
+            #expect(near(pixels[width / 2, 9], UInt32(colour), 6))
+        }
+        let quarters = try draw(Pictures.quarters(64, 36), 64, 36, format: .xbgr8888)
+        #expect([quarters[2, 2], quarters[60, 2], quarters[2, 33], quarters[60, 33]] == [0xff0000, 0x00ff00, 0x0000ff, 0xffffff])
+        #expect(ScanoutFormat.xbgr8888.pixel(0x010203) == 0xff03_0201)
     }
 
     @Test func rgb565() throws {

@@ -12,7 +12,7 @@ import Testing
         mixer.mix(share: share, into: screen)
         let address = screen.pixels.address(36, 2)
         return switch format {
-        case .xrgb8888: address.load(as: UInt32.self) & 0xff_ffff
+        case .xrgb8888, .xbgr8888: address.load(as: UInt32.self) & 0xff_ffff
         case .rgb565: UInt32(address.load(as: UInt16.self))
         }
     }

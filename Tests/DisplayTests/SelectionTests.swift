@@ -1,5 +1,6 @@
 import CDRM
 import Configuration
+import Glibc
 import Testing
 
 @testable import Display
@@ -61,9 +62,9 @@ struct SelectionTests {
             return target.mode
         }
         let preferred = Self.tv[1]
-        for _ in 0..<DisplayFinder.maximumRefusals {
+        for _ in 0..<Refusals.maximum {
             #expect(sees(.connected) == preferred)
-            finder.refuse(preferred)
+            finder.refuseModeset()
         }
         #expect(sees(.connected) != preferred)
         #expect(sees(.disconnected) == nil)
@@ -100,6 +101,66 @@ struct SelectionTests {
             DisplayConnector.automatic.choose(
                 from: [[Self.connector("A", .unknown), Self.connector("B", .connected, modes: 0)]], named: names)?.connector == 1)
         #expect(DisplayConnector.automatic.choose(from: [[Self.connector("A", .unknown)]], named: names)?.connector == 0)
+    }
+
+    /// What is lit, what else there is, and what takes its place: nil, nothing.
+    @Test(
+        arguments: [
+            (.unknown, .connected, 1, "auto", "HDMI-A-1"), (.unknown, .connected, 0, "auto", nil), (.unknown, .unknown, 1, "auto", nil),
+            (.unknown, .disconnected, 0, "auto", nil), (.connected, .connected, 1, "auto", nil), (.unknown, .connected, 1, "VGA-1", nil),
+        ] as [(Connector.Status, Connector.Status, Int, String, String?)])
+    func whatMayNotBeThereGivesWay(_ lit: Connector.Status, _ other: Connector.Status, _ modes: Int, _ request: String, _ taken: String?) {
+        let cards = [[Self.connector("VGA-1", lit), Self.connector("HDMI-A-1", other, modes: modes)]]
+        let place = DisplayConnector(request)?.replacement(for: .init(card: 0, connector: 0), from: cards, named: ["card0"])
+        #expect(place.map { cards[$0.card][$0.connector].name } == taken)
+    }
+
+    /// The same by the finder, on two cards.
+    @Test func aConnectedDisplayOnAnotherCardIsFound() throws {
+        let finder = DisplayFinder(Configuration().display)
+        let cards = try (0..<2).map {
+            DRMCard(
+                path: "/dev/dri/card\($0)", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
+        }
+        let (vga, hdmi) = (Self.record(Self.connector("VGA-1", .unknown)), Self.record(Self.connector("HDMI-A-1", .connected)))
+        let absent = Self.record(Self.connector("HDMI-A-1", .disconnected, modes: 0))
+        #expect(finder.choose(among: cards, [[vga], [absent]]) == .ready(Self.target("/dev/dri/card0 VGA-1"), linkIsBad: false))
+        #expect(finder.replace(vga, on: cards[0], among: cards, [[vga], [absent]]) == nil)
+        let sighting = finder.replace(vga, on: cards[0], among: cards, [[vga], [hdmi]])
+        #expect(sighting == .ready(Self.target("/dev/dri/card1 HDMI-A-1"), linkIsBad: false))
+    }
+
+    static func record(_ connector: Connector) -> ConnectorRecord {
+        ConnectorRecord(
+            id: 1, connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [], encoder: 0, hasEDID: true,
+            linkIsBad: false)
+    }
+
+    static func target(_ display: String) -> DisplayState.Target { DisplayState.Target(display: display, mode: mode(800, 600, 60)) }
+
+    @Test func aHeadsetIsTakenByItsNameOnly() {
+        var headset = Self.connector("DP-1", .connected)
+        headset.isNonDesktop = true
+        let cards = [[headset, Self.connector("VGA-1", .unknown)]]
+        #expect(DisplayConnector.automatic.choose(from: cards, named: ["card0"])?.connector == 1)
+        #expect(DisplayConnector.automatic.choose(from: [[headset]], named: ["card0"]) == nil)
+        #expect(DisplayConnector("DP-1")?.choose(from: cards, named: ["card0"])?.connector == 0)
+    }
+
+    /// A driver that takes every mode and refuses every flip: the display is given up for another one, and rests where there is none.
+    @Test func aDisplayThatShowsNothingGivesWay() throws {
+        let finder = DisplayFinder(Configuration().display)
+        let card = DRMCard(
+            path: "/dev/dri/card0", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
+        let (dead, other) = (Self.record(Self.connector("A", .connected)), Self.record(Self.connector("B", .connected)))
+        for _ in FlipMethod.allCases {
+            #expect(finder.choose(among: [card], [[dead]]) == .ready(Self.target("/dev/dri/card0 A"), linkIsBad: false))
+            finder.refuseFlip(DeviceError("flip", code: EINVAL), isFirst: true)
+        }
+        #expect(finder.choose(among: [card], [[dead]]) == .resting)
+        #expect(finder.choose(among: [card], [[dead, other]]) == .ready(Self.target("/dev/dri/card0 B"), linkIsBad: false))
+        #expect(finder.choose(among: [card], [[Self.record(Self.connector("A", .disconnected, modes: 0))]]) == .nothing)
+        #expect(finder.choose(among: [card], [[dead]]) == .ready(Self.target("/dev/dri/card0 A"), linkIsBad: false))
     }
 
     @Test func nothingButWhatIsAskedForIsTaken() {

@@ -1,8 +1,26 @@
 /*
  * tint on    gives every CRTC of the vkms card a gamma table that takes the blue away, as a night light does, and leaves it there
- * tint       says of each CRTC whether it has a gamma table: "on" or "off"
+ * tint       says of each CRTC whether it has a gamma table that changes colours: "on" or "off"
  */
 #include "kms.h"
+
+/* A table that is as long as the values it stands for changes nothing */
+static int changes_colours(int fd, uint32_t blob)
+{
+	drmModePropertyBlobRes *table = blob ? drmModeGetPropertyBlob(fd, blob) : NULL;
+	unsigned count = table ? table->length / sizeof(struct drm_color_lut) : 0;
+	const struct drm_color_lut *entries = table ? table->data : NULL;
+	int changes = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		int same = i * 0xffff / (count - 1);
+
+		changes |= abs(entries[i].red - same) > 0x200 || abs(entries[i].green - same) > 0x200 ||
+			   abs(entries[i].blue - same) > 0x200;
+	}
+	drmModeFreePropertyBlob(table);
+	return changes;
+}
 
 static int has_table(int fd, uint32_t crtc)
 {
@@ -12,7 +30,7 @@ static int has_table(int fd, uint32_t crtc)
 	for (unsigned i = 0; all && i < all->count_props; i++) {
 		drmModePropertyRes *p = drmModeGetProperty(fd, all->props[i]);
 
-		has |= p && !strcmp(p->name, "GAMMA_LUT") && all->prop_values[i];
+		has |= p && !strcmp(p->name, "GAMMA_LUT") && changes_colours(fd, all->prop_values[i]);
 		drmModeFreeProperty(p);
 	}
 	drmModeFreeObjectProperties(all);

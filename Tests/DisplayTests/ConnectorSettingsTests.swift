@@ -1,0 +1,88 @@
+import CDisplay
+import Media
+import Testing
+
+@testable import Display
+
+struct ConnectorSettingsTests {
+    typealias Property = PropertyTable.Property
+
+    static let broadcast: [String: UInt64] = ["Automatic": 0, "Full": 1, "Limited 16:235": 2]
+    static let scaling: [String: UInt64] = ["None": 0, "Full": 1, "Center": 2, "Full aspect": 3]
+
+    /// What is offered with which value, and what is set; nil, nothing.
+    static let cases: [(name: String, property: Property, set: UInt64?)] = [
+        ("Broadcast RGB", Property(id: 7, value: 2, choices: broadcast), 0),
+        ("Broadcast RGB", Property(id: 7, value: 0, choices: broadcast), nil),
+        ("underscan", Property(id: 7, value: 1, choices: ["off": 0, "on": 1, "auto": 2]), 0),
+        ("underscan hborder", Property(id: 7, value: 40, range: 0...128), 0),
+        ("left margin", Property(id: 7, value: 30, range: 0...100), 0),
+        ("bottom margin", Property(id: 7, value: 0, range: 0...100), 16),
+        ("top margin", Property(id: 7, value: 16, range: 0...100), nil),
+        ("scaling mode", Property(id: 7, value: 2, choices: scaling), 3),
+        ("scaling mode", Property(id: 7, value: 1, choices: scaling), 3),
+        ("scaling mode", Property(id: 7, value: 0, choices: scaling), nil),
+        ("scaling mode", Property(id: 7, value: 2, choices: ["Full": 1, "Center": 2]), nil),
+        ("max bpc", Property(id: 7, value: 6, range: 6...16), 8),
+        ("max bpc", Property(id: 7, value: 6, range: 6...6), nil),
+        ("max bpc", Property(id: 7, value: 12, range: 8...16), nil),
+        ("content type", Property(id: 7, value: 4, choices: ["No Data": 0, "Game": 4]), 0),
+        ("audio", Property(id: 7, value: 0, choices: ["off": 0, "auto": 1, "on": 2]), 1),
+        ("audio", Property(id: 7, value: 0, choices: ["off": 0, "auto": 1], isImmutable: true), nil),
+        ("audio", Property(id: 0, value: 0, choices: ["off": 0, "auto": 1]), nil),
+        ("Colorspace", Property(id: 7, value: 3, choices: ["Default": 0]), nil),
+    ]
+
+    @Test(arguments: cases.indices) func neutralSettings(_ index: Int) {
+        let (name, property, value) = Self.cases[index]
+        let commandLine = "quiet video=HDMI-A-2:720x576 video=HDMI-A-1:1920x1080M@60,margin_top=16,margin_bottom=16,rotate=90\n"
+        let found = ConnectorSettings.neutral(PropertyTable([name: property]), connector: "HDMI-A-1", commandLine: commandLine)
+        #expect(found == (value.map { [ConnectorSettings.Assignment(property: 7, value: $0, former: property.value)] } ?? []), "\(name)")
+    }
+
+    @Test func whatIsKeptIsTheFirstValue() {
+        var saved = SavedPipe()
+        saved.add([.init(property: 7, value: 0, former: 2)], of: 31)
+        saved.add([.init(property: 7, value: 0, former: 1), .init(property: 8, value: 0, former: 5)], of: 31)
+        #expect(saved.properties.map(\.value) == [2, 5])
+    }
+
+    @Test func linearTables() {
+        #expect(GammaRamp.isLinear((0..<256).map { UInt16($0 << 8) }) && GammaRamp.isLinear(GammaRamp.linear(1024)))
+        #expect(!GammaRamp.isLinear(Array(repeating: 0, count: 256)))
+        #expect(!GammaRamp.isLinear(GammaRamp.linear(256).map { $0 / 10 * 9 }))
+        #expect(GammaRamp.linear(2) == [0, 0xffff] && GammaRamp.isLinear([]))
+    }
+
+    @Test(arguments: [
+        ("Normal", Rotation.none), ("Upside Down", .clockwise180), ("Left Side Up", .clockwise270), ("Right Side Up", .clockwise90),
+    ])
+    func panels(_ name: String, _ turn: Rotation) { #expect(Rotation(panelOrientation: name) == turn) }
+
+    @Test func anUnknownPanelIsUpright() { #expect(Rotation(panelOrientation: "Sideways") == nil) }
+}
+
+struct FramebufferFormatTests {
+    static func screen(_ bits: UInt32, _ fields: [(UInt32, UInt32)]) -> fb_var_screeninfo {
+        var screen = fb_var_screeninfo()
+        screen.bits_per_pixel = bits
+        screen.red = fb_bitfield(offset: fields[0].0, length: fields[0].1, msb_right: 0)
+        screen.green = fb_bitfield(offset: fields[1].0, length: fields[1].1, msb_right: 0)
+        screen.blue = fb_bitfield(offset: fields[2].0, length: fields[2].1, msb_right: 0)
+        return screen
+    }
+
+    @Test func formatsByTheirFields() {
+        #expect(ScanoutFormat(Self.screen(32, [(16, 8), (8, 8), (0, 8)])) == .xrgb8888)
+        #expect(ScanoutFormat(Self.screen(32, [(0, 8), (8, 8), (16, 8)])) == .xbgr8888)
+        #expect(ScanoutFormat(Self.screen(16, [(11, 5), (5, 6), (0, 5)])) == .rgb565)
+        let others = [
+            Self.screen(32, [(20, 10), (10, 10), (0, 10)]), Self.screen(24, [(16, 8), (8, 8), (0, 8)]),
+            Self.screen(16, [(10, 5), (5, 5), (0, 5)]), Self.screen(16, [(0, 5), (5, 6), (11, 5)]),
+        ]
+        for other in others { #expect(ScanoutFormat(other) == nil) }
+        let reason = ScanoutFormat.reason(others[0])
+        #expect(reason.contains("32 bits (red 10 at 20, green 10 at 10, blue 10 at 0)") && reason.contains("set another layout"))
+        #expect(ScanoutFormat.reason(others[1]).contains("set 32 or 16 bits"))
+    }
+}
