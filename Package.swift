@@ -80,7 +80,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Audio", "Configuration", "Display", "Media", "Platform", "Playback", log,
+                "Audio", "CFFmpeg", "Configuration", "Display", "Media", "Platform", "Playback", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),

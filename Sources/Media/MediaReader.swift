@@ -94,7 +94,8 @@ public struct MediaReader: ~Copyable, Sendable {
             isCover = shim_stream_is_attached_picture(stream) != 0
             do throws(MediaError) {
                 // Frame threads give a picture out only when more packets follow, and a cover has one.
-                video = try VideoDecoder.open(stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
+                video = try VideoDecoder.open(
+                    stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
             } catch {
                 if !isCover { throw error }  // a cover that cannot be shown leaves the sound
                 videoIndex = -1

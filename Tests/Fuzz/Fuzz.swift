@@ -1,4 +1,5 @@
 import ArgumentParser
+import CFFmpeg
 import Foundation
 import Logging
 import Media
@@ -28,6 +29,7 @@ import Platform
     /// Tries files from ``from`` on, and says before each what it is about to do: whoever reads that knows what a crash or a hang is of.
     private func work(_ originals: [Original]) throws {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+        av_log_set_level(AV_LOG_QUIET)
         for first in stride(from: from, to: files, by: Self.batch) {
             var paths: [String] = []
             var failing: Set<Int> = []
@@ -57,7 +59,9 @@ import Platform
     // MARK: The watcher
 
     private func watch(_ originals: [Original]) throws {
-        tell("seed \(seed), files \(from) to \(files - 1), in \(originals.count) containers: \(originals.map(\.name).joined(separator: " "))")
+        tell(
+            "seed \(seed), files \(from) to \(files - 1), in \(originals.count) containers: \(originals.map(\.name).joined(separator: " "))"
+        )
         var next = from
         var (findings, refused) = (0, 0)
         while next < files {

@@ -69,7 +69,9 @@ public struct Original: Sendable {
             let begin = random.below(bytes.count)
             let name = (begin..<bytes.count - 4).first { start in bytes[start..<start + 4].allSatisfy { 0x61...0x7a ~= $0 } } ?? begin
             let place = name + 4 + 4 * random.below(12)
-            let value: [UInt8] = [[255, 255, 255, 255], [127, 255, 255, 255], [128, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [255, 255, 255, 127]][
+            let value: [UInt8] = [
+                [255, 255, 255, 255], [127, 255, 255, 255], [128, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [255, 255, 255, 127],
+            ][
                 random.below(6)]
             for (index, byte) in value.enumerated() where place + index < bytes.count { bytes[place + index] = byte }
         case 6: bytes = Array(bytes.prefix(random.below(bytes.count)))

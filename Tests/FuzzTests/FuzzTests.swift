@@ -6,7 +6,7 @@ import Testing
 /// Some hundred damaged files of `make fuzz`, always the same ones, in this process: under `make sanitize` with every access checked. KIOSK_FUZZ_FILES is how
 /// many, 0 for none.
 @Suite(.blocking, .serialized) struct FuzzTests {
-    private static let files = ProcessInfo.processInfo.environment["KIOSK_FUZZ_FILES"].flatMap { Int($0) } ?? 324
+    private static let files = ProcessInfo.processInfo.environment["KIOSK_FUZZ_FILES"].flatMap { Int($0) } ?? 216
     private static let seed: UInt64 = 9
 
     private func damaged(_ count: Int) throws -> [String] {

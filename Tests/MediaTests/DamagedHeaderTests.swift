@@ -145,7 +145,8 @@ import Testing
     func picturesBehindAnErrorNearTheEnd(threads: Int) throws {
         var bytes = try Clips.bytes(
             try Clips.numbered(
-                "intra.mp4", frames: 20, sound: false, extra: ["-g", "1", "-bf", "0", "-x264-params", "slices=1:sliced-threads=0:threads=1"]))
+                "intra.mp4", frames: 20, sound: false,
+                extra: ["-g", "1", "-bf", "0", "-x264-params", "slices=1:sliced-threads=0:threads=1"]))
         // Units in the file, each behind its length; those of type 5 are pictures.
         var unit = try #require(bytes.firstIndex(of: Array("mdat".utf8))) + 4
         var pictures: [Int] = []
