@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import Media
+
+@Suite struct BoundedFileTests {
+    private let path = NSTemporaryDirectory() + "kiosk-bounded-\(UUID().uuidString)"
+
+    /// Bytes that differ from one place to the next, over several blocks.
+    private let bytes = (0..<(3 * BoundedFile.blockSize + 1234)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+
+    private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
+
+    /// Up to `count` bytes from where `file` stands, fewer at its end.
+    private func read(_ file: BoundedFile, _ count: Int) -> [UInt8] {
+        var result: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: count)
+        while result.count < count,
+            case .bytes(let given) = chunk.withUnsafeMutableBytes({ file.read(into: $0.baseAddress!, count: count - result.count) })
+        {
+            result += chunk.prefix(given)
+        }
+        return result
+    }
+
+    @Test func givesTheBytesOfEveryPlace() throws {
+        try write(bytes)
+        defer { unlink(path) }
+        let file = try BoundedFile.open(path, interruption: Interruption())
+        #expect(file.size == Int64(bytes.count))
+        #expect(read(file, bytes.count + 1) == bytes)
+        // Within a block, across its end, behind the file's.
+        for place in [0, 5, 32_767, 32_768, 262_143, 262_144, 700_000, 100, bytes.count - 1, bytes.count, bytes.count + 50] {
+            #expect(file.seek(to: Int64(place)))
+            #expect(read(file, 1000) == Array(bytes.dropFirst(place).prefix(1000)), "at \(place)")
+        }
+        #expect(!file.seek(to: -1))
+    }
+
+    @Test func aFileThatGrowsIsReadOn() throws {
+        try write(Array(bytes.prefix(1000)))
+        defer { unlink(path) }
+        let file = try BoundedFile.open(path, interruption: Interruption())
+        #expect(read(file, 2000) == Array(bytes.prefix(1000)))
+        try write(bytes)
+        #expect(try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd()?.count == bytes.count)
+        #expect(read(file, 2000) == Array(bytes[1000..<3000]))
+        #expect(file.size == Int64(bytes.count))
+    }
+
+    @Test func whatIsCancelledGivesNothingMore() throws {
+        try write(bytes)
+        defer { unlink(path) }
+        let interruption = Interruption()
+        let file = try BoundedFile.open(path, interruption: interruption)
+        #expect(read(file, 10).count == 10)
+        interruption.cancel()
+        #expect(file.seek(to: 500_000))
+        #expect(read(file, 10) == [])
+        #expect(throws: BoundedFile.Failure.self) { try BoundedFile.open(path, interruption: interruption) }
+    }
+
+    @Test func whatIsNoRegularFileIsRefused() throws {
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        do {
+            _ = try BoundedFile.open(path, interruption: Interruption())
+            Issue.record("it was opened")
+        } catch BoundedFile.Failure.notARegularFile {}
+    }
+}
