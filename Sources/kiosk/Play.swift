@@ -160,11 +160,13 @@ struct Play: ParsableCommand {
     }
 
     /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives that back. Not so
-    /// SIGHUP, which comes twice where a terminal is closed: from the kernel and from the shell.
+    /// SIGHUP, which comes twice where a terminal is closed: from the kernel and from the shell; nor what follows at once, as timeout(1) signals the process
+    /// and then its group.
     private static func endAtOnce(onAnotherOf signals: SignalWait) {
+        let first = HostTime.now
         Thread("end-at-once") {
             while true {
-                guard let signal = signals.wait(for: nil), signal != SIGHUP else { continue }
+                guard let signal = signals.wait(for: nil), signal != SIGHUP, HostTime.now - first > .milliseconds(500) else { continue }
                 Logger(label: "kiosk").warning("ended at once, by a second signal")
                 StandardErrorLog.flush()
                 _exit(128 + signal)
