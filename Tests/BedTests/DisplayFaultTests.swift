@@ -37,7 +37,7 @@ extension BedTests {
         }
 
         @Test func `a driver that refuses every flip is left alone`() async throws {
-            let record = try await run("flips", refusing: "flips", kms: "atomic", for: 50)
+            let record = try await run("flips", refusing: "flips", kms: "atomic", for: 15)
             #expect(record.frames == [] && record.status == 0)
             // Two ways in four modes.
             #expect(count("paced by", record) == 8, "\(record.log.map(\.text))")
@@ -59,7 +59,11 @@ extension BedTests {
         }
 
         @Test func `a framebuffer that the console has blanked is lit`() async throws {
-            let machine = Machine { ($0.time, $0.recordsSound, $0.mode) = (.free, false, Machine.Mode(width: 1024, height: 768)) }
+            // Without room to pan between pictures: panning lights a display, copying does not.
+            let machine = Machine {
+                ($0.time, $0.recordsSound, $0.mode) = (.free, false, Machine.Mode(width: 1024, height: 768))
+                $0.kernelArguments = "drm_kms_helper.drm_fbdev_overalloc=100"
+            }
             let configuration = KioskConfiguration(display: "connector = \"/dev/fb0\"\nmode = \"preferred\"")
             let record = try await Bed.run(
                 "blanked", for: .seconds(3), playing: [clip], .kiosk(configuration), on: machine,
@@ -91,8 +95,9 @@ extension BedTests {
             ) { at in
                 at(-0.2, .shell("vt hold 1"))
                 at(2, .terminal, "while")
+                at(2.9, .shell("kill -TERM $(pidof vt)"))
             }
-            #expect(record.frames == [] && record.outputs["while"] == "graphics off process" && record.terminal == "graphics off process")
+            #expect(record.frames == [] && record.outputs["while"] == "graphics off process")
             #expect(count("no display that is free: playing in memory", record) == 1)
         }
 
