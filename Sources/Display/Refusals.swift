@@ -43,9 +43,10 @@ struct Refusals {
     /// A modeset was refused.
     mutating func refusedModeset(_ mode: ConnectorMode) { modesets[mode, default: 0] += 1 }
 
-    /// A flip was refused by a driver that had taken the modeset. `isFirst`: it was the first one, so that none will be taken.
+    /// A flip was refused by a driver that had taken the modeset. `isFirst`: it was the first one, which counts twice: it says more than one after others,
+    /// but can be due to another program that changed the mode in between.
     mutating func refusedFlip(_ mode: ConnectorMode, _ method: FlipMethod, isFirst: Bool) {
-        flips[mode, default: [:]][method, default: 0] += isFirst ? Self.maximum : 1
+        flips[mode, default: [:]][method, default: 0] += isFirst ? 2 : 1
         if refusesFlips(mode), firstChoice == nil { firstChoice = mode }
     }
 
@@ -68,7 +69,7 @@ struct Refusals {
         }
         guard now - since >= Self.pause else { return .restsStill }
         restsSince = nil
-        if let firstChoice { flips[firstChoice]?[.event] = 0 }
+        if let firstChoice { flips[firstChoice]?[.event] = Self.maximum - 1 }
         return .drive
     }
 

@@ -25,16 +25,17 @@ struct RefusalsTests {
     @Test func bothWaysInFourModesAndThenRest() {
         var refusals = Refusals()
         let tried = tries(&refusals, of: Self.modes, isFirst: true, at: Self.start)
-        #expect(tried == (0..<4).flatMap { ["\($0) event", "\($0) blocking"] })
+        #expect(tried == (0..<4).flatMap { ["\($0) event", "\($0) event", "\($0) blocking", "\($0) blocking"] })
         #expect(refusals.verdict(on: Self.modes, at: Self.start) == .restsStill && refusals.hasRested)
     }
 
     @Test func allModesWhereThereAreFewer() {
         var refusals = Refusals()
-        #expect(tries(&refusals, of: [Self.modes[0]], isFirst: true, at: Self.start) == ["0 event", "0 blocking"])
+        let all = ["0 event", "0 event", "0 blocking", "0 blocking"]
+        #expect(tries(&refusals, of: [Self.modes[0]], isFirst: true, at: Self.start) == all)
         refusals = Refusals()
         for _ in 0..<Refusals.maximum { refusals.refusedModeset(Self.modes[1]) }
-        #expect(tries(&refusals, of: Array(Self.modes[0...1]), isFirst: true, at: Self.start) == ["0 event", "0 blocking"])
+        #expect(tries(&refusals, of: Array(Self.modes[0...1]), isFirst: true, at: Self.start) == all)
     }
 
     @Test func whatWorkedForAWhileIsTriedThreeTimes() {
@@ -45,7 +46,7 @@ struct RefusalsTests {
 
     @Test func onceAMinuteTheFirstChoiceIsTriedAgain() {
         var refusals = Refusals()
-        #expect(tries(&refusals, of: Self.modes, isFirst: true, at: Self.start).count == 8)
+        #expect(tries(&refusals, of: Self.modes, isFirst: true, at: Self.start).count == 16)
         var now = Self.start
         for _ in 0..<3 {
             now = now + Refusals.pause
