@@ -25,8 +25,7 @@ struct ExpansionSchedule {
     mutating func looked(at now: HostTime, hasProblems: Bool, isEmpty: Bool) {
         lookedAt = now
         self.hasProblems = hasProblems
-        // What has come meanwhile is to be played first: if it cannot be, that is told anew.
-        nothingPlays = isEmpty
+        nothingPlays = nothingPlays || isEmpty
         due = now + pause
     }
 

@@ -102,6 +102,56 @@ import Testing
         #expect(kiosk.log.count { $0 == "warning kiosk: folder \(folder.path): no video, sound or image file in it" } == 1)
     }
 
+    @Test("A folder that changes is played as it is now, with the screen and the sound kept") func aFolderThatChanges() throws {
+        let stage = try Stage()
+        let folder = try TestFolder()
+        let (clip, short) = try (Clips.named("faststart.mp4"), Clips.numbered("short.mp4", frames: 9, sound: false))
+        func copy(_ source: String, _ name: String) throws {
+            // Never half a file.
+            try FileManager.default.copyItem(atPath: source, toPath: folder.path + "/.new")
+            try FileManager.default.moveItem(atPath: folder.path + "/.new", toPath: folder.path + "/" + name)
+        }
+        try copy(short, "a.mp4")
+        let kiosk = try KioskProcess(stage.options + ["--snapshots", stage.snapshots, folder.path])
+        #expect(kiosk.waits(for: "a.mp4 looks like", seconds: 60))
+        try copy(clip, "b.mp4")
+        #expect(kiosk.waits(for: "the playlist has changed: 2 items; new: b.mp4", seconds: 60))
+        #expect(kiosk.waits(for: "b.mp4 looks like", seconds: 60))
+        // Replaced by a file of another name.
+        try FileManager.default.moveItem(atPath: folder.path + "/b.mp4", toPath: folder.path + "/c.mp4")
+        #expect(kiosk.waits(for: "the playlist has changed: 2 items; new: c.mp4; gone: b.mp4", seconds: 60))
+        #expect(kiosk.waits(for: "c.mp4 looks like", seconds: 60))
+        // The stick is pulled out, and another one put in.
+        for name in ["a.mp4", "c.mp4"] { try FileManager.default.removeItem(atPath: folder.path + "/" + name) }
+        #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: the background is shown until there is", seconds: 60))
+        try copy(clip, "d.mp4")
+        #expect(kiosk.waits(for: "d.mp4 looks like", seconds: 60))
+        #expect(kiosk.end() == 0)
+        #expect(
+            kiosk.log.count { $0 == "warning kiosk: folder \(folder.path): no video, sound or image file in it" } == 1, "\(kiosk.errors)")
+        #expect(kiosk.log.count { $0.contains("frames shown") && $0.contains("ended") } == 1, "one player from the first to the last")
+    }
+
+    @Test("What a folder's link leads to may come later, and be another folder then") func aLinkThatChanges() throws {
+        let stage = try Stage()
+        let (folder, first, second) = try (TestFolder(), TestFolder(), TestFolder())
+        let link = folder.path + "/stick"
+        let clip = try Clips.named("faststart.mp4")
+        let short = try Clips.numbered("short.mp4", frames: 9, sound: false)
+        try FileManager.default.copyItem(atPath: clip, toPath: first.path + "/one.mp4")
+        try FileManager.default.copyItem(atPath: clip, toPath: second.path + "/two.mp4")
+        let kiosk = try KioskProcess(stage.options + ["--snapshots", stage.snapshots, link + "/", short])
+        #expect(kiosk.waits(for: "short.mp4 looks like", seconds: 60))
+        #expect(kiosk.log.count { $0.contains("warning kiosk: folder \(link)/: ") } == 1, "\(kiosk.errors)")
+        for (target, name) in [(first, "one.mp4"), (second, "two.mp4")] {
+            try? FileManager.default.removeItem(atPath: link)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target.path)
+            #expect(kiosk.waits(for: "\(name) looks like", seconds: 60))
+        }
+        #expect(kiosk.end() == 0)
+        #expect(!kiosk.errors.contains("there is nothing to play"))
+    }
+
     // MARK: Standard error
 
     @Test("A standard error that nobody reads holds nothing up") func blockedStandardError() throws {

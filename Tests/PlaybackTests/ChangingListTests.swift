@@ -106,9 +106,10 @@ import Testing
 
     @Test func withoutLoopTheNewEndCounts() throws {
         let first = PlaylistItem(source: try Reel.long(), end: .seconds(4))
+        let (fifty, single) = try (Reel.fifty(), Reel.single())  // made before it plays
         let stage = Stage([first] + items(try Reel.three())) { $0.loop = .off }
         #expect(stage.wait(for: 1003))
-        stage.player.setItems([first] + items(try Reel.fifty(), try Reel.single()))
+        stage.player.setItems([first] + items(fifty, single))
         #expect(stage.wait { stage.events.contains(.playlistEnded) })
         #expect(stage.plays(Array(1001...1120) + Array(101...120) + [201]), "\(stage.numbers)")
         #expect(stage.numbers.last == 201)

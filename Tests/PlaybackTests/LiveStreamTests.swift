@@ -9,7 +9,8 @@ import Testing
 @Suite(.blocking) struct LiveStreamTests {
     /// Five seconds, frames 1001…1150, as a transport stream.
     private func stream() throws -> [UInt8] {
-        try Clips.bytes(Clips.make("live-5.ts", ["-i", Reel.long(), "-t", "5", "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
+        let source = try Clips.numbered("live-source.mp4", frames: 150, from: 1001, extra: ["-g", "30", "-bf", "2"])
+        return try Clips.bytes(Clips.make("live-150.ts", ["-i", source, "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
     }
 
     /// A camera often allows one session.
