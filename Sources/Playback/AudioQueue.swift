@@ -59,6 +59,8 @@ final class AudioQueue: AudioRenderer {
         var stalledFrames: Int64 = 0
         var gain: Float = 1
         var targetGain: Float = 1
+        /// What the output took at the last call.
+        var taken = 0
         /// The feeder wants to know when there is room again.
         var wantsRoom = false
     }
@@ -157,6 +159,14 @@ final class AudioQueue: AudioRenderer {
     /// Frames ready to be rendered.
     var available: Int64 { state.withLock { $0.written - $0.read.sample } }
 
+    /// Whether there is so little room that the feeder waits until more is free.
+    var isFull: Bool { state.withLock { capacity - ($0.written - heard($0)) < capacity / 4 } }
+
+    /// How much the output takes at a start before it waits for more instead of playing silence: two of the pieces that it takes at a time, by the last of
+    /// them, and what it waits for. Such a piece is a period of the card.
+    var cardDemand: MediaTime { time(ofSample: Double(2 * state.withLock { $0.taken })) + Self.cardPatience }
+    private static let cardPatience = MediaTime.milliseconds(10)
+
     /// How many samples are played in the time of one, for what is rendered from now on.
     var ratio: Double {
         get { state.withLock { $0.ratio } }
@@ -211,6 +221,7 @@ final class AudioQueue: AudioRenderer {
         let frames = Int64(samples.count / channels)
         let hasRoom = state.withLock { state in
             let count = state.isRunning ? min(frames, Self.renderable(state)) : 0
+            state.taken = Int(frames)
             let wasDry = state.ranDry
             state.ranDry = state.isRunning && count < frames
             if state.ranDry, !state.isFinished {

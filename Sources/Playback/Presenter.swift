@@ -26,6 +26,8 @@ struct Presenter: ~Copyable {
     /// The generation whose first frame has been shown, and when.
     private var shownGeneration: UInt64?
     private var shownAt: HostTime
+    /// When the clock may start after that.
+    private var preroll: Preroll
     /// Whether the clock was going at the last decision.
     private var wasRunning = false
     private var currentTurn: Turn?
@@ -59,9 +61,6 @@ struct Presenter: ~Copyable {
     }
 
     private static let flipLimit = MediaTime.seconds(1)
-    /// How long the clock waits for sound to be queued before it starts without.
-    private static let primingLimit = MediaTime.milliseconds(300)
-    private static let primedTime = 0.1
     private static let shortWait = MediaTime.milliseconds(4)
     /// How long after a start or a seek the queues may still be filling.
     private static let fillingTime = MediaTime.seconds(1)
@@ -79,6 +78,7 @@ struct Presenter: ~Copyable {
         self.emit = emit
         self.now = now
         shownAt = now()
+        preroll = Preroll(from: shownAt)
         reportsVblank = output.reportsVblank
         scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
     }
@@ -138,12 +138,13 @@ struct Presenter: ~Copyable {
             return .moved
         }
 
-        // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, in a pause, the first picture after the
-        // bare background.
-        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (!pipeline.wantsPlay && pipeline.shown?.turn == nil) {
+        // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, while that stands, the first picture
+        // after the bare background.
+        let stands = !pipeline.wantsPlay || !pipeline.isStarted
+        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (stands && pipeline.shown?.turn == nil) {
             // What was on the screen has not ended: it was left.
             if pipeline.ready[0].laid.place.turn == nil { currentTurn = nil }
-            (shownGeneration, shownAt) = (pipeline.generation, now)
+            (shownGeneration, shownAt, preroll) = (pipeline.generation, now, Preroll(from: now))
             scheduler.unlock()
             return show(0, late: 0, &pipeline, &returned)
         }
@@ -154,17 +155,23 @@ struct Presenter: ~Copyable {
         let step = isRunning ? choose(&pipeline, now, &returned, &events) : nil
         setStatus(&pipeline, now, &events)
         if let step { return step }
-        let mustPoll = pipeline.wantsPlay && !pipeline.isStarted && shownGeneration == pipeline.generation
-        if mustPoll { return .wait(until: now + Self.shortWait) }
+        if awaitsStart(pipeline) { return .wait(until: now + Self.shortWait) }
         pipeline.presenterIsIdle = true
         // Nobody says so when the sound runs dry.
         return .wait(until: pipeline.status == .playing ? now + Self.stallCheck : nil)
     }
 
-    private func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
-        guard pipeline.wantsPlay, !pipeline.isStarted, shownGeneration == pipeline.generation else { return }
-        let isPrimed = audio.time(ofSample: Double(audio.available)).seconds >= Self.primedTime
-        guard isPrimed || !pipeline.hasRoomForFrame || pipeline.hasEnded || now - shownAt > Self.primingLimit else { return }
+    /// Whether only the clock is missing. The bare background needs none: what follows it is shown at once, and begins then.
+    private func awaitsStart(_ pipeline: borrowing Pipeline) -> Bool {
+        pipeline.wantsPlay && !pipeline.isStarted && shownGeneration == pipeline.generation
+            && (pipeline.shown?.turn != nil || pipeline.hasEnded)
+    }
+
+    private mutating func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
+        guard awaitsStart(pipeline) else { return }
+        let isFull = !pipeline.hasRoomForFrame || audio.isFull || pipeline.hasEnded
+        guard preroll.isReady(at: now, level: audio.time(ofSample: Double(audio.available)), demand: audio.cardDemand, isFull: isFull)
+        else { return }
         pipeline.isStarted = true
         audio.isRunning = true
         audioOutput.interrupt()  // what the card still holds is silence
@@ -186,8 +193,9 @@ struct Presenter: ~Copyable {
         }
         switch decision {
         case .show(let index, let late, let vblank):
-            if !output.reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
-            return show(index, late: late, due: output.reportsVblank ? vblank : nil, &pipeline, &returned)
+            // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it else.
+            if !reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
+            return show(index, late: late, due: reportsVblank ? vblank : nil, &pipeline, &returned)
         case .wake(let time):
             return .wait(until: max(time, now + MediaTime(nanoseconds: 100_000)))
         case .idle:

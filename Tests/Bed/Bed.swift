@@ -58,8 +58,8 @@ public enum Bed {
     ///   - area: where on the display the clips are shown: their numbers are read there. Default: all of it.
     ///   - attempts: how many runs there are at most, for one that was not starved.
     ///   - timeline: what is done to the player meanwhile.
-    /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, ``BedError/unavailable(_:)`` where there is no bed,
-    ///   ``BedError/failed(_:)`` when there is nothing to judge.
+    /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, or the host is too slow (``Machine/measuresHost``),
+    ///   ``BedError/unavailable(_:)`` where there is no bed, ``BedError/failed(_:)`` when there is nothing to judge.
     public static func run(
         _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
         on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, attempts: Int = 5,
@@ -73,9 +73,15 @@ public enum Bed {
         let run = Run(
             name: name, duration: duration, clips: clips, program: program, machine: machine, area: area, timeline: entries)
         var complaint = ""
-        for _ in 1...(machine.time == .real ? attempts : min(attempts, 2)) {
+        var triesLeft = machine.time == .real ? attempts : min(attempts, 2)
+        while triesLeft > 0 {
+            triesLeft -= 1
             do {
                 return try await run.perform()
+            } catch BedError.unable(let reason) {
+                // That is mostly what the host is like, and not what else it does.
+                complaint = reason
+                triesLeft = min(triesLeft, 1)
             } catch BedError.starved(let reason) {
                 complaint = reason
             }
@@ -112,6 +118,8 @@ public enum BedError: Error, CustomStringConvertible {
     case unavailable(String)
     /// The host kept the guest from its processor: whatever was seen proves nothing.
     case starved(String)
+    /// The host is too slow for what is judged in real time.
+    case unable(String)
     /// The run did not come about.
     case failed(String)
 
@@ -120,6 +128,7 @@ public enum BedError: Error, CustomStringConvertible {
         switch self {
         case .unavailable(let reason): reason
         case .starved(let reason): "the bed was starved: \(reason)"
+        case .unable(let reason): "the host is too slow: \(reason)"
         case .failed(let reason): reason
         }
     }

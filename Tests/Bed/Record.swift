@@ -24,6 +24,8 @@ public struct Record: Sendable {
     public var screenshots: [String: Picture]
     /// What shell lines printed, by name.
     public var outputs: [String: String]
+    /// What the guest could do just before; nil where that was not measured (``Machine/measuresHost``).
+    public var host: Host?
 
     /// A line the player said.
     public struct LogLine: Sendable, Equatable {

@@ -6,6 +6,10 @@ struct Report {
     /// When the director, which nothing outranks, should have run, and how much later it did.
     var held: [(time: Int, late: Int)] = []
     var samples: [Sample] = []
+    /// Nanoseconds of a system call, a change of processes and a page fault; empty where they were not asked for.
+    var able: [Int] = []
+    /// How long each reference took, in microseconds; those that failed are missing.
+    var references: [Int] = []
     var asked: Int?
     var wasKilled = false
     var end: End?
@@ -34,6 +38,8 @@ struct Report {
                 samples.append(
                     Sample(
                         time: numbers[0], cpu: numbers[1], residentKilobytes: numbers[2], threads: numbers[3], descriptors: numbers[4]))
+            case ("able", 3): able = numbers
+            case ("reference", 1): references.append(numbers[0])
             case ("asked", 1): asked = numbers[0]
             case ("killed", 0): wasKilled = true
             case ("ended", 4): end = End(time: numbers[0], status: numbers[1], cpu: numbers[2], peakKilobytes: numbers[3])

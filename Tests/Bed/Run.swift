@@ -51,7 +51,8 @@ struct Run {
         let area = area ?? Vblank.Rectangle(x: 0, y: 0, width: machine.mode.width, height: machine.mode.height)
         // The cells of Tests/Clips/make: 16, each a 40th of the picture's width and two 45ths of its height, at its bottom left.
         let cells = "\(area.x) \(area.y + area.height * 43 / 45) \(area.width / 40) \(area.height * 2 / 45) 16"
-        var lines = ["seconds \(duration / .seconds(1))", "terminal"]
+        var lines = machine.isMeasured ? Host.script(clips.first) : []
+        lines += ["seconds \(duration / .seconds(1))", "terminal"]
         if machine.hasTouchScreen { lines.append("touch \(machine.mode.width) \(machine.mode.height)") }
         if machine.hasKeyboard { lines.append("keys") }
         lines += (0..<machine.displays).map { "watch \($0) \(cells)" }
@@ -89,6 +90,12 @@ struct Run {
         if machine.time == .real, let reason = starvation(folder, report, from: start, to: report.asked ?? end.time) {
             throw BedError.starved("\(reason) (\(folder))")
         }
+        let host = Host(report)
+        if machine.isMeasured {
+            guard let host else { throw BedError.failed("nothing was measured in \(folder)") }
+            if clips.first != nil, host.decoding == nil { throw BedError.failed("ffmpeg failed: \(text(folder + "/reference")) (\(folder))") }
+            if let reason = host.shortfall(refresh: machine.mode.refresh) { throw BedError.unable("\(reason) (\(folder))") }
+        }
         let events = timeline.entries.enumerated().map { id, entry in
             Record.Event(name: entry.name, time: report.done[id].map { .microseconds($0 - start) })
         }
@@ -113,7 +120,7 @@ struct Run {
             log: text(folder + "/log").split(separator: "\n").compactMap { Record.LogLine($0, start: start) }, events: events,
             usage: Record.Usage(cpu: .microseconds(end.cpu), peakMemory: end.peakKilobytes * 1024, samples: samples), status: end.status,
             timeToEnd: report.asked.map { .microseconds(end.time - $0) }, wasKilled: report.wasKilled, terminal: report.terminal ?? "",
-            clips: clips, screenshots: screenshots, outputs: outputs)
+            clips: clips, screenshots: screenshots, outputs: outputs, host: host)
     }
 
     /// Why the timing of a run cannot be trusted; nil where it can. Judged from the player's start until it was asked to end.

@@ -18,6 +18,9 @@ public struct Machine: Sendable {
     public var mode = Mode()
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
     public var time = Time.real
+    /// Whether what the guest can do is measured before the player starts (``Host``), which takes a second or two; where it is too little for what is judged in
+    /// real time, the run counts as starved.
+    public var measuresHost = false
     /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
     public var isRealTime = geteuid() == 0
     /// Whether a touch screen is there from the beginning.
@@ -61,6 +64,12 @@ public struct Machine: Sendable {
         self.init()
         change(&self)
     }
+
+    /// One that is measured before each run, for what is judged in real time.
+    public static var measured: Machine { Machine { $0.measuresHost = true } }
+
+    /// In virtual time the host is never an excuse.
+    var isMeasured: Bool { measuresHost && time == .real }
 
     /// The options for Tests/Bed/run.
     var options: [String] {

@@ -8,7 +8,7 @@ import Testing
 struct BedTests {}
 
 /// Keeps the folders of a test's runs until the test is over: removed where it passed, named in the issue where it failed. A test whose runs
-/// were all starved by the host is cancelled: it neither passed nor failed.
+/// were all starved by the host, or found it too slow, is cancelled: it neither passed nor failed.
 struct OnBed: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
@@ -27,9 +27,12 @@ struct OnBed: SuiteTrait, TestTrait, TestScoping {
             do {
                 try await naming.provideScope(for: test, testCase: testCase, performing: function)
             } catch let error as BedError {
-                guard case .starved = error else { throw error }
-                folders.remove()
-                try Test.cancel("\(error)")
+                switch error {
+                case .starved, .unable:
+                    folders.remove()
+                    try Test.cancel("\(error)")
+                case .unavailable, .failed: throw error
+                }
             }
         }
         if !folders.areNeeded { folders.remove() }

@@ -45,7 +45,7 @@ extension BedTests {
 
         @Test func `fingers and keys are answered at once`() async throws {
             // In the host's time: what the code takes is part of the answer.
-            let record = try await Bed.run("answers", for: .seconds(7), playing: [clip, other]) { at in
+            let record = try await Bed.run("answers", for: .seconds(7), playing: [clip, other], on: .measured) { at in
                 at(2.0, .key(.space), "pause")
                 at(2.6, .key(.space), "play")
                 at(3.2, .tap(640, 360), "tap")
@@ -58,11 +58,13 @@ extension BedTests {
             // The frame that a pause has cut short stands for the rest of its time first.
             let frame = period * 2
             for (event, before) in [("pause", .zero), ("play", frame), ("tap", lift), ("second tap", lift + frame)] {
-                #expect(try #require(record.response(to: event)) - before <= period * 2 + .milliseconds(4), "\(event)")
+                #expect(try #require(record.response(to: event)) - before <= period * 2.25, "\(event)")
             }
+            // The other item has to be opened: half of what ffmpeg takes from exec to the first frame in the same guest.
+            let reference = try #require(record.host?.firstFrame)
             for (event, first) in [("next", 1001), ("previous", 1)] {
                 let jump = try #require(record.jump(after: event))
-                #expect(jump.to == first && jump.time < .milliseconds(150), "\(event): \(jump)")
+                #expect(jump.to == first && jump.time < reference / 2, "\(event): \(jump), ffmpeg \(reference)")
             }
         }
 

@@ -26,7 +26,7 @@ extension BedTests {
             let clips = try [("a", 1), ("b", 1001)].map { try Gallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
             let configuration = KioskConfiguration(playlist: clips.map { "source = \"\($0.path)\"\nend = 1" })
             // A host stops for 50 ms in every second what computes all the time with real-time priority.
-            let machine = Machine { $0.isRealTime = false }
+            let machine = Machine { ($0.isRealTime, $0.measuresHost) = (false, true) }
             for _ in 1...3 {
                 let record = try await Bed.run(name, for: duration, playing: clips, .kiosk(configuration), on: machine) { at in
                     // As kiosk.service has it.

@@ -6,13 +6,15 @@ extension BedTests {
     @Suite struct Seams {
         @Test func `one item comes round, and nobody can tell`() async throws {
             let clip = try Gallery.clip("a", frames: 150, frameRate: 30)
-            let record = try await Bed.run("one item", for: .seconds(13), playing: [clip])
+            let record = try await Bed.run("one item", for: .seconds(13), playing: [clip], on: .measured)
             #expect(record.seams.count == 2)
             expectNothingToBeSeenOrHeard(record)
             expectCountsToAgree(record)
-            #expect(try #require(record.firstPicture) < .seconds(1))
+            // Against ffmpeg in the same guest, from exec to its first frame: a player has a display and a card to open as well.
+            let reference = try #require(record.host?.firstFrame)
+            #expect(try #require(record.firstPicture) < reference * 2, "ffmpeg took \(reference)")
             #expect(record.usage.peakMemory < 100 << 20)
-            #expect(try #require(record.timeToEnd) < .seconds(1) && !record.wasKilled && record.status == 0)
+            #expect(try #require(record.timeToEnd) < reference * 2 && !record.wasKilled && record.status == 0)
             #expect(record.terminal == "text on auto")
         }
 
@@ -20,7 +22,7 @@ extension BedTests {
             let clips = [
                 try Gallery.clip("a", frames: 150, frameRate: 30), try Gallery.clip("b", frames: 150, from: 1001, frameRate: 30),
             ]
-            let record = try await Bed.run("two items", for: .seconds(13), playing: clips)
+            let record = try await Bed.run("two items", for: .seconds(13), playing: clips, on: .measured)
             #expect(record.seams.map(\.first.number) == [1001, 1])
             expectNothingToBeSeenOrHeard(record)
             expectCountsToAgree(record)

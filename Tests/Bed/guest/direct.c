@@ -8,6 +8,8 @@
  *   watch N X Y CW CH CELLS    display N is watched; where in its picture the number is (see watch.c)
  *   listen DEVICE              the sound is recorded
  *   sample SECONDS             how often the player's memory is looked at
+ *   able                       what this guest can do is measured, before anything else
+ *   reference LINE             a shell line is run to its end before the rest, and timed
  *   look US LATE_US            how often the director wakes, and how late it must be for that to be put on record
  * then what happens, in order, MICROSECONDS from the start of the player (below 0: before it), with an ID for the report:
  *   at US ID down X Y | move X Y | up | press CODE | release CODE | plug touch|keys | unplug touch|keys | display on|off N |
@@ -17,6 +19,7 @@
  * Written: FOLDER/log (the player's lines, each behind its time), FOLDER/vblanks-N (from watch), FOLDER/sound.wav and sound.times (from listen),
  * and FOLDER/report, in which all times are CLOCK_MONOTONIC in microseconds:
  *   start US PID   did ID US   sample US CPU_US RSS_KB THREADS DESCRIPTORS   asked US (to end)   killed   ended US STATUS CPU_US PEAK_KB
+ *   able CALL_NS SWITCH_NS FAULT_NS (a system call, a change to another process, a page touched for the first time)   reference US
  *   held US LATE_US (the director, which nothing outranks, should have run then and did so much later)
  *   terminal text|graphics KEYBOARD VT   done
  */
@@ -30,7 +33,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define MAX_EVENTS 4096
@@ -147,6 +152,58 @@ static void listen_to(char *device)
 	start_tool("sound.times", (char *[]){ "listen", device, wav, NULL });
 }
 
+/* Means of many, in some tens of milliseconds. All three are the host's system calls in the end */
+static void measure(void)
+{
+	enum { CALLS = 2000, SWITCHES = 500, PAGES = 500 };
+	int there[2], back[2];
+	char byte = 0;
+	long long begin = now_us(), call, change;
+
+	for (int i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+	call = (now_us() - begin) * 1000 / CALLS;
+
+	if (pipe(there) || pipe(back))
+		fail("pipe");
+	pid_t other = fork();
+	if (!other) {
+		close(there[1]);
+		while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	begin = now_us();
+	for (int i = 0; i < SWITCHES; i++)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			fail("pipe");
+	change = (now_us() - begin) * 1000 / (2 * SWITCHES);
+	for (int i = 0; i < 2; i++)
+		close(there[i]), close(back[i]);
+	waitpid(other, NULL, 0);
+
+	long page = sysconf(_SC_PAGESIZE);
+	volatile char *memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		fail("mmap");
+	begin = now_us();
+	for (long i = 0; i < PAGES; i++)
+		memory[i * page] = 1;
+	fprintf(report, "able %lld %lld %lld\n", call, change, (now_us() - begin) * 1000 / PAGES);
+	munmap((void *)memory, PAGES * page);
+}
+
+static void refer(char *line)
+{
+	long long begin = now_us();
+	pid_t pid = spawn("reference", (char *[]){ "sh", "-c", line, NULL });
+	int status = -1;
+
+	waitpid(pid, &status, 0);
+	if (!status)
+		fprintf(report, "reference %lld\n", now_us() - begin);
+}
+
 static void set_stage(const char *what, char *rest)
 {
 	int w, h;
@@ -165,6 +222,10 @@ static void set_stage(const char *what, char *rest)
 		listen_to(rest);
 	else if (!strcmp(what, "sample"))
 		sample_seconds = atof(rest);
+	else if (!strcmp(what, "able"))
+		measure();
+	else if (!strcmp(what, "reference"))
+		refer(rest);
 	else if (!strcmp(what, "look"))
 		sscanf(rest, "%lld %lld", &look_us, &held_us);
 	else

@@ -16,6 +16,8 @@ struct Scenario {
     var cardPeriod = 20, cardPeriods = 4
     /// Longest time to convert a picture, in seconds; and to decode one, as a share of its duration.
     var composeTime = 0.004, decodeShare = 0.5
+    /// After a start or a jump so many pictures take this share of their duration to decode, instead.
+    var slowPictures = 0, slowShare = 0.0
     /// In order.
     var events: [(time: Double, event: Event)] = []
 

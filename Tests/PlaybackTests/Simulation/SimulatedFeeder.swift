@@ -14,6 +14,10 @@ struct SimulatedFeeder {
     private let items: [PlaylistItem]
     private let cursor: PlaylistCursor
     private let decodeShare: Double
+    private let slowShare: Double
+    /// How many pictures of a generation are slow, and how many of the present one still are.
+    private let slowPictures: Int
+    private var slowLeft: Int
     private let pipeline: Monitor<Pipeline>
     private let audio: AudioQueue
     private let interruptAudio: () -> Void
@@ -49,6 +53,7 @@ struct SimulatedFeeder {
         interruptAudio: @escaping () -> Void
     ) {
         (clips, decodeShare) = (scenario.clips, scenario.decodeShare)
+        (slowShare, slowPictures, slowLeft) = (scenario.slowShare, scenario.slowPictures, scenario.slowPictures)
         (self.items, self.pipeline, self.audio, self.due, self.interruptAudio) = (items, pipeline, audio, due, interruptAudio)
         cursor = PlaylistCursor(items, loop: .playlist)
     }
@@ -98,7 +103,12 @@ struct SimulatedFeeder {
         if !isDecoding {
             isDecoding = true
             let duration = clip.edges[next + 1] - clip.edges[next]
-            self.due = time + .seconds(min(0.1, decodeShare * duration) * abs(random.unit()))
+            if slowLeft > 0 {
+                slowLeft -= 1
+                self.due = time + .seconds(slowShare * duration)
+            } else {
+                self.due = time + .seconds(min(0.1, decodeShare * duration) * abs(random.unit()))
+            }
             return
         }
         isDecoding = false
@@ -116,6 +126,7 @@ struct SimulatedFeeder {
         turn = nil
         isDecoding = false
         pictureEnd = .zero
+        slowLeft = slowPictures
         opening = (jump.position, jump.precision == .exact ? jump.time ?? .zero : .seconds(clip.edges[frame]), false)
     }
 

@@ -1,0 +1,62 @@
+import Media
+import Platform
+import Testing
+
+@testable import Playback
+
+/// Starts and seeks, in made-up time, with decoders that are fast, slow at first, and slow for good.
+@Suite struct StartTests {
+    /// Two seconds at 60 frames a second on 60 Hz, again and again; each of the first `slow` pictures after a start or a seek takes `share` of its duration
+    /// to be decoded.
+    private func scenario(slow: Int = 0, share: Double = 0) -> Scenario {
+        var scenario = Scenario(clips: [.init(edges: (0...120).map { Double($0) / 60 }, rate: 60)])
+        (scenario.seconds, scenario.decodeShare, scenario.composeTime) = (8, 0.6, 0.002)
+        (scenario.slowPictures, scenario.slowShare) = (slow, share)
+        return scenario
+    }
+
+    /// For how many vblanks each picture of a generation stood.
+    private func holds(_ outcome: Outcome, generation: UInt64 = 0) -> [Int] {
+        let shown = outcome.shown.filter { outcome.laid[$0.number]?.generation == generation }
+        return zip(shown, shown.dropFirst()).map { $1.vblank - $0.vblank }
+    }
+
+    /// A decoder that costs so much at first is no reason to stop again after the start.
+    @Test(arguments: [(8, 2.5), (20, 1.5), (20, 2.5), (12, 6)]) func `a slow start stands once`(slow: Int, share: Double) throws {
+        let outcome = SimulatedWall.run(scenario(slow: slow, share: share))
+        let told = try #require(outcome.snapshot?.statistics)
+        #expect(told.stalls == 0, "\(told.stalledTime)")
+        let holds = holds(outcome)
+        #expect(holds.dropFirst().allSatisfy { $0 == 1 }, "\(holds.prefix(60))")
+        // As soon as the queues are full, but no later: 12 pictures lie queued, and 3 in buffers.
+        #expect(Double(holds[0]) <= 15 * share + 2, "\(holds[0])")
+    }
+
+    /// Whoever decodes fast is in motion as soon as the card has what it takes: two periods of 10 ms and what it waits for.
+    @Test func `a fast start stands for a few vblanks`() {
+        var scenario = scenario()
+        scenario.decodeShare = 0.1
+        let holds = holds(SimulatedWall.run(scenario))
+        #expect(holds[0] <= 4 && holds.dropFirst().allSatisfy { $0 == 1 }, "\(holds.prefix(60))")
+    }
+
+    /// The picture of a seek is shown at once, and the clock waits.
+    @Test func `a seek shows its picture at once, and goes on when it can`() throws {
+        var scenario = scenario(slow: 10, share: 3)
+        scenario.events = [(4, .command(.seekTo(.seconds(1))))]
+        let outcome = SimulatedWall.run(scenario)
+        #expect(outcome.snapshot?.statistics.stalls == 0)
+        let jump = try #require(outcome.jumps.first)
+        let first = try #require(outcome.shown.first { outcome.laid[$0.number]?.generation == jump.generation })
+        // Three frame durations to decode it, and a vblank.
+        #expect(first.time - jump.time < 0.1)
+        #expect(holds(outcome, generation: jump.generation).dropFirst().allSatisfy { $0 == 1 })
+    }
+
+    /// What is decoded at a twentieth of its speed never fills the queues; it starts all the same, and then it stands still again and again.
+    @Test func `a stream that never fills starts after two seconds`() throws {
+        let outcome = SimulatedWall.run(scenario(slow: .max, share: 20))
+        let wait = try #require(outcome.shown.dropFirst().first).time - outcome.shown[0].time
+        #expect(wait > 1.95 && wait < 2.15, "\(wait) s")
+    }
+}
