@@ -27,7 +27,8 @@ public struct Host: Sendable, Equatable {
     func shortfall(refresh: Int) -> String? {
         let overhead = call * 60 + change * 24
         if overhead > .seconds(1) / (10 * refresh) {
-            return "a system call takes \(call.microseconds) µs and a change of threads \(change.microseconds) µs: too much for \(refresh) Hz"
+            let costs = "a system call takes \(call.microseconds) µs, a change of threads \(change.microseconds) µs"
+            return "\(costs): too much for \(refresh) Hz"
         }
         if let decoding, decoding > 0.5 { return "decoding alone takes \(Int(decoding * 100)) % of the time" }
         return nil

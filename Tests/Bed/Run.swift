@@ -93,7 +93,9 @@ struct Run {
         let host = Host(report)
         if machine.isMeasured {
             guard let host else { throw BedError.failed("nothing was measured in \(folder)") }
-            if clips.first != nil, host.decoding == nil { throw BedError.failed("ffmpeg failed: \(text(folder + "/reference")) (\(folder))") }
+            if clips.first != nil, host.decoding == nil {
+                throw BedError.failed("ffmpeg failed in \(folder): \(text(folder + "/reference"))")
+            }
             if let reason = host.shortfall(refresh: machine.mode.refresh) { throw BedError.unable("\(reason) (\(folder))") }
         }
         let events = timeline.entries.enumerated().map { id, entry in

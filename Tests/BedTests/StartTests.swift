@@ -1,0 +1,31 @@
+import Bed
+import Testing
+
+extension BedTests {
+    /// How playing begins.
+    @Suite struct Starts {
+        /// A stream of 60 frames a second with sound comes slowly for a second, and then as fast as it is read. The first picture stands while it does; then
+        /// nothing stops again. In virtual time, so that it is the stream that is slow, and by as much every time.
+        @Test func `a stream that is slow at first begins when it can go on`() async throws {
+            let clip = try Gallery.clip("loop60", frames: 60, frameRate: 60)
+            let url = "http://127.0.0.1:8080/x.ts"
+            let configuration = KioskConfiguration(playlist: ["source = \"\(url)\""])
+            let machine = Machine { $0.time = .free }
+            let record = try await Bed.run("slow stream", for: .seconds(4.5), playing: [clip], .kiosk(configuration), on: machine) { at in
+                // Eight seconds are 590 kB. The first 8 kB, so that somebody listens; then ten times 2 kB, from 0.2 s after the start on.
+                let file = "/dev/shm/x.ts"
+                let stream = "ffmpeg -v quiet -stream_loop 7 -i '\(clip.path)' -c copy -f mpegts \(file)"
+                let slowly = "for i in 1 2 3 4 5 6 7 8 9 10; do dd bs=2000 count=1 <&3; sleep 0.1; done"
+                let source = "exec 3<\(file); dd bs=8000 count=1 <&3; sleep 1.7; \(slowly); cat <&3"
+                let copy = "-f data -blocksize 188 -i - -map 0 -c copy -f data"
+                let server = "timeout 20 ffmpeg -v quiet -probesize 32 \(copy) -listen 1 \(url)"
+                at(-1.5, .shell("\(stream); (\(source)) 2>/dev/null | \(server)"))
+            }
+            let told = try #require(record.statistics)
+            #expect(told.stalls.count == 0 && told.late == 0 && told.dropped == 0, "\(told)")
+            let holds = record.frames.dropFirst().dropLast().map(\.vblanks)
+            #expect(holds.count > 100 && holds.allSatisfy { $0 == 1 }, "\(holds)")
+            #expect(record.sound?.holes == [], "the sound goes on once it has begun")
+        }
+    }
+}
