@@ -140,7 +140,7 @@ import Testing
         #expect(most < 2 * 16_384, "\(most)")
     }
 
-    /// A picture near the end cannot be decoded: those behind it, which other threads have in hand, come nevertheless.
+    /// Two pictures near the end cannot be decoded: the one behind them, which another thread has in hand, comes nevertheless.
     @Test(arguments: [1, 4])
     func picturesBehindAnErrorNearTheEnd(threads: Int) throws {
         var bytes = try Clips.bytes(
@@ -156,9 +156,9 @@ import Testing
             unit += 4 + length
         }
         try #require(pictures.count == 20)
-        bytes.replace(at: pictures[17], with: UInt32(0x7fff_ffff).bigEndian)
+        for index in 17...18 { bytes.replace(at: pictures[index], with: UInt32(0x7fff_ffff).bigEndian) }
         let found = try readAll(try Clips.file("intra-\(threads).mp4", bytes), threads: threads)
-        #expect(found.frames == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20])
+        #expect(found.frames == Array(1...17) + [20])
     }
 
     // MARK: Memory
