@@ -238,8 +238,8 @@ struct PictureConverterTests {
         let buffer = MemoryBuffer(width: 64, height: 36, format: .xrgb8888)
         let huge = Pictures.solid(16, 128, 128, 2, 2)
         huge.av.pointee.width = 16_384
-        huge.av.pointee.height = 16_384
-        #expect(throws: PictureConverter.Refusal.tooLarge(width: 16_384, height: 16_384)) {
+        huge.av.pointee.height = 16_385
+        #expect(throws: PictureConverter.Refusal.tooLarge(width: 16_384, height: 16_385)) {
             try converter.draw(huge, gravity: .resize, rotation: .none, background: 0, into: buffer)
         }
         huge.av.pointee.width = 2

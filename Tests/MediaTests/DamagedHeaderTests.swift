@@ -54,7 +54,7 @@ import Testing
         var bytes = try Clips.bytes(try Clips.named("mpeg4.avi"))
         let header = try #require(bytes.firstIndex(of: Array("strh".utf8)))
         bytes.replace(at: header + 28, with: scale.littleEndian)
-        #expect(try readAll(try Clips.file("scale.avi", bytes)).frames.count == 24)
+        #expect(try readAll(try Clips.file("scale-\(scale).avi", bytes)).frames.count == 24)
     }
 
     /// The place of the last sound in an Ogg file, in samples.
@@ -69,7 +69,7 @@ import Testing
             let end = segments.endIndex + segments.reduce(0) { $0 + Int($1) }
             bytes.replace(at: page + 22, with: oggChecksum(bytes[page..<end]).littleEndian)
         }
-        _ = try readAll(try Clips.file("granule.opus", bytes))
+        _ = try readAll(try Clips.file("granule-\(position).opus", bytes))
     }
 
     private func oggChecksum(_ page: ArraySlice<UInt8>) -> UInt32 {
