@@ -27,7 +27,7 @@ public final class ALSAOutput: AudioOutput {
 
     /// How its card is opened, the first time and again.
     typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime) throws(AudioError) -> OpenDevice
-    /// The kernel's list of PCMs, where the choice is automatic.
+    /// The PCMs there are, where the choice is automatic (``AudioCard/listing(_:)``).
     typealias ListPCMs = @Sendable () -> String
 
     private let open: Opening
@@ -52,11 +52,11 @@ public final class ALSAOutput: AudioOutput {
         }
     }
 
-    /// Opens `device` and settles the format. Takes as long as the card takes to open.
-    public convenience init(device: AudioDevice) {
-        let listPCMs: ListPCMs = { ProcFile.read("/proc/asound/pcm") ?? "" }
+    /// Opens `device` and settles the format. Takes as long as the card takes to open. `display` says which connector is lit, from any thread.
+    public convenience init(device: AudioDevice, display: @escaping @Sendable () -> String? = { nil }) {
+        let listPCMs: ListPCMs = { AudioCard.listing(display()) }
         self.init(listPCMs: device == .automatic ? listPCMs : nil) { rate, buffer throws(AudioError) in
-            try device.open(rate: rate, buffer: buffer)
+            try device.open(rate: rate, buffer: buffer, display: display())
         }
     }
 
@@ -71,12 +71,20 @@ public final class ALSAOutput: AudioOutput {
             format = AudioFormat(sampleRate: opened.pcm.sampleRate, channelCount: 2)
             let summary = opened.pcm.summary
             log.info("\(summary): \(opened.reason)")
+            Self.tend(opened.mixer, isAutomatic: listPCMs != nil)
             shared = Shared(name: summary, card: opened.pcm, problem: nil)
         } catch {
             format = AudioFormat(sampleRate: Self.preferredRate, channelCount: 2)
             log.warning("no sound: \(error)")
             shared = Shared(name: "silent: \(error)", card: nil, problem: error)
         }
+    }
+
+    /// Has sound heard from a card that has just been chosen, or tells what keeps it from being heard.
+    fileprivate static func tend(_ mixer: Mixer?, isAutomatic: Bool) {
+        guard let mixer else { return }
+        if isAutomatic { return mixer.makeAudible() }
+        for silencer in mixer.silencers() { log.warning("\(silencer)") }
     }
 
     /// Begins to render, on a thread of its own. Called once.
@@ -187,8 +195,12 @@ private struct CardPlayer: ~Copyable {
 
     /// Lets go of the card where another has come that the choice may fall on, and is silent until that has been opened, or this one again.
     private mutating func chooseAnew() {
-        guard let listPCMs, case .open = state, watch?.hasNewCard(at: .now, list: listPCMs) == true else { return }
-        log.info("a sound card has come: choosing again")
+        guard let listPCMs, case .open = state else { return }
+        // The display that is played to already, switched off and on again, is no better choice.
+        let ours = card!.hardware().map(AudioCard.displayLine)
+        let list = { listPCMs().split(separator: "\n").filter { $0 != ours ?? "" }.joined(separator: "\n") }
+        guard watch?.hasNewCard(at: .now, list: list) == true else { return }
+        log.info("a sound card, or a display with sound, has come: choosing again")
         _ = state.handle(.cardCame, at: .now)
         silentSince = .now
         renderer.takeBack(frames: card!.unheard(at: silentSince))
@@ -222,6 +234,8 @@ private struct CardPlayer: ~Copyable {
             let opened = try open(.exactly(format.sampleRate), bufferDuration)
             self.watch = watch
             log.info("\(opened.pcm.summary): \(opened.reason)")
+            // With a longer buffer it is the same card: what somebody has muted meanwhile stays so.
+            if case .open = state {} else { ALSAOutput.tend(opened.mixer, isAutomatic: listPCMs != nil) }
             shared.name.withLock { $0 = opened.pcm.summary }
             card = OpenCard(opened.pcm, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)

@@ -24,12 +24,15 @@ public struct AudioCard: Hashable, Sendable {
         public var pcm: String
         /// What the driver calls it: `ALC269 Analog`.
         public var name: String
+        /// Where it leads.
+        public var output: Output
 
         /// A device from its parts.
-        public init(number: Int, pcm: String, name: String) {
+        public init(number: Int, pcm: String, name: String, output: Output = .other) {
             self.number = number
             self.pcm = pcm
             self.name = name
+            self.output = output
         }
     }
 
@@ -70,6 +73,7 @@ public struct AudioCard: Hashable, Sendable {
             index: Int(index), id: id, name: String(cString: snd_ctl_card_info_get_name(info)),
             driver: String(cString: snd_ctl_card_info_get_driver(info)), devices: [])
 
+        let outputs = Self.outputs(of: control)
         var pcm: OpaquePointer?
         snd_pcm_info_malloc(&pcm)
         defer { snd_pcm_info_free(pcm) }
@@ -80,15 +84,24 @@ public struct AudioCard: Hashable, Sendable {
             snd_pcm_info_set_stream(pcm, SND_PCM_STREAM_PLAYBACK)
             guard snd_ctl_pcm_info(control, pcm) == 0 else { continue }
             let name = String(cString: snd_pcm_info_get_name(pcm))
-            devices.append(Device(number: Int(number), pcm: "hw:CARD=\(id),DEV=\(number)", name: name))
+            let device = Int(number)
+            devices.append(Device(number: device, pcm: "hw:CARD=\(id),DEV=\(device)", name: name, output: outputs[device] ?? .other))
         }
     }
 
-    /// The names to try for this card: its devices as they are, then as ALSA's configuration for the card has it (some HDMI
-    /// cards take nothing but IEC 958 frames, which that configuration makes).
-    func candidates(_ reason: String) -> [AudioDevice.Candidate] {
-        devices.map { AudioDevice.Candidate(name: $0.pcm, reason: reason) }
-            + [AudioDevice.Candidate(name: "sysdefault:CARD=\(id)", reason: reason)]
+    /// The place of a device among the card's HDMI and DisplayPort outputs, which is the DEV of ALSA's `hdmi:` and the index of its IEC958 switch;
+    /// nil for one that is none.
+    func displayIndex(of device: Int) -> Int? {
+        devices.filter { $0.output != .other }.firstIndex { $0.number == device }
+    }
+
+    /// The names to try for a device: as it is, then as ALSA's configuration for the card has it (some HDMI cards take nothing but IEC 958
+    /// frames, which that configuration makes).
+    func candidates(_ device: Device, _ reason: String) -> [AudioDevice.Candidate] {
+        var names = [device.pcm]
+        if let index = displayIndex(of: device.number) { names.append("hdmi:CARD=\(id),DEV=\(index)") }
+        if device == devices.first { names.append("sysdefault:CARD=\(id)") }
+        return names.map { AudioDevice.Candidate(name: $0, reason: reason) }
     }
 }
 
@@ -146,47 +159,16 @@ extension AudioCard.Device {
 extension AudioDevice {
     /// What opening this device now comes to, for listings: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms (the system's default)`, or
     /// why it would be silent. Closes it again.
-    public func trial() -> String {
+    ///
+    /// `display` is the connector that is lit: `HDMI-A-1`.
+    public func trial(display: String?) -> String {
         if self == .off { return "silent: turned off" }
         do throws(AudioError) {
-            let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer)
-            return "\(opened.pcm.summary) (\(opened.reason))"
+            let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer, display: display)
+            let silencers = opened.mixer?.silencers() ?? []
+            return (["\(opened.pcm.summary) (\(opened.reason))"] + silencers.map(\.description)).joined(separator: "; ")
         } catch {
             return "silent: \(error)"
-        }
-    }
-}
-
-/// Where the PCM `default` leads.
-struct DefaultRoute: Equatable {
-    /// Nil when no card is behind it (a sound server).
-    var cardIndex: Int?
-    /// Whether it is ALSA's software mixer on a card, without a volume control of its own in between.
-    var isPlainMixer: Bool
-
-    /// Opens `default` for a moment; nil when it does not open.
-    static func find() -> DefaultRoute? {
-        quietly {
-            var handle: OpaquePointer?
-            guard snd_pcm_open(&handle, "default", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) >= 0, let handle else { return nil }
-            defer { snd_pcm_close(handle) }
-            var info: OpaquePointer?
-            snd_pcm_info_malloc(&info)
-            defer { snd_pcm_info_free(info) }
-            var card: Int32 = -1
-            if snd_pcm_info(handle, info) == 0 { card = snd_pcm_info_get_card(info) }
-
-            // The only way libasound tells what a plug has behind it.
-            var output: OpaquePointer?
-            guard snd_output_buffer_open(&output) == 0 else { return nil }
-            defer { snd_output_close(output) }
-            snd_pcm_dump(handle, output)
-            var text: UnsafeMutablePointer<CChar>?
-            let count = snd_output_buffer_string(output, &text)
-            let dump = text.map { String(decoding: UnsafeRawBufferPointer(start: $0, count: count), as: UTF8.self) } ?? ""
-            return DefaultRoute(
-                cardIndex: card >= 0 ? Int(card) : nil,
-                isPlainMixer: dump.contains("Direct Stream Mixing") && !dump.contains("Soft"))
         }
     }
 }

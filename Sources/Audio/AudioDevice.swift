@@ -10,8 +10,11 @@ let log = Logger(label: "audio")
 extension AudioDevice {
     /// Makes the output to play to. Never fails: without a card the output is silent, says why in the log, and takes the card
     /// once there is one.
-    public func makeOutput() -> any AudioOutput {
-        self == .off ? SilentOutput() : ALSAOutput(device: self)
+    ///
+    /// `display` is asked on the audio thread for the connector that is lit (`HDMI-A-1`, whatever follows after a space): its sound is what an automatic
+    /// choice prefers. nil while none is.
+    public func makeOutput(display: @escaping @Sendable () -> String?) -> any AudioOutput {
+        self == .off ? SilentOutput() : ALSAOutput(device: self, display: display)
     }
 }
 
@@ -22,52 +25,83 @@ extension AudioDevice {
         var reason: String
     }
 
-    /// The PCMs to try, best first. `route` is where the system's default leads, nil when it does not open.
+    /// The PCMs to try, best first. `route` is where the system's default leads, nil when it does not open; `displays` are those lit.
+    ///
+    /// What somebody has set as the system's default comes first; then what leads to a lit display; then ALSA's own default, unless that is an output
+    /// for a display with nothing on it; then all others, real cards first, outputs without a display last.
     ///
     /// A default that is ALSA's own software mixer on a card is passed by in favour of that card itself: nobody else makes sound on
     /// a kiosk, and what the mixer has accepted cannot be taken back at a pause.
-    func candidates(route: DefaultRoute?, cards: [AudioCard]) -> [Candidate] {
+    func candidates(route: DefaultRoute?, cards: [AudioCard], displays: [LitDisplay] = []) -> [Candidate] {
         switch self {
         case .off: return []
         case .pcm(let name): return [Candidate(name: name, reason: "configured")]
         case .automatic: break
         }
-        let playing = cards.filter { !$0.devices.isEmpty }
-        let real = playing.filter { !$0.isVirtual }
-        var result: [Candidate] = []
-        if let route {
-            let card = playing.first { $0.index == route.cardIndex }
-            let leadsToVirtual = card?.isVirtual ?? false
-            if !(leadsToVirtual && !real.isEmpty) {
-                if route.isPlainMixer, let card {
-                    result += card.candidates("the card of the system's default")
-                }
-                result.append(Candidate(name: "default", reason: "the system's default"))
-            }
+        let found = cards.flatMap { card in
+            card.devices.map { Found(card: card, device: $0, standing: $0.output.standing(among: displays)) }
         }
-        for card in real { result += card.candidates("the first card with playback that opens") }
-        for card in playing where card.isVirtual { result += card.candidates("no real card opens") }
+        let ranked = found.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
+
+        var result: [Candidate] = []
+        func add(_ found: Found, _ reason: String) { result += found.card.candidates(found.device, reason) }
+        func addDefault(_ route: DefaultRoute) {
+            if route.isPlainMixer, let hardware = route.hardware {
+                // The device that it plays to, then the card's others.
+                let card = ranked.filter { $0.card.index == hardware.card }
+                for found in card where found.device.number == hardware.device { add(found, "the card of the system's default") }
+                for found in card { add(found, "the card of the system's default") }
+            }
+            result.append(Candidate(name: "default", reason: "the system's default"))
+        }
+
+        let target = found.first { $0.card.index == route?.hardware?.card && $0.device.number == route?.hardware?.device }
+        let isVirtual = target?.card.isVirtual ?? false
+        let leadsAstray = isVirtual && found.contains { !$0.card.isVirtual }
+        if let route, route.isSet, !leadsAstray { addDefault(route) }
+        for found in ranked where found.standing.isDisplay { add(found, found.displayReason(displays)) }
+        // HDMI without a display, where there is something that can be heard.
+        let isSilent = (target?.standing ?? .other) > .other && ranked.contains { $0.standing == .other && $0.card.isVirtual == isVirtual }
+        if let route, !leadsAstray, !isSilent { addDefault(route) }
+        for found in ranked { add(found, found.card.isVirtual ? "no real card opens" : "the first card with playback that opens") }
+        if let route, isSilent, !leadsAstray { addDefault(route) }
         var seen: Set<String> = []
         return result.filter { seen.insert($0.name).inserted }
     }
 
-    /// Opens the first candidate that opens. Throws what the best of them said.
-    func open(rate: PCM.Rate, buffer: MediaTime) throws(AudioError) -> OpenDevice {
+    /// A playback device, and how well it fits.
+    private struct Found {
+        var card: AudioCard
+        var device: AudioCard.Device
+        var standing: AudioCard.Output.Standing
+
+        /// Best first: a display's own sound, real cards, virtual ones.
+        var rank: Int { standing.isDisplay ? standing.rawValue : (card.isVirtual ? 20 : 10) + standing.rawValue }
+
+        func displayReason(_ displays: [LitDisplay]) -> String {
+            guard case .display(let monitor?) = device.output else { return "the display" }
+            let display = displays.first { $0.monitor?.isSame(as: monitor) == true }
+            let name = monitor.name.isEmpty ? "" : " \(monitor.name)"
+            return display.map { "the sound of the display\(name) on \($0.connector)" } ?? "the display\(name) takes sound"
+        }
+    }
+
+    /// Opens the first candidate that opens. Throws what the best of them said. `display` is the connector that is lit.
+    func open(rate: PCM.Rate, buffer: MediaTime, display: String?) throws(AudioError) -> OpenDevice {
         // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
         // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
         // call takes libasound's lock and drops one reference: an open PCM needs none, and whoever is opening something keeps its own.
         snd_config_update_free_global()
-        var cards: [AudioCard] = []
-        var route: DefaultRoute?
-        if self == .automatic {
-            cards = AudioCard.all()
-            // Without a card the default leads nowhere, and libasound has a page to say about it.
-            if !cards.isEmpty { route = DefaultRoute.find() }
-        }
+        let cards = AudioCard.all()
+        var (route, displays): (DefaultRoute?, [LitDisplay]) = (nil, [])
+        // Without a card the default leads nowhere, and libasound has a page to say about it.
+        if self == .automatic, !cards.isEmpty { (route, displays) = (DefaultRoute.find(), LitDisplay.find(display)) }
         var first: AudioError?
-        for candidate in candidates(route: route, cards: cards) {
+        for candidate in candidates(route: route, cards: cards, displays: displays) {
             do throws(AudioError) {
-                return OpenDevice(pcm: try PCM.open(candidate.name, rate: rate, buffer: buffer), reason: candidate.reason)
+                let pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer)
+                let mixer = pcm.hardware.flatMap { Mixer($0, cards: cards) }
+                return OpenDevice(pcm: pcm, reason: candidate.reason, mixer: mixer)
             } catch {
                 // "In use" and "no permission" can be put right; that some other name did not fit is a detail.
                 if first == nil || (!first!.isActionable && error.isActionable) { first = error }
@@ -101,10 +135,11 @@ extension AudioDevice {
     }
 }
 
-/// A PCM, and why this one.
+/// A PCM, why this one, and the mixer of its card.
 struct OpenDevice: ~Copyable {
     let pcm: PCM
     let reason: String
+    var mixer: Mixer?
 }
 
 extension AudioError {

@@ -39,6 +39,9 @@ struct OpenCard: ~Copyable {
         bytes.deallocate()
     }
 
+    /// The kernel's PCM behind it.
+    func hardware() -> Hardware? { pcm.hardware }
+
     /// Whether a card that has stopped by `now` has sooner than it can have run empty.
     func stopsEarly(at now: HostTime) -> Bool { !isStarted || pace.stopsEarly(given: ledger.rendered - unwritten, at: now) }
 

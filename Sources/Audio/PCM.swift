@@ -29,6 +29,8 @@ struct PCM: ~Copyable {
     let periodSize: Int
     /// In frames.
     let bufferSize: Int
+    /// The kernel's PCM behind it; nil when there is none (a sound server, ALSA's null).
+    let hardware: Hardware?
     /// Whether ALSA resamples from ``sampleRate`` to the card's own.
     let resampling: Bool
     private let handle: OpaquePointer
@@ -83,6 +85,7 @@ struct PCM: ~Copyable {
         bufferSize = setup.bufferSize
         self.resampling = resampling
         self.handle = handle
+        hardware = Hardware(handle)
         var status: OpaquePointer?
         snd_pcm_status_malloc(&status)
         self.status = status!

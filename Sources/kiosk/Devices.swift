@@ -20,12 +20,13 @@ struct Devices: ParsableCommand {
         let configuration = try settings.load(orDefaults: true)
         let keyMap = try settings.keyMap(configuration)
         StandardErrorLog.bootstrap(level: .error)
-        listDisplays(configuration)
-        listSound(configuration)
+        let display = listDisplays(configuration)
+        listSound(configuration, display: display)
         listInput(configuration, keyMap)
     }
 
-    private func listDisplays(_ configuration: Configuration) {
+    /// Returns the display that would be used.
+    private func listDisplays(_ configuration: Configuration) -> String? {
         let survey = DisplayDevices.survey(configuration.display)
         print("Displays")
         for card in survey.cards {
@@ -47,15 +48,16 @@ struct Devices: ParsableCommand {
         for problem in survey.problems { print("  \(problem)") }
         if survey.cards.isEmpty && survey.framebuffers.isEmpty { print("  none: no /dev/dri/card* and no /dev/fb*") }
         print("  → \(survey.choice ?? "none"): \(survey.reason)")
+        return survey.choice
     }
 
-    private func listSound(_ configuration: Configuration) {
+    private func listSound(_ configuration: Configuration, display: String?) {
         print("\nSound")
         let cards = AudioCard.all()
         for card in cards {
             print("  card \(card.index) \(card.id)  \(card.name) (\(card.driver))")
             for device in card.devices {
-                print("    \(device.pcm)  \(device.name)")
+                print("    \(device.pcm)  \(device.name)\(monitor(on: device.output))")
                 switch device.capabilities() {
                 case .success(let abilities):
                     print(
@@ -66,7 +68,15 @@ struct Devices: ParsableCommand {
             }
         }
         if cards.isEmpty { print("  no sound card") }
-        print("  → \(configuration.audio.device): \(configuration.audio.device.trial())")
+        print("  → \(configuration.audio.device): \(configuration.audio.device.trial(display: display))")
+    }
+
+    private func monitor(on output: AudioCard.Output) -> String {
+        switch output {
+        case .other: ""
+        case .display(nil): ", no display that takes sound"
+        case .display(let monitor?): ", a display that takes sound" + (monitor.name.isEmpty ? "" : ": \(monitor.name)")
+        }
     }
 
     private func listInput(_ configuration: Configuration, _ keyMap: KeyMap) {

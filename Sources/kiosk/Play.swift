@@ -107,7 +107,7 @@ struct Play: ParsableCommand {
     private func play(_ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(configuration.display, offscreenWhenNoneIsFree: preview)
-        let audio = configuration.audio.device.makeOutput()
+        let audio = configuration.audio.device.makeOutput { [display] in display.mode?.name }
 
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
         if let rate { player.rate = rate }

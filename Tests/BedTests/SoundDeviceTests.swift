@@ -23,6 +23,85 @@ extension BedTests {
             #expect(record.outputs["status"]?.contains("state: RUNNING") == true)
         }
 
+        /// The EDID of a display called "BED TV", and the ELD that a graphics driver makes of it. The bed's display has no EDID of its own.
+        private func edid() -> String {
+            var bytes = [UInt8](repeating: 0, count: 128)
+            bytes.replaceSubrange(0..<12, with: [0, 255, 255, 255, 255, 255, 255, 0, 0x1E, 0x6D, 0x08, 0x5B])
+            bytes.replaceSubrange(54..<66, with: [0, 0, 0, 0xFC, 0] + Array("BED TV\n".utf8))
+            return bytes.map { "\\" + String($0, radix: 8) }.joined()
+        }
+        private let eld = "10000700661100010000000000000000" + "1e6d085b" + "424544205456" + "090707"
+        private let noELD = String(repeating: "00", count: 24)
+
+        private func control(_ name: String, _ value: String, card: String = "hw:Loopback") -> Timeline.Action {
+            .shell("control \(card) \"\(name)\" \(value)")
+        }
+
+        private var identify: Timeline.Action {
+            .shell("printf '\(edid())' >/run/edid; mount --bind /run/edid /sys/class/drm/card0-Virtual-1/edid")
+        }
+
+        /// ALSA's own default is card 0, which leads nowhere; what is recorded is the first output of the second card.
+        @Test func `the sound goes to the display that is lit, through a switch that starts muted`() async throws {
+            let machine = Machine { $0.time = .free }
+            let configuration = KioskConfiguration(audio: "device = \"auto\"")
+            let record = try await Bed.run("display's sound", for: .seconds(5), playing: [clip], .kiosk(configuration), on: machine) { at in
+                at(-0.4, identify)
+                at(-0.4, control("iface=PCM,name=ELD,device=1", "bytes \(noELD)"))
+                at(-0.4, control("iface=PCM,name=ELD,device=0", "bytes \(eld)"))
+                at(-0.4, control("iface=MIXER,name=IEC958 Playback Switch", "switch 0"))
+                at(-0.4, control("iface=MIXER,name=Line Playback Switch", "switch 0"))
+                at(3, .shell("amixer -c Loopback sget IEC958; amixer -c Loopback sget Line"), "switches")
+                at(3.5, .shell("kiosk=$(readlink /proc/$PLAYER/exe); $kiosk devices | sed -n '/^Sound/,/→/p'"), "devices")
+            }
+            expectLog(record, "hw:CARD=Loopback,DEV=0", "the sound of the display BED TV on Virtual-1", "IEC958 of Loopback was muted")
+            let sound = try #require(record.sound)
+            #expect(!sound[.seconds(3)..<(.seconds(4))].isSilent)
+            let switches = record.outputs["switches"] ?? ""
+            #expect(switches.contains("Mono: Playback [on]"), "\(switches)")
+            #expect(switches.contains("'Line'") && switches.contains("Mono: Playback [off]"), "only what is on the way: \(switches)")
+            let devices = record.outputs["devices"] ?? ""
+            #expect(devices.contains("a display that takes sound: BED TV") && devices.contains("no display that takes sound"), "\(devices)")
+        }
+
+        @Test func `the sound follows when the display says later that it takes sound`() async throws {
+            let machine = Machine { $0.time = .free }
+            let configuration = KioskConfiguration(audio: "device = \"auto\"")
+            let record = try await Bed.run("display's sound later", for: .seconds(8), playing: [clip], .kiosk(configuration), on: machine) {
+                at in
+                at(-0.4, identify)
+                at(-0.4, control("iface=PCM,name=ELD,device=0", "bytes \(noELD)"))
+                at(-0.4, control("iface=PCM,name=ELD,device=1", "bytes \(noELD)"))
+                at(2, control("iface=PCM,name=ELD,device=0", "bytes \(eld)"))
+            }
+            let sound = try #require(record.sound)
+            #expect(sound[.seconds(1)..<(.seconds(2))].isSilent && !sound[.seconds(6)..<(.seconds(7))].isSilent)
+            expectLog(record, "a display with sound, has come: choosing again")
+            #expect(record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
+        }
+
+        @Test func `a mixer that starts muted is turned on where the choice is ours, and told where it is not`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            for device in ["auto", "hw:Dummy,0"] {
+                let configuration = KioskConfiguration(audio: "device = \"\(device)\"")
+                let record = try await Bed.run("muted \(device)", for: .seconds(3), playing: [clip], .kiosk(configuration), on: machine) {
+                    at in
+                    at(-0.4, control("iface=MIXER,name=Headphone Playback Switch", "switch 0", card: "hw:Dummy"))
+                    at(-0.4, control("iface=MIXER,name=Headphone Playback Volume", "volume 80 0", card: "hw:Dummy"))
+                    at(-0.4, control("iface=MIXER,name=Speaker Playback Switch", "switch 1", card: "hw:Dummy"))
+                    at(-0.4, control("iface=MIXER,name=Speaker Playback Volume", "volume 80 0", card: "hw:Dummy"))
+                    at(2, .shell("amixer -c Dummy sget Headphone; amixer -c Dummy sget Speaker"), "mixer")
+                }
+                let mixer = record.outputs["mixer"] ?? ""
+                #expect(mixer.contains("Playback 80 [100%] [on]") == (device == "auto"), "\(mixer)")
+                #expect(mixer.contains("Playback 0 [0%] [off]") == (device != "auto"), "\(mixer)")
+                #expect(mixer.contains("Playback 0 [0%] [on]"), "a volume that somebody may have set: \(mixer)")
+                expectLog(record, "Speaker of Dummy is at volume 0, so nothing is heard: amixer -c Dummy sset Speaker 100%")
+                let said = device == "auto" ? "Headphone of Dummy was muted: turned on" : "amixer -c Dummy sset Headphone 100% unmute"
+                expectLog(record, said)
+            }
+        }
+
         /// Expects that the player said each of these.
         private func expectLog(_ record: Record, _ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
             for text in texts {

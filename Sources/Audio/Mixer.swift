@@ -1,0 +1,149 @@
+import CALSA
+import Logging
+
+// Drivers start their mixers muted, at volume 0, or both; usually a program of the distribution sets them (alsactl), and not everywhere. A sign must not
+// be silent for that. On the card that was chosen automatically, switches on the way of the sound are turned on when the card is opened; what is
+// muted and at volume 0 as well, as a driver leaves it, is set to 0 dB. A volume of 0 whose switch is on may be somebody's wish: it is told, with the
+// command that raises it. On a device that is named in kiosk.conf nothing is touched, only told.
+
+/// An element of ALSA's simple mixer, as amixer shows it, as far as playback goes.
+struct MixerElement: Hashable, Sendable {
+    var name: String
+    var index = 0
+    /// Whether its switch is off on all channels; nil without a switch.
+    var isMuted: Bool?
+    /// Whether its volume is as low as it goes on all channels; nil without a volume.
+    var isAtMinimum: Bool?
+
+    /// How amixer names it, quoted for a shell.
+    var label: String {
+        let name = name.contains { !($0.isLetter || $0.isNumber) } ? "'\(name)'" : name
+        return index == 0 ? name : "\(name),\(index)"
+    }
+}
+
+/// An element that keeps sound from being heard.
+struct Silencer: Hashable, Sendable, CustomStringConvertible {
+    var element: MixerElement
+    /// The short name of its card.
+    var card: String
+
+    /// Whether its switch is to be turned on; its volume is then set, too, where it is 0.
+    var isMuted: Bool { element.isMuted == true }
+
+    /// What an operator types to hear something.
+    var command: String {
+        "amixer -c \(card) sset \(element.label)" + (element.isAtMinimum == true ? " 100%" : "") + (isMuted ? " unmute" : "")
+    }
+
+    var description: String { "\(element.label) of \(card) is \(isMuted ? "muted" : "at volume 0"), so nothing is heard: \(command)" }
+}
+
+/// The mixer of a card, and what of it is on the way to one of its devices.
+struct Mixer: Hashable, Sendable {
+    /// The kernel's number of the card, and its short name.
+    var index: Int
+    var card: String
+    /// The place of the device among the card's outputs for displays; nil for one that is none.
+    var displayIndex: Int?
+    /// Whether the card has no other outputs than those for displays.
+    var isForDisplays: Bool
+
+    /// Of the card that `hardware` is on.
+    init?(_ hardware: Hardware, cards: [AudioCard]) {
+        guard let card = cards.first(where: { $0.index == hardware.card }) else { return nil }
+        index = card.index
+        self.card = card.id
+        displayIndex = card.displayIndex(of: hardware.device)
+        isForDisplays = card.devices.allSatisfy { $0.output != .other }
+    }
+
+    /// Whether sound passes through an element called `name`. Pure.
+    func isOnTheWay(_ element: MixerElement) -> Bool {
+        if let displayIndex {
+            if element.name == "IEC958" { return element.index == displayIndex }
+            if !isForDisplays { return false }
+        }
+        // With what drivers add to it: "Desktop Speaker", "Headphone+LO".
+        let name = element.name.hasSuffix("+LO") ? String(element.name.dropLast(3)) : element.name
+        return ["Master", "PCM", "Front", "Digital"].contains(name)
+            || ["Headphone", "Headphones", "Speaker", "Line Out", "Lineout"].contains { name == $0 || name.hasSuffix(" " + $0) }
+    }
+
+    /// Which of `elements` keep sound from being heard. Pure.
+    func silencers(among elements: [MixerElement]) -> [Silencer] {
+        elements.filter { isOnTheWay($0) && ($0.isMuted == true || $0.isAtMinimum == true) }.map { Silencer(element: $0, card: card) }
+    }
+
+    /// What keeps sound from being heard now.
+    func silencers() -> [Silencer] { withElements { silencers(among: $0.map(\.element)) } ?? [] }
+
+    /// Turns on what is muted, and tells what else keeps sound from being heard.
+    func makeAudible() {
+        withElements { handles in
+            for (handle, element) in handles {
+                guard let silencer = silencers(among: [element]).first else { continue }
+                guard silencer.isMuted, snd_mixer_selem_set_playback_switch_all(handle, 1) == 0 else {
+                    log.warning("\(silencer)")
+                    continue
+                }
+                if element.isAtMinimum == true { Self.raise(handle) }
+                log.notice("\(element.label) of \(card) was muted: turned on (amixer -c \(card) sset \(element.label) mute)")
+            }
+        }
+    }
+
+    /// To 0 dB where the driver says what that is, else to the full volume: how loud it is, [audio] volume says.
+    private static func raise(_ handle: OpaquePointer) {
+        var (lowest, highest) = (0, 0)
+        if snd_mixer_selem_get_playback_dB_range(handle, &lowest, &highest) == 0, lowest < 0, highest >= 0,
+            snd_mixer_selem_set_playback_dB_all(handle, 0, 0) == 0
+        {
+            return
+        }
+        snd_mixer_selem_get_playback_volume_range(handle, &lowest, &highest)
+        snd_mixer_selem_set_playback_volume_all(handle, highest)
+    }
+
+    /// Opens the mixer for `body`, with its active elements for playback; nil when it cannot be opened.
+    @discardableResult
+    private func withElements<Result>(_ body: ([(handle: OpaquePointer, element: MixerElement)]) -> Result) -> Result? {
+        quietly {
+            var mixer: OpaquePointer?
+            guard snd_mixer_open(&mixer, 0) == 0 else { return nil }
+            defer { snd_mixer_close(mixer) }
+            guard snd_mixer_attach(mixer, "hw:\(index)") == 0, snd_mixer_selem_register(mixer, nil, nil) == 0, snd_mixer_load(mixer) == 0
+            else { return nil }
+            var elements: [(handle: OpaquePointer, element: MixerElement)] = []
+            var next = snd_mixer_first_elem(mixer)
+            while let handle = next {
+                next = snd_mixer_elem_next(handle)
+                if snd_mixer_selem_is_active(handle) != 0 { elements.append((handle, Self.describe(handle))) }
+            }
+            return body(elements)
+        }
+    }
+
+    private static func describe(_ handle: OpaquePointer) -> MixerElement {
+        let name = snd_mixer_selem_get_name(handle).map { String(cString: $0) } ?? ""
+        var element = MixerElement(name: name, index: Int(snd_mixer_selem_get_index(handle)))
+        let channels = (0...SND_MIXER_SCHN_LAST.rawValue).map { snd_mixer_selem_channel_id_t($0) }.filter {
+            snd_mixer_selem_has_playback_channel(handle, $0) != 0
+        }
+        if snd_mixer_selem_has_playback_switch(handle) != 0 {
+            element.isMuted = channels.allSatisfy { channel in
+                var isOn: Int32 = 1
+                return snd_mixer_selem_get_playback_switch(handle, channel, &isOn) == 0 && isOn == 0
+            }
+        }
+        if snd_mixer_selem_has_playback_volume(handle) != 0 {
+            var (lowest, highest) = (0, 0)
+            snd_mixer_selem_get_playback_volume_range(handle, &lowest, &highest)
+            element.isAtMinimum = channels.allSatisfy { channel in
+                var volume = highest
+                return snd_mixer_selem_get_playback_volume(handle, channel, &volume) == 0 && volume <= lowest && lowest < highest
+            }
+        }
+        return element
+    }
+}
