@@ -31,6 +31,12 @@ struct AudioDecoder: ~Copyable, Sendable {
     private var isDraining = false
     /// Whether everything is in `samples` now.
     private(set) var hasEnded = false
+    /// Why not all of the sound is heard, once that has shown.
+    private(set) var problem: String?
+    /// Packets in a row that gave no sound.
+    private var mutePackets = 0
+    /// What so many give is nothing: they cannot be decoded.
+    private static let mostMutePackets = 100
 
     /// Timestamps of real files wander by a few packets' rounding; a hole worth hearing is longer than this.
     private static let tolerance = MediaTime.milliseconds(50)
@@ -80,7 +86,11 @@ struct AudioDecoder: ~Copyable, Sendable {
     var availableFrames: Int { Int(min(silence, 1 << 30)) + max(0, (samples.count - head) / output.channelCount - Int(padding)) }
 
     /// Hands over a packet, once ``decodeNext()`` asks for one. One that cannot be decoded leaves a hole.
-    mutating func send(_ packet: borrowing Packet) { avcodec_send_packet(codec.raw, packet.raw) }
+    mutating func send(_ packet: borrowing Packet) {
+        avcodec_send_packet(codec.raw, packet.raw)
+        mutePackets += 1
+        if mutePackets >= Self.mostMutePackets { problem = "plays without its sound: it cannot be decoded" }
+    }
 
     /// Says that no packet follows: ``decodeNext()`` gives out what the decoder and the resampler still hold back.
     mutating func sendEnd() {
@@ -162,12 +172,18 @@ struct AudioDecoder: ~Copyable, Sendable {
         guard Self.sampleRates ~= Int(frame.pointee.sample_rate), Self.channelCounts ~= Int(frame.pointee.ch_layout.nb_channels) else {
             return av_frame_unref(frame)
         }
+        mutePackets = 0
         if resampler?.accepts(frame) != true {
             drainResampler()
             resampler = Resampler(from: frame, to: output)
             resamplerPosition = nil
         }
-        guard resampler != nil else { return av_frame_unref(frame) }
+        guard resampler != nil else {
+            problem =
+                "plays without its sound: \(frame.pointee.ch_layout.nb_channels) channels at \(frame.pointee.sample_rate) Hz cannot be converted"
+            return av_frame_unref(frame)
+        }
+        if let limitation = resampler?.limitation { problem = limitation }
         padding = 0
         if let time = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase) {
             let begin = frameNumber(time)
@@ -244,14 +260,48 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     private let sampleRate: Int32
     private let format: Int32
     private let channelCount: Int32
+    /// What of the sound is not heard; nil where all of it is.
+    let limitation: String?
 
     deinit {
         var pointer: OpaquePointer? = context
         swr_free(&pointer)
     }
 
-    /// A converter for sound like that in `frame`; nil when libswresample cannot do it.
+    /// A converter for sound like that in `frame`; nil when libswresample cannot do it. Where it only does not know how to mix so many channels, the first two are
+    /// taken, which are the front pair in every arrangement that names its speakers; of ambisonics, which has none, what two microphones would hear
+    /// that point to both sides.
     init?(from frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat) {
+        let count = frame.pointee.ch_layout.nb_channels
+        let isAmbisonic = frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_AMBISONIC
+        if !isAmbisonic, let context = Self.context(from: frame, to: output, matrix: nil) {
+            self.context = context
+            limitation = nil
+        } else {
+            var matrix = [Double](repeating: 0, count: Int(max(1, count)) * output.channelCount)
+            for channel in 0..<output.channelCount {
+                let row = channel * Int(max(1, count))
+                if isAmbisonic {
+                    matrix[row] = 0.5
+                    if count >= 4, output.channelCount > 1 { matrix[row + 1] = channel == 0 ? 0.5 : channel == 1 ? -0.5 : 0 }
+                } else {
+                    matrix[row + min(channel, 1, Int(count) - 1)] = 1
+                }
+            }
+            guard count > 0, let context = Self.context(from: frame, to: output, matrix: matrix) else { return nil }
+            self.context = context
+            limitation =
+                isAmbisonic
+                ? nil : "only the first two of its \(count) channels are heard, as their arrangement is unknown: export its sound in stereo"
+        }
+        self.output = output
+        sampleRate = frame.pointee.sample_rate
+        format = frame.pointee.format
+        channelCount = count
+    }
+
+    /// A context that mixes by `matrix`, a row for each channel that is put out, or as libswresample knows; nil when it cannot.
+    private static func context(from frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat, matrix: [Double]?) -> OpaquePointer? {
         var source = AVChannelLayout()
         var target = AVChannelLayout()
         av_channel_layout_default(&target, Int32(output.channelCount))
@@ -270,16 +320,16 @@ struct Resampler: ~Copyable, @unchecked Sendable {
                 &pointer, &target, AV_SAMPLE_FMT_FLT, Int32(output.sampleRate), &source,
                 AVSampleFormat(rawValue: frame.pointee.format), frame.pointee.sample_rate, 0, nil) >= 0, let made = pointer
         else { return nil }
+        if let matrix, swr_set_matrix(made, matrix, frame.pointee.ch_layout.nb_channels) < 0 {
+            swr_free(&pointer)
+            return nil
+        }
         av_opt_set_double(UnsafeMutableRawPointer(made), "rematrix_maxval", 1, 0)  // a downmix must not clip
         guard swr_init(made) >= 0 else {
             swr_free(&pointer)
             return nil
         }
-        context = made
-        self.output = output
-        sampleRate = frame.pointee.sample_rate
-        format = frame.pointee.format
-        channelCount = frame.pointee.ch_layout.nb_channels
+        return made
     }
 
     func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {

@@ -15,6 +15,8 @@ public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Recognised, but broken where the description of its contents should be (header only, `moov` missing).
         case damaged(String)
         case encrypted
+        /// A header, and not one packet after it.
+        case hasNoMedia
         /// It has neither a picture nor sound.
         case nothingToPlay
         /// The codec's name.
@@ -63,6 +65,8 @@ extension MediaError.Reason {
         case .notMedia: "is not a video, sound or image that FFmpeg knows"
         case .damaged(let detail): "is damaged or cut off (\(detail)): copy or export it again"
         case .encrypted: "is encrypted: export it without DRM"
+        case .hasNoMedia:
+            "has a header and nothing to play after it: it is cut off, or the first part of a stream: copy it again, or name the stream's playlist"
         case .nothingToPlay: "has neither a picture nor sound"
         case .unsupportedCodec(let name): "its codec \(name) is not supported by the installed FFmpeg"
         case .pictureTooLarge(let width, let height, let megabytes):

@@ -16,9 +16,9 @@ public struct MediaReader: ~Copyable, Sendable {
     /// What the source holds.
     public private(set) var description: AssetDescription
     /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
-    public let nominalFrameDuration: MediaTime?
-    /// Why the sound is left out although there is some.
-    public private(set) var soundProblem: String?
+    public private(set) var nominalFrameDuration: MediaTime?
+    /// What is wrong with it, as far as it has been read: `plays without its sound: …`. Each is there once; what turns up later comes last.
+    public private(set) var problems: [String] = []
     /// Why the source ended before its time, if reading it failed half-way.
     public private(set) var prematureEnd: String?
 
@@ -32,11 +32,18 @@ public struct MediaReader: ~Copyable, Sendable {
     private let videoTimeBase: AVRational
     private var videoPackets = UniqueDeque<Packet>(), audioPackets = UniqueDeque<Packet>()
     private var queuedVideoBytes = 0, queuedAudioBytes = 0
-    private var hasReadAll = false
+    /// Packets that were read to judge a jump of the timestamps; they are taken before the source's next, and are as it gave them.
+    private var readAhead = UniqueDeque<Packet>()
+    /// Whether the source has given its last packet, and whether the last of those read ahead has been taken, too.
+    private var hasReadSource = false, hasReadAll = false
+    private var hasReadPacket = false
+    private var hasToldJump = false
     private var hasSentEnd = false
     /// Container time of the picture packet that was read last, and how far behind it the sound in the file has been at most.
     private var pictureReadTo: MediaTime?
     private var soundLag = MediaTime.zero
+    /// Container time at which the sound read so far ends.
+    private var soundReadTo: MediaTime?
     private var pictureClock = StreamClock(), soundClock = StreamClock()
     private var isEncrypted = false
     /// Container time of item time zero.
@@ -62,6 +69,8 @@ public struct MediaReader: ~Copyable, Sendable {
     private static let longestLag = MediaTime.seconds(10)
     /// Packets of one kind may pile up to this while the other kind is wanted: the file is interleaved worse than anything plays.
     private static let interleavingLimit = 64 << 20
+    /// So much is read ahead at most to see whether timestamps come back.
+    private static let readAheadLimit = (packets: 4000, bytes: 8 << 20)
 
     /// Between two tries of a source that has nothing yet, in microseconds.
     private static let retryPause: UInt32 = 5000
@@ -108,7 +117,7 @@ public struct MediaReader: ~Copyable, Sendable {
                 audio = try AudioDecoder.open(stream, source: source, output: samples)
             } catch {
                 if videoIndex < 0 || isCover { throw error }
-                soundProblem = error.reason.text
+                soundProblem = "plays without its sound: \(error.reason.text)"
             }
         }
         let description = AssetDescription(
@@ -131,7 +140,7 @@ public struct MediaReader: ~Copyable, Sendable {
     ) {
         self.description = description
         self.nominalFrameDuration = nominalFrameDuration
-        self.soundProblem = soundProblem
+        problems = soundProblem.map { [$0] } ?? []
         self.format = format
         self.interruption = interruption
         self.source = source
@@ -140,6 +149,7 @@ public struct MediaReader: ~Copyable, Sendable {
         self.videoIndex = videoIndex
         self.audioIndex = audioIndex
         self.videoTimeBase = videoTimeBase
+        resetClocks(expecting: sourceBegin)
     }
 
     /// Whether there is a picture (a cover counts).
@@ -150,6 +160,9 @@ public struct MediaReader: ~Copyable, Sendable {
     var heldSamples: Int { mutating get { audio?.sampleCount ?? 0 } }
     /// What has been read and waits to be decoded.
     var queued: (packets: Int, bytes: Int) { (videoPackets.count + audioPackets.count, queuedVideoBytes + queuedAudioBytes) }
+
+    /// Item time at which the sound that has been read ends; nil where none has been.
+    public var soundEnd: MediaTime? { soundReadTo.map { $0 - origin } }
 
     /// Neither reads nor keeps the sound any more where there is a picture; sound alone goes on being read, as it is the item's length.
     public mutating func leaveOutSound() {
@@ -163,21 +176,74 @@ public struct MediaReader: ~Copyable, Sendable {
     private mutating func decodeBeginning(isCover: Bool) throws(MediaError) {
         interruption.allow(openingTimeLimit)
         firstFrame = decodeFrame()
-        if interruption.cancelled { throw MediaError(source, .cancelled) }
-        if isEncrypted { throw MediaError(source, .encrypted) }
-        if firstFrame == nil && videoIndex >= 0 && !isCover {
-            throw MediaError(source, interruption.isOver ? .timedOut(seconds: openingTimeLimit.seconds) : .nothingDecodes)
-        }
-        if isCover || videoIndex < 0 {
+        let hasPicture = videoIndex >= 0 && !isCover
+        try checkBeginning(hasPicture ? firstFrame != nil : true)
+        if hasPicture {
+            origin = firstFrame?.time ?? .zero
+            // EXIF lies within the picture, where no header shows it, as do the colours of some codecs.
+            if let orientation = firstFrame?.frame.orientation { description.video?.orientation = orientation }
+            if let frame = firstFrame?.frame.av { description.video?.addColors(of: frame.pointee) }
+            if let problem = description.video?.colorProblem { tell(problem) }
+            if description.audio == nil, format.isImage {
+                secondFrame = decodeFrame()
+                try checkBeginning(true)
+                if secondFrame == nil { becomeStill() }
+            }
+            audio?.restart(at: origin)
+        } else {
             // Sound only: its own beginning is the item's.
             origin = description.audio?.start ?? .zero
             firstFrame?.time = origin
-        } else {
-            origin = firstFrame?.time ?? .zero
-            // EXIF lies within the picture, where no header shows it.
-            if let orientation = firstFrame?.frame.orientation { description.video?.orientation = orientation }
+            audio?.restart(at: origin)
+            try checkBeginning(decodeFirstSound())
         }
-        audio?.restart(at: origin)
+    }
+
+    /// Throws where opening was cancelled, or where the source cannot be played after all: nothing `isDecoded`.
+    private func checkBeginning(_ isDecoded: Bool) throws(MediaError) {
+        if interruption.cancelled { throw MediaError(source, .cancelled) }
+        if isEncrypted { throw MediaError(source, .encrypted) }
+        if isDecoded { return }
+        if interruption.isOver { throw MediaError(source, .timedOut(seconds: openingTimeLimit.seconds)) }
+        throw MediaError(source, hasReadPacket || description.isStill ? .nothingDecodes : .hasNoMedia)
+    }
+
+    /// Decodes sound until some of it can be taken; false when there is none.
+    private mutating func decodeFirstSound() -> Bool {
+        while !(audio?.availableFrames ?? 0 > 0) {
+            if audio?.hasEnded ?? true { return false }
+            if !decodeSound() { feedSound() }
+        }
+        return true
+    }
+
+    /// Goes on decoding the sound by one piece; false where that takes ``feedSound()``.
+    private mutating func decodeSound() -> Bool {
+        defer { if let problem = audio?.problem { tell(problem) } }
+        return audio!.decodeNext()
+    }
+
+    /// Hands the decoder of the sound its next packet, which is read where none is queued; says that there is no other where that is so.
+    private mutating func feedSound() {
+        if let packet = audioPackets.popFirst() {
+            queuedAudioBytes -= Int(packet.raw.pointee.size)
+            audio!.send(packet)
+        } else if !readPacket() {
+            audio!.sendEnd()
+        }
+    }
+
+    /// An animation of one frame is held like any other still.
+    private mutating func becomeStill() {
+        description.isStill = true
+        description.duration = nil
+        description.video?.frameRate = nil
+        nominalFrameDuration = nil
+    }
+
+    /// Adds to ``problems`` what is not among them.
+    private mutating func tell(_ problem: String) {
+        if !problems.contains(problem) { problems.append(problem) }
     }
 
     /// The next frame in order, nil after the last. Blocks for reading and decoding.
@@ -205,18 +271,17 @@ public struct MediaReader: ~Copyable, Sendable {
                 filled += audio!.take(into: rest)
             } else if audio?.hasEnded ?? true {
                 break
-            } else if audio!.decodeNext() {
+            } else if decodeSound() {
                 continue
-            } else if let packet = audioPackets.popFirst() {
-                queuedAudioBytes -= Int(packet.raw.pointee.size)
-                audio!.send(packet)
+            } else if !audioPackets.isEmpty {
+                feedSound()
             } else if !hasReadAll, let soundEnd = audio?.endTime, isFarBehind(soundEnd) {
                 audio!.pass(frames: wanted - filled)
             } else if queuedVideoBytes > Self.interleavingLimit {
-                soundProblem = "its sound lies too far from its picture in the file: remux it (ffmpeg -i IN -c copy OUT)"
+                tell("its sound ends early, as it lies too far from its picture in the file: remux it (ffmpeg -i IN -c copy OUT)")
                 audio!.sendEnd()
-            } else if !readPacket() {
-                audio!.sendEnd()
+            } else {
+                feedSound()
             }
         }
         return filled
@@ -254,7 +319,9 @@ public struct MediaReader: ~Copyable, Sendable {
         secondFrame = nil
         videoPackets = UniqueDeque()
         audioPackets = UniqueDeque()
-        (queuedVideoBytes, queuedAudioBytes, hasReadAll, hasSentEnd, pictureReadTo) = (0, 0, false, false, nil)
+        readAhead = UniqueDeque()
+        (hasReadSource, hasReadAll, hasSentEnd) = (false, false, false)
+        (queuedVideoBytes, queuedAudioBytes, pictureReadTo, soundReadTo) = (0, 0, nil, nil)
         var status: Int32 = -1
         // To the first byte only where no index is kept: elsewhere the demuxer would count its times on from where it stood.
         if time != nil || format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT == 0 {
@@ -266,7 +333,7 @@ public struct MediaReader: ~Copyable, Sendable {
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         if interruption.cancelled { throw MediaError(source, .cancelled) }
         if status < 0 { throw MediaError(source, .failed("cannot be moved about in: " + describe(averror: status))) }
-        (pictureClock, soundClock) = (StreamClock(), StreamClock())
+        resetClocks(expecting: time.map { origin + $0 } ?? sourceBegin)
         video?.flush()
         audio?.restart(at: origin + (time ?? .zero))
     }
@@ -317,9 +384,9 @@ public struct MediaReader: ~Copyable, Sendable {
         return presentation < time - .seconds(1)
     }
 
-    /// Reads one packet into its queue; false at the end of the source.
-    private mutating func readPacket() -> Bool {
-        if hasReadAll || interruption.cancelled { return false }
+    /// The next packet of the source; nil at its end.
+    private mutating func readSource() -> Packet? {
+        if hasReadSource || interruption.cancelled { return nil }
         let packet = Packet()
         interruption.allow(readingTimeLimit)
         var status: Int32
@@ -329,26 +396,38 @@ public struct MediaReader: ~Copyable, Sendable {
             usleep(Self.retryPause)
         }
         guard status >= 0 else {
-            hasReadAll = true
+            hasReadSource = true
             // Most demuxers take a read that fails for the end.
             if status == kAVERROR_EOF, let io = format.raw.pointee.pb, io.pointee.error < 0 { status = io.pointee.error }
             if status != kAVERROR_EOF && !interruption.cancelled {
                 prematureEnd =
                     status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)
             }
+            return nil
+        }
+        if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
+        return packet
+    }
+
+    /// Reads one packet into its queue; false at the end of the source.
+    private mutating func readPacket() -> Bool {
+        guard let packet = readAhead.popFirst() ?? readSource() else {
+            hasReadAll = true
             return false
         }
+        hasReadPacket = true
         let size = Int(packet.raw.pointee.size)
-        if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
-        if format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 { unravel(packet) }
+        unravel(packet)
         if packet.raw.pointee.stream_index == videoIndex {
             queuedVideoBytes += size
             if description.video != nil, let time = decodingTime(of: packet) { pictureReadTo = time }
             videoPackets.append(packet)
         } else if packet.raw.pointee.stream_index == audioIndex {
             queuedAudioBytes += size
-            if let pictureReadTo, let time = decodingTime(of: packet), pictureReadTo - time < Self.longestLag {
-                soundLag = max(soundLag, pictureReadTo - time)
+            if let time = decodingTime(of: packet) {
+                let end = time + (format.raw.pointee.streams[Int(audioIndex)]?.time(packet.raw.pointee.duration) ?? .zero)
+                soundReadTo = max(soundReadTo ?? end, end)
+                if let pictureReadTo, pictureReadTo - time < Self.longestLag { soundLag = max(soundLag, pictureReadTo - time) }
             }
             audioPackets.append(packet)
             while queuedAudioBytes > Self.interleavingLimit, let oldest = audioPackets.popFirst() {
@@ -370,21 +449,102 @@ public struct MediaReader: ~Copyable, Sendable {
         return format.raw.pointee.streams[Int(packet.stream_index)]?.time(value)
     }
 
-    /// Makes the times of a packet follow those before, where its format allows them to jump.
+    // MARK: Jumping timestamps
+
+    /// Container time at which the source begins by its own word.
+    private var sourceBegin: MediaTime? { MediaTime(ticks: format.raw.pointee.start_time, of: shim_rational(1, AV_TIME_BASE)) }
+
+    /// What the container tells of its times by now: that of a fragmented file grows.
+    private var extent: StreamClock.Extent {
+        let context = format.raw.pointee
+        var extent = StreamClock.Extent(mayJump: context.iformat.pointee.flags & AVFMT_TS_DISCONT != 0, end: nil)
+        // A duration made up from the bit rate says nothing.
+        if context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration > 0, let sourceBegin,
+            let duration = MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE))
+        {
+            extent.end = sourceBegin + duration
+        }
+        for index in [videoIndex, audioIndex] where index >= 0 && extent.end != nil {
+            guard let stream = context.streams[Int(index)], let length = stream.time(stream.pointee.duration) else { continue }
+            extent.end = max(extent.end!, (stream.time(stream.pointee.start_time) ?? .zero) + length)
+        }
+        return extent
+    }
+
+    private mutating func resetClocks(expecting begin: MediaTime?) {
+        pictureClock = StreamClock(expecting: begin, frameDuration: nominalFrameDuration)
+        soundClock = StreamClock(expecting: begin)
+    }
+
+    /// Makes the times of a packet follow those before where they jump (``StreamClock``).
     private mutating func unravel(_ packet: borrowing Packet) {
         let raw = packet.raw, index = packet.raw.pointee.stream_index
         guard index == videoIndex || index == audioIndex, let stream = format.raw.pointee.streams[Int(index)] else { return }
-        guard let time = decodingTime(of: packet) else { return }
-        let duration = stream.time(raw.pointee.duration) ?? .zero
-        let offset =
-            index == videoIndex
-            ? pictureClock.offset(at: time, lasting: duration, beside: soundClock)
-            : soundClock.offset(at: time, lasting: duration, beside: pictureClock)
+        let isPicture = index == videoIndex
+        // Frames that are reordered are decoded in the order of their decoding times alone.
+        guard
+            let time = isPicture && stream.pointee.codecpar.pointee.video_delay > 0
+                ? stream.time(raw.pointee.dts) : decodingTime(of: packet)
+        else { return }
+        let extent = extent
+        let (clock, other) = isPicture ? (pictureClock, soundClock) : (soundClock, pictureClock)
+        let told = stream.time(raw.pointee.duration) ?? .zero
+        let duration = StreamClock.duration(told, at: time, within: extent)
+        if duration != told { raw.pointee.duration = duration.ticks(of: stream.pointee.time_base) }
+        let sequel = clock.isDoubtful(at: time, beside: other, within: extent) ? sequel(of: time, in: index) : .unknown
+        let (offset, isJump) =
+            isPicture
+            ? pictureClock.offset(at: time, lasting: duration, beside: soundClock, within: extent, sequel: sequel)
+            : soundClock.offset(at: time, lasting: duration, beside: pictureClock, within: extent, sequel: sequel)
+        if let presentation = stream.time(raw.pointee.pts), raw.pointee.dts != kAV_NOPTS_VALUE,
+            isDamaged(presentation, clock.presentation(at: presentation + offset, decodedAt: time + offset, within: extent), in: index)
+        {
+            raw.pointee.pts = kAV_NOPTS_VALUE
+            tellJump(presentation)
+        }
+        if isJump, !extent.mayJump { tellJump(time) }
         if offset == .zero { return }
         let ticks = offset.ticks(of: stream.pointee.time_base)
         // What leaves the range is far from any plausible time, wherever it comes round to.
         if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
         if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
+    }
+
+    private mutating func tellJump(_ time: MediaTime) {
+        if hasToldJump { return }
+        hasToldJump = true
+        tell("its timestamps jump (to \(time)): what comes after follows on what came before; export or remux it again")
+    }
+
+    /// Whether a frame's presentation time is damaged. The frames that are decoded after the first one behind a gap and presented before it go back, too: so it is
+    /// only where more do than ever wait for one.
+    private mutating func isDamaged(_ presentation: MediaTime, _ step: StreamClock.Step, in index: Int32) -> Bool {
+        if step != .doubtful { return step == .jump }
+        return sequel(of: presentation, in: index, returns: 17, by: \.pts) == .returns
+    }
+
+    /// Reads ahead to see what the times of a stream do after a step to `time`: that so many `returns` are back shows it.
+    private mutating func sequel(
+        of time: MediaTime, in index: Int32, returns: Int = 1, by kind: KeyPath<AVPacket, Int64>? = nil
+    ) -> StreamClock.Sequel {
+        guard !isURL(source), let stream = format.raw.pointee.streams[Int(index)] else { return .unknown }
+        let clock = index == videoIndex ? pictureClock : soundClock
+        var (position, bytes, back) = (0, 0, 0)
+        while true {
+            if position == readAhead.count {
+                guard position < Self.readAheadLimit.packets, bytes < Self.readAheadLimit.bytes else { return .goesOn }
+                guard let packet = readSource() else { return .ends }
+                readAhead.append(packet)
+            }
+            bytes += Int(readAhead[position].raw.pointee.size)
+            let raw = readAhead[position].raw
+            let next = kind.map { stream.time(raw.pointee[keyPath: $0]) } ?? decodingTime(of: readAhead[position])
+            if raw.pointee.stream_index == index, let next, let sequel = clock.sequel(of: time, next: next) {
+                back += 1
+                if sequel != .returns || back >= returns { return sequel }
+            }
+            position += 1
+        }
     }
 }
 
@@ -412,7 +572,8 @@ extension AssetDescription {
                 isConstantFrameRate: rate != nil && base.den > 0 && abs(av_q2d(base) / rate! - 1) < 0.001,
                 pixelFormat: av_get_pix_fmt_name(AVPixelFormat(rawValue: parameters.format)).map { String(cString: $0) } ?? "unknown",
                 isInterlaced: parameters.field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue,
-                start: stream.time(stream.pointee.start_time), duration: stream.duration)
+                start: stream.time(stream.pointee.start_time), duration: stream.ownDuration(within: duration))
+            self.video?.addColors(of: parameters)
             if isStill { duration = nil }
         }
         if audio >= 0, let stream = context.streams[Int(audio)] {
@@ -420,7 +581,7 @@ extension AssetDescription {
             self.audio = Audio(
                 codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
                 channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
-                duration: stream.duration)
+                duration: stream.ownDuration(within: duration))
         }
     }
 }
@@ -428,6 +589,20 @@ extension AssetDescription {
 extension UnsafeMutablePointer<AVStream> {
     /// A value of the stream's time base as a time; nil where it is unknown.
     fileprivate func time(_ value: Int64) -> MediaTime? { MediaTime(ticks: value, of: pointee.time_base) }
-    /// How long the container says it lasts; nil where it says nothing, or nonsense.
-    fileprivate var duration: MediaTime? { time(pointee.duration).flatMap { $0 > .zero ? $0 : nil } }
+
+    /// How long the track lasts by the container's word. Matroska knows the length of the whole only; who writes it puts that of a track into a tag
+    /// (`DURATION`): FFmpeg when the track ends, mkvmerge how long it lasts.
+    fileprivate func ownDuration(within whole: MediaTime?) -> MediaTime? {
+        if let duration = time(pointee.duration), duration > .zero { return duration }
+        func tag(_ name: String, _ flags: Int32) -> UnsafeMutablePointer<AVDictionaryEntry>? {
+            av_dict_get(pointee.metadata, name, nil, flags)
+        }
+        guard let text = tag("DURATION", AV_DICT_IGNORE_SUFFIX)?.pointee.value, var duration = MediaTime(clock: String(cString: text))
+        else {
+            return nil
+        }
+        if tag("_STATISTICS_WRITING_APP", AV_DICT_IGNORE_SUFFIX) == nil { duration = duration - (time(pointee.start_time) ?? .zero) }
+        // A tag that was copied from another file says nothing.
+        return duration > .zero && duration <= whole ?? duration ? duration : nil
+    }
 }

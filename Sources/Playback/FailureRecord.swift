@@ -9,8 +9,11 @@ struct FailureRecord {
     private var retryDelay = firstRetryDelay
     /// When to begin anew, after everything has failed.
     private(set) var retryAt: HostTime?
-    /// The last complaint about each item, so that each is made once.
-    private var complaints: [Int: String] = [:]
+    /// The complaints about each item since it last played without fault, so that each is made once.
+    private var complaints: [Int: Set<String>] = [:]
+
+    /// So many are remembered of an item.
+    private static let mostComplaints = 16
 
     private static let firstRetryDelay = MediaTime.seconds(1)
     /// The wall is not to be dark for longer than this after the cause is gone.
@@ -52,7 +55,12 @@ struct FailureRecord {
     mutating func jump() { (retryAt, count, ahead) = (nil, 0, 0) }
 
     /// Whether a complaint about an item is news.
-    mutating func isNews(_ message: String, about index: Int) -> Bool { complaints.updateValue(message, forKey: index) != message }
+    mutating func isNews(_ message: String, about index: Int) -> Bool {
+        if complaints[index, default: []].count >= Self.mostComplaints, complaints[index]?.contains(message) == false {
+            complaints[index] = []
+        }
+        return complaints[index, default: []].insert(message).inserted
+    }
 
     /// Complaints about items that nobody knows any more are dropped.
     mutating func keepComplaints(about isKnown: (Int) -> Bool) {

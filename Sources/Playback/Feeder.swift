@@ -232,10 +232,17 @@ struct Feeder: ~Copyable {
         complain(lane.turn.position.index, "\(lane.turn.item.source): \(problem)")
     }
 
+    /// Tells what has shown to be wrong with the source of a turn since the last time.
+    private mutating func tellProblems(of lane: Lane) {
+        while lane.problemsTold < lane.reader.problems.count {
+            complain(about: lane, lane.reader.problems[lane.problemsTold])
+            lane.problemsTold += 1
+        }
+    }
+
     private mutating func begin(_ given: Upcoming, _ opened: consuming ItemOpener.Opened) {
         let (position, item) = (given.position, given.item)
         let description = opened.reader.description
-        let soundProblem = opened.reader.soundProblem
         let time = description.isStill ? given.time : opened.time
         // When this turn ends, by the configuration and the container; the end of the frames decides in the end.
         var limit = item.end
@@ -256,7 +263,7 @@ struct Feeder: ~Copyable {
             reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end,
             rate: pipeline.withLock { $0.rate }, limit: limit)
         lane.isLengthKnown = natural != nil || description.isStill
-        if let soundProblem { complain(about: lane, "played without sound: \(soundProblem)") }
+        tellProblems(of: lane)
         failures.takeTurn()
         guard let outgoing = fades.resume(before: lane) else { return enter(lane) }
         waiting = lane
@@ -303,7 +310,9 @@ struct Feeder: ~Copyable {
     private mutating func layPicture() {
         guard let lane else { return }
         if let rest = lane.rest.take() { return lay(rest, of: lane) }
-        guard let frame = lane.nextFrame() else {
+        let frame = lane.nextFrame()
+        tellProblems(of: lane)
+        guard let frame else {
             if lane.isCancelled {
                 self.lane = nil
                 return
@@ -319,10 +328,9 @@ struct Feeder: ~Copyable {
             // What the container says of the length, if anything, has proved right or wrong.
             let itemEnd = lane.laidItemTime
             lane.turn.itemEnd = itemEnd
-            let asset = lane.reader.description
             if let problem = lane.reader.prematureEnd {
                 complain(about: lane, "ends early: \(problem)")
-            } else if let length = asset.video?.duration ?? asset.duration, let problem = ItemInspection.earlyEnd(itemEnd, of: length) {
+            } else if let problem = ItemInspection.earlyEnd(itemEnd, of: lane.reader.description, soundEnd: lane.reader.soundEnd) {
                 complain(about: lane, problem)
             }
             prepareNext()
@@ -404,6 +412,7 @@ struct Feeder: ~Copyable {
         if lane.isSoundOnly { return laySoundAlone(frames, of: lane) }
         fades.pass(sound: sound.end, pictures: lane.pictureEnd)
         sound.lay(frames, of: lane, fade: fades.fade)
+        tellProblems(of: lane)
         // A still's picture is laid at once, long before what follows is to be opened.
         if lane.picturesDone, lane.pictureEnd - sound.end < Self.openAhead { prepareNext() }
     }
@@ -412,6 +421,7 @@ struct Feeder: ~Copyable {
     private mutating func laySoundAlone(_ frames: Int, of lane: Lane) {
         if !lane.rateChanges.isEmpty { layCover(lane) }
         let filled = sound.layAlone(frames, of: lane)
+        tellProblems(of: lane)
         if filled > 0 { failures.played() }
         if filled < frames, !lane.hasSounded, lane.anchorItemTime <= lane.turn.item.start {
             // Opened, and yet not a sample in it: it must not spin.

@@ -20,8 +20,9 @@ public struct ItemInspection: Sendable {
             var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
-            if let problem = reader.soundProblem { inspection.warnings.append("plays without its sound: \(problem)") }
             inspection.inspectEnd(&reader)
+            // Among them what has shown on the way to the end.
+            inspection.warnings += reader.problems
         } catch {
             inspection.failure = error.reason.text
         }
@@ -67,9 +68,11 @@ public struct ItemInspection: Sendable {
 
     private static func end(_ start: MediaTime?, _ duration: MediaTime?) -> MediaTime? { duration.map { (start ?? .zero) + $0 } }
 
-    /// What to say of a picture that ends before the end that its container tells; nil where that is the rounding of a header.
-    static func earlyEnd(_ end: MediaTime, of length: MediaTime) -> String? {
-        guard length - end > .milliseconds(500) else { return nil }
+    /// What to say of a picture that ends at `end`, before the end that its container tells; nil where that is the rounding of a header. Where the container
+    /// tells no length but that of the whole, that may be the sound's, which ends at `soundEnd` (nil: nobody has read it).
+    static func earlyEnd(_ end: MediaTime, of asset: AssetDescription, soundEnd: MediaTime?) -> String? {
+        guard let length = asset.video?.duration ?? asset.duration, length - end > .milliseconds(500) else { return nil }
+        if asset.video?.duration == nil, asset.audio != nil, soundEnd.map({ length - $0 <= .milliseconds(500) }) ?? true { return nil }
         return "its picture ends \(decimal((length - end).seconds)) s before the end its header tells: it may be cut off"
     }
 
@@ -96,7 +99,7 @@ public struct ItemInspection: Sendable {
         if black > 0 { warnings.append("ends with \(black) black frame\(black == 1 ? "" : "s"): the loop will seem to have a gap") }
         if let problem = reader.prematureEnd { warnings.append("cannot be read to its end: \(problem)") }
         if isDamaged { warnings.append("is damaged near its end: copy or export it again") }
-        if let problem = Self.earlyEnd(end, of: length) { warnings.append(problem) }
+        if let problem = Self.earlyEnd(end, of: asset, soundEnd: reader.soundEnd) { warnings.append(problem) }
     }
 }
 

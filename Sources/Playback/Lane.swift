@@ -25,6 +25,8 @@ final class Lane {
     var isFirst = true
     /// Whether something was wrong with this turn, so that the complaint stands.
     var isFlawed = false
+    /// How many of the reader's problems have been told.
+    var problemsTold = 0
     /// Whether any of its sound has been laid.
     var hasSounded = false
     /// Item time from which on the next turn fades in; nil for a cut.

@@ -14,7 +14,8 @@ struct Check: ParsableCommand {
         discussion: """
             Checks the configuration file, then every item of the playlist (or of the sources named here): whether it can be opened and \
             decoded, sound that is longer than its picture, black frames at its end, a frame rate that does not fit the display's refresh. \
-            The exit status is 1 when an item cannot be played or there is none, 78 when the configuration file is wrong.
+            The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be read or there is nothing to play, and with \
+            --strict when there is a warning; 64 when the command line is wrong, 78 when the configuration file is.
             """)
 
     @OptionGroup var settings: Settings
@@ -25,6 +26,9 @@ struct Check: ParsableCommand {
             valueName: "hz"),
         transform: value("a number from 1 to 1000") { Double($0).flatMap { 1...1000 ~= $0 ? $0 : nil } })
     var refresh: Double?
+
+    @Flag(help: "Exit with 1 for warnings, too.")
+    var strict = false
 
     @Argument(
         help: ArgumentHelp("Files, folders, .m3u lists or URLs to check instead of the file's playlist.", valueName: "source"),
@@ -40,7 +44,7 @@ struct Check: ParsableCommand {
         let rate = refresh ?? DisplayDevices.survey(configuration.display).chosenRefreshRate ?? 60
 
         var table = Table(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
-        var failures = 0
+        var (failures, warnings) = (0, 0)
         for (index, item) in items.enumerated() {
             let inspection = ItemInspection.inspect(item, refreshRate: rate)
             table.add(row(index, item, inspection, imageDuration: configuration.playback.imageDuration))
@@ -49,10 +53,11 @@ struct Check: ParsableCommand {
                 table.add(note: "cannot be played: \(failure)")
             }
             for warning in inspection.warnings { table.add(note: warning) }
+            warnings += inspection.warnings.count
         }
         if items.isEmpty { print("there is nothing to play") } else { table.print() }
         print("\(items.count) item\(items.count == 1 ? "" : "s"), \(failures) cannot be played; frame rates judged for \(decimal(rate)) Hz")
-        if failures > 0 || !problems.isEmpty || items.isEmpty { throw ExitCode(1) }
+        if failures > 0 || !problems.isEmpty || items.isEmpty || strict && warnings > 0 { throw ExitCode(1) }
     }
 
     private func row(_ index: Int, _ item: PlaylistItem, _ inspection: ItemInspection, imageDuration: MediaTime) -> [String] {

@@ -38,6 +38,24 @@ import Testing
                 """)
     }
 
+    @Test func warningsAreStatusOneWhereAskedFor() throws {
+        let good = try Clips.named("faststart.mp4")
+        for (refresh, status) in [("60", 0), ("50", 1)] {
+            #expect(try KioskProcess(["check", "--strict", "--refresh", refresh, good]).status() == Int32(status))
+        }
+    }
+
+    @Test func noPasswordIsPrinted() throws {
+        let folder = try TestFolder()
+        let list = try folder.file("list.m3u", "http://viewer:secret@127.0.0.1:9/a.mp4\n")
+        for arguments in [["check", "rtsp://viewer:secret@127.0.0.1:9", list], ["check", "http://viewer:sec/ret@127.0.0.1:9/"]] {
+            let kiosk = try KioskProcess(arguments)
+            #expect(kiosk.status() == 1)
+            #expect(kiosk.output.contains("cannot be played") && !(kiosk.output + kiosk.errors).contains("viewer"))
+            #expect(!(kiosk.output + kiosk.errors).contains("ret@"))
+        }
+    }
+
     @Test func foldersAndLists() throws {
         let good = try Clips.named("faststart.mp4")
         let folder = try TestFolder()

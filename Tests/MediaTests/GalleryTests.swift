@@ -86,7 +86,10 @@ import Testing
 
     @Test(arguments: [
         ("no-moov.mp4", "is damaged or cut off (Invalid data found when processing input): copy or export it again"),
-        ("header-only.mp4", "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"),
+        (
+            "header-only.mp4",
+            "has a header and nothing to play after it: it is cut off, or the first part of a stream: copy it again, or name the stream's playlist"
+        ),
         ("empty.mp4", "is empty (0 bytes): copy it again"), ("text.mp4", "is not a video, sound or image that FFmpeg knows"),
     ])
     func whatCannotBePlayed(name: String, complaint: String) throws {

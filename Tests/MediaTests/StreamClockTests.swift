@@ -10,12 +10,14 @@ import Testing
 
     /// The time that a packet of a second gets.
     private mutating func shown(_ time: Double) -> Double {
-        time + picture.offset(at: .seconds(time), lasting: .seconds(1), beside: sound).seconds
+        time + picture.offset(at: .seconds(time), lasting: .seconds(1), beside: sound, within: Self.stream).offset.seconds
     }
 
     private mutating func heard(_ time: Double) -> Double {
-        time + sound.offset(at: .seconds(time), lasting: .seconds(1), beside: picture).seconds
+        time + sound.offset(at: .seconds(time), lasting: .seconds(1), beside: picture, within: Self.stream).offset.seconds
     }
+
+    private static let stream = StreamClock.Extent(mayJump: true, end: .seconds(5))
 
     @Test mutating func whatFollowsAJumpFollowsWhatWasBeforeIt() {
         #expect(shown(5) == 5 && heard(5.25) == 5.25 && shown(6) == 6)
@@ -32,6 +34,65 @@ import Testing
         for second in 31..<60 { #expect(shown(Double(second)) == Double(second)) }
         #expect(heard(60) == 60)
         #expect(shown(59.5) == 59.5, "a little back is not far enough")
+    }
+
+    /// What is added to each of these times of a file of a minute, whose packets last a second; `next` are the times after the last of them.
+    private static func offsets(_ times: [Double], end: Double? = 60, other: [Double] = [], next: [Double] = []) -> [Double] {
+        var clock = StreamClock(expecting: .zero), beside = StreamClock(expecting: .zero)
+        let extent = StreamClock.Extent(mayJump: false, end: end.map { .seconds($0) })
+        for time in other { _ = beside.offset(at: .seconds(time), lasting: .seconds(1), beside: clock, within: extent) }
+        return times.enumerated().map { index, time in
+            let time = MediaTime.seconds(time)
+            var sequel = StreamClock.Sequel.unknown
+            if clock.isDoubtful(at: time, beside: beside, within: extent) {
+                sequel = (times[(index + 1)...] + next).lazy.compactMap { clock.sequel(of: time, next: .seconds($0)) }.first ?? .ends
+            }
+            return clock.offset(at: time, lasting: .seconds(1), beside: beside, within: extent, sequel: sequel).offset.seconds
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([0, 1, 100, 3], [0, 0, -98, 0], "one stamp behind the end"),
+            ([0, 1, 1e6, 1e6 + 1, 4, 5], [0, 0, 2 - 1e6, 2 - 1e6, 0, 0], "some stamps, by weeks"),
+            ([0, 1, 40, 3], [0, 0, -38, 0], "within the file, and back with the next"),
+            ([0, 1, 40, 41, 4], [0, 0, -38, -38, 0], "within the file, and back later"),
+            ([0, 30, 60], [0, 0, 0], "slides"),
+            ([0, 1, 40, 41, 42], [0, 0, 0, 0, 0], "a gap"),
+            ([100, 1, 2], [-100, 0, 0], "the first"),
+            ([0, 1, 9, 10, 60, 61, 62], [0, 0, 0, 0, 0, 0, 0], "on behind the end, which is wrong"),
+            ([0, 1, 0.5, 2], [0, 0, 0, 0], "a little back"),
+            ([0, 1, 62], [0, 0, -60], "a little behind the end"),
+            ([10, 11], [0, 0], "a late beginning"),
+        ] as [([Double], [Double], String)])
+    func aFileOfAMinute(times: [Double], offsets: [Double], name: String) {
+        #expect(Self.offsets(times) == offsets)
+    }
+
+    @Test func whereTheContainerTellsNoEnd() {
+        #expect(Self.offsets([0, 1, 100, 3], end: nil) == [0, 0, -98, 0])
+        #expect(Self.offsets([0, 1, 100, 101, 102], end: nil) == [0, 0, -98, -98, -98], "nothing says that it is meant")
+        #expect(Self.offsets([0, 1, 100, 101], end: nil, next: [120]) == [0, 0, 0, 0], "a screen on which nothing moved")
+        #expect(Self.offsets([0, 1, 1e6, 1e6 + 1], end: nil, next: [1e6 + 30]) == [0, 0, 2 - 1e6, 2 - 1e6], "for weeks")
+    }
+
+    @Test func whatIsRareBesideTheOtherStream() {
+        let other = (0..<90).map(Double.init)
+        #expect(Self.offsets([0, 80, 81], other: other) == [0, 0, 0], "even behind the end that the container tells")
+    }
+
+    @Test func durationsAndPresentationTimes() {
+        let file = StreamClock.Extent(mayJump: false, end: .seconds(60)), stream = StreamClock.Extent(mayJump: true, end: .seconds(60))
+        #expect(StreamClock.duration(.seconds(30), at: .seconds(30), within: file) == .seconds(30))
+        #expect(StreamClock.duration(.seconds(3000), at: .seconds(30), within: file) == .seconds(30))
+        #expect(StreamClock.duration(.seconds(3000), at: .seconds(70), within: file) == .zero)
+        #expect(StreamClock.duration(.seconds(3000), at: .seconds(30), within: stream) == .seconds(3000))
+        let clock = StreamClock(frameDuration: .milliseconds(40)), slow = StreamClock(frameDuration: .seconds(1))
+        #expect(clock.presentation(at: .seconds(3), decodedAt: .seconds(2.9), within: file) == .on)
+        #expect(clock.presentation(at: .seconds(62), decodedAt: .seconds(2), within: file) == .jump)
+        #expect(clock.presentation(at: .seconds(20), decodedAt: .seconds(2), within: file) == .doubtful)
+        #expect(slow.presentation(at: .seconds(12), decodedAt: .zero, within: file) == .on, "a dozen frames later")
+        #expect(clock.presentation(at: .seconds(62), decodedAt: .seconds(2), within: stream) == .on)
     }
 
     /// Two transport streams one behind the other.

@@ -65,6 +65,8 @@ import Testing
         let complaints = [(0, "missing"), (0, "missing"), (1, "missing"), (0, "damaged"), (1, "missing")]
         let news = complaints.map { failures.isNews($1, about: $0) }
         #expect(news == [true, false, true, true, false])
+        let again = failures.isNews("missing", about: 0)
+        #expect(!again, "two complaints take turns, round by round")
         failures.clear(0)
         let anew = [failures.isNews("damaged", about: 0), failures.isNews("missing", about: 1)]
         #expect(anew == [true, false])

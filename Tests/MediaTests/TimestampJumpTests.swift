@@ -1,0 +1,137 @@
+import Media
+import Platform
+import TestSupport
+import Testing
+
+/// Files in which timestamps jump that have no right to, and files with gaps that are meant.
+@Suite struct TimestampJumpTests {
+    private struct Contents {
+        var numbers: [Int] = [], times: [Double] = [], ends: [Double] = []
+        var samples: [Float] = []
+        var problems: [String] = []
+
+        /// The longest run of silence in the sound, in seconds.
+        var longestSilence: Double { Double(samples.split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0) / 48000 }
+    }
+
+    /// All of a file, read as the player reads it: the sound along with the pictures.
+    private func read(_ path: String, sound: Bool = true) throws -> Contents {
+        var reader = try MediaReader.open(path, samples: sound ? AudioFormat(sampleRate: 48000, channelCount: 2) : nil)
+        var contents = Contents()
+        var chunk = [Float](repeating: 0, count: 2 * 1600)
+        func listen(to reader: inout MediaReader) -> Int {
+            let frames = chunk.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }
+            for frame in 0..<frames { contents.samples.append(chunk[2 * frame]) }
+            return frames
+        }
+        while let frame = reader.nextFrame() {
+            contents.numbers.append(burnedInNumber(frame.frame))
+            contents.times.append(frame.time.seconds)
+            contents.ends.append((frame.time + frame.duration).seconds)
+            if sound { _ = listen(to: &reader) }
+        }
+        while sound, contents.samples.count < 200 * 48000, listen(to: &reader) > 0 {}
+        contents.problems = reader.problems
+        return contents
+    }
+
+    private func expect(_ damaged: Contents, isLike healthy: Contents, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(damaged.numbers == healthy.numbers, sourceLocation: sourceLocation)
+        let worst = zip(damaged.times, healthy.times).map { abs($0 - $1) }.max() ?? 0
+        #expect(worst < 0.1, "a picture is \(worst) s off", sourceLocation: sourceLocation)
+        #expect(abs((damaged.ends.last ?? 0) - (healthy.ends.last ?? 0)) < 0.1, sourceLocation: sourceLocation)
+        #expect(abs(damaged.samples.count - healthy.samples.count) < 9600, sourceLocation: sourceLocation)
+        #expect(damaged.longestSilence < 0.1, sourceLocation: sourceLocation)
+        #expect(healthy.problems == [], sourceLocation: sourceLocation)
+        #expect(
+            damaged.problems.count == 1 && damaged.problems[0].hasPrefix("its timestamps jump"), "\(damaged.problems)",
+            sourceLocation: sourceLocation)
+    }
+
+    /// A clip of 24 seconds in clusters of one.
+    private static func clusters() throws -> String {
+        try Clips.numbered("clusters.mkv", frames: 720, size: "256x64", extra: ["-bf", "2", "-g", "30", "-cluster_time_limit", "1000"])
+    }
+
+    /// A time for the cluster of that number, in milliseconds: far behind the end, a little behind it, and within the file, where only its coming back tells.
+    @Test(arguments: [(3, 65535), (30, 65535), (12, 27000), (8, 22000), (9, 21000)]) func theTimeOfACluster(
+        _ number: Int, _ time: Int
+    ) throws {
+        let path = try Self.clusters()
+        var bytes = try Clips.bytes(path)
+        let clusters = bytes.indices.dropLast(16).filter { bytes[$0..<$0 + 4].elementsEqual([0x1F, 0x43, 0xB6, 0x75]) }
+        let place = try #require(bytes[clusters[number]...].dropFirst(4).firstIndex(of: 0xE7))
+        try #require(bytes[place + 1] == 0x82, "two bytes")
+        (bytes[place + 2], bytes[place + 3]) = (UInt8(time >> 8), UInt8(time & 255))
+        let damaged = try read(Clips.file("cluster-\(number)-\(time).mkv", bytes))
+        expect(damaged, isLike: try read(path))
+    }
+
+    /// Pictures alone.
+    @Test func theTimeOfAClusterWithoutSound() throws {
+        var bytes = try Clips.bytes(Self.clusters())
+        let clusters = bytes.indices.dropLast(16).filter { bytes[$0..<$0 + 4].elementsEqual([0x1F, 0x43, 0xB6, 0x75]) }
+        let place = try #require(bytes[clusters[10]...].dropFirst(4).firstIndex(of: 0xE7))
+        bytes[place + 2] = 0xFF
+        let damaged = try read(Clips.file("cluster-mute.mkv", bytes), sound: false)
+        #expect(damaged.numbers == Array(1...720) && abs(damaged.ends.last! - 24) < 0.1)
+        #expect(zip(damaged.times, damaged.times.dropFirst()).allSatisfy { $1 - $0 < 0.1 })
+    }
+
+    /// The uppermost byte of one tag's time: three weeks.
+    @Test(arguments: [(9, 40), (8, 60), (9, 2)]) func oneTagOfAFlashVideo(_ kind: UInt8, _ number: Int) throws {
+        let path = try Clips.numbered("tags.flv", frames: 120, size: "256x64", extra: ["-bf", "2", "-ar", "48000"])
+        var bytes = try Clips.bytes(path)
+        var (place, count) = (13, 0)
+        while count < number || bytes[place] != kind {
+            if bytes[place] == kind { count += 1 }
+            place += 15 + Int(bytes[place + 1]) << 16 + Int(bytes[place + 2]) << 8 + Int(bytes[place + 3])
+        }
+        bytes[place + 7] = 0x70
+        expect(try read(Clips.file("tags-\(kind)-\(number).flv", bytes)), isLike: try read(path))
+    }
+
+    // MARK: What is meant
+
+    @Test(arguments: ["slides.mkv", "slides.mp4", "slides.webm", "slides.avi"]) func slides(name: String) throws {
+        let codec =
+            name.hasSuffix("webm")
+            ? ["-c:v", "libvpx-vp9", "-deadline", "realtime"] : ["-c:v", "libx264", "-bf", "2", "-pix_fmt", "yuv420p"]
+        let path = try Clips.make(name, ["-f", "lavfi", "-i", "testsrc2=s=256x64:r=1/30:d=150"] + codec)
+        let slides = try read(path)
+        #expect(slides.times.map { ($0 * 10).rounded() / 10 } == [0, 30, 60, 90, 120] && slides.problems == [])
+    }
+
+    /// Pictures of a screen on which nothing moves for a minute; without a duration as a browser records them, too.
+    @Test(arguments: [[], ["-live", "1"]]) func aScreenOnWhichNothingMoves(extra: [String]) throws {
+        let path = try Clips.make(
+            "screen-\(extra.count).mkv",
+            [
+                "-f", "lavfi", "-i", "testsrc2=s=256x64:r=10:d=75,select='lt(t,2)+gt(t,60)'", "-fps_mode", "vfr", "-c:v", "libx264", "-bf",
+                "2",
+            ] + extra)
+        let screen = try read(path)
+        let gap = zip(screen.times, screen.times.dropFirst()).map { $1 - $0 }.max() ?? 0
+        #expect(abs(gap - 58.2) < 0.5 && screen.problems == [], "\(gap) \(screen.problems)")
+    }
+
+    @Test func aSlowAnimation() throws {
+        let path = try Clips.make("slow.gif", ["-f", "lavfi", "-i", "testsrc2=s=256x64:r=1/20:d=60"])
+        #expect(try read(path).times.map { $0.rounded() } == [0, 20, 40])
+    }
+
+    @Test(arguments: ["late.mkv", "late.mp4"]) func soundThatBeginsLateAndPauses(name: String) throws {
+        let path = try Clips.make(
+            name,
+            [
+                "-f", "lavfi", "-i", "testsrc2=s=256x64:r=10:d=60", "-f", "lavfi", "-i",
+                "aevalsrc=0.5:s=48000:d=50,aselect='lt(t,1)+gt(t,20)'",
+            ]
+                + ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-af", "asetpts=PTS+5/TB", "-c:a", "flac", "-strict", "-2"])
+        let late = try read(path)
+        let sounding = late.samples.indices.filter { abs(late.samples[$0]) > 0.25 }
+        #expect(abs(Double(sounding.first ?? 0) / 48000 - 5) < 0.1 && late.problems == [])
+        let gap = zip(sounding, sounding.dropFirst()).map { $1 - $0 }.max() ?? 0
+        #expect(abs(Double(gap) / 48000 - 19) < 0.2, "\(gap)")
+    }
+}
