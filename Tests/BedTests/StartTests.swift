@@ -25,7 +25,6 @@ extension BedTests {
             #expect(told.stalls.count == 0 && told.late == 0 && told.dropped == 0, "\(told)")
             let holds = record.frames.dropFirst().dropLast().map(\.vblanks)
             #expect(holds.count > 100 && holds.allSatisfy { $0 == 1 }, "\(holds)")
-            #expect(record.sound?.holes == [], "the sound goes on once it has begun")
         }
     }
 }
