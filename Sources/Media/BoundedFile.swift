@@ -174,10 +174,7 @@ private final class FileWorker: Sendable {
         while let question = next() {
             let answer = perform(question, &descriptor)
             let isWanted = state.withLock { state in
-                if case .givenUp = state {
-                    Unanswered.remove(path)
-                    return false
-                }
+                if case .givenUp = state { return false }
                 state = .answered(answer)
                 return true
             }
@@ -185,6 +182,8 @@ private final class FileWorker: Sendable {
             interruption.wake()
         }
         if descriptor >= 0 { close(descriptor) }
+        // It may have been given up before it took up what it was asked.
+        if state.withLock({ if case .givenUp = $0 { true } else { false } }) { Unanswered.remove(path) }
     }
 
     private func next() -> Question? {
@@ -244,7 +243,8 @@ enum Unanswered {
     /// More threads are not spent on it.
     private static let limit = 256
 
-    static var count: Int { calls.withLock { $0.count } }
+    /// Whether a call on the file at `path` has not returned.
+    static func holds(_ path: String) -> Bool { calls.withLock { $0.contains { $0.path == path } } }
 
     static func add(_ path: String, since: HostTime) { calls.withLock { $0.append(Call(path: path, since: since)) } }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Testing
 
 @testable import Media
@@ -58,6 +59,20 @@ import Testing
         #expect(file.seek(to: 500_000))
         #expect(read(file, 10) == [])
         #expect(throws: BoundedFile.Failure.self) { try BoundedFile.open(path, interruption: interruption) }
+    }
+
+    /// A worker may be given up before it has taken up what it was asked: it is no call that hangs.
+    @Test func whatIsGivenUpEarlyIsForgottenWhenItEnds() throws {
+        try write(bytes)
+        defer { unlink(path) }
+        for _ in 0..<200 {
+            let interruption = Interruption()
+            interruption.allow(MediaTime(nanoseconds: 20_000))
+            _ = try? BoundedFile.open(path, interruption: interruption)
+        }
+        let deadline = HostTime.now + .seconds(30)
+        while Unanswered.holds(path), HostTime.now < deadline { usleep(1000) }
+        #expect(!Unanswered.holds(path))
     }
 
     @Test func whatIsNoRegularFileIsRefused() throws {

@@ -69,7 +69,13 @@ import Testing
             let end = segments.endIndex + segments.reduce(0) { $0 + Int($1) }
             bytes.replace(at: page + 22, with: oggChecksum(bytes[page..<end]).littleEndian)
         }
-        _ = try readAll(try Clips.file("granule-\(position).opus", bytes))
+        let path = try Clips.file("granule-\(position).opus", bytes)
+        do {
+            #expect(try readAll(path).description.audio != nil)
+        } catch let error as MediaError {
+            // libavformat leaves out what it takes for AV_NOPTS_VALUE and its neighbours.
+            #expect(error.reason == .hasNoMedia && position.magnitude == .max / 2)
+        }
     }
 
     private func oggChecksum(_ page: ArraySlice<UInt8>) -> UInt32 {
