@@ -500,6 +500,7 @@ public struct MediaReader: ~Copyable, Sendable {
             isDamaged(presentation, clock.presentation(at: presentation + offset, decodedAt: time + offset, within: extent), in: index)
         {
             raw.pointee.pts = kAV_NOPTS_VALUE
+            raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD
             tellJump(presentation)
         }
         if isJump, !extent.mayJump { tellJump(time) }
@@ -508,6 +509,8 @@ public struct MediaReader: ~Copyable, Sendable {
         // What leaves the range is far from any plausible time, wherever it comes round to.
         if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
         if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
+        // The demuxer has judged by the damaged time what lies behind the end of an edit list, and is not shown.
+        if !extent.mayJump { raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
     }
 
     private mutating func tellJump(_ time: MediaTime) {

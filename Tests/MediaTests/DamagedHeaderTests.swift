@@ -218,9 +218,9 @@ import Testing
 
 extension [UInt8] {
     /// Where `bytes` first stand.
-    fileprivate func firstIndex(of bytes: [UInt8]) -> Int? { indices.first { self[$0...].starts(with: bytes) } }
+    func firstIndex(of bytes: [UInt8]) -> Int? { indices.first { self[$0...].starts(with: bytes) } }
 
-    fileprivate mutating func replace<Value: FixedWidthInteger>(at place: Int, with value: Value) {
+    mutating func replace<Value: FixedWidthInteger>(at place: Int, with value: Value) {
         Swift.withUnsafeBytes(of: value) { replaceSubrange(place..<(place + $0.count), with: $0) }
     }
 }

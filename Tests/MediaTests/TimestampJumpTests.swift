@@ -91,6 +91,21 @@ import Testing
         expect(try read(Clips.file("tags-\(kind)-\(number).flv", bytes)), isLike: try read(path))
     }
 
+    /// One entry of the tables that an MP4 counts its times from: how long a frame takes to decode, or waits to be presented. Its edit list ends long before.
+    @Test(arguments: [("stts", 1, 1 << 23), ("stts", 1, 0x7F00_0000), ("ctts", 5, 1 << 23)]) func anEntryOfAnMP4(
+        table: String, entry: Int, value: Int32
+    ) throws {
+        let path = try Clips.numbered(
+            "tables.mp4", frames: 60, size: "256x64", extra: ["-bf", "2", "-bsf:v", "setts=pts=PTS+gte(N\\,20)*512:dts=DTS+gte(N\\,20)*512"])
+        var bytes = try Clips.bytes(path)
+        let place = try #require(bytes.firstIndex(of: Array(table.utf8))) + 16 + 8 * entry
+        bytes.replace(at: place, with: value.bigEndian)
+        let (damaged, healthy) = (try read(Clips.file("\(table)-\(entry)-\(value).mp4", bytes)), try read(path))
+        #expect(damaged.numbers == healthy.numbers)
+        #expect(damaged.ends.last ?? .infinity < 2 * healthy.ends.last!, "\(damaged.ends)")
+        #expect(damaged.problems.count == 1 && damaged.problems[0].hasPrefix("its timestamps jump"), "\(damaged.problems)")
+    }
+
     // MARK: What is meant
 
     @Test(arguments: ["slides.mkv", "slides.mp4", "slides.webm", "slides.avi"]) func slides(name: String) throws {
