@@ -22,14 +22,18 @@ struct VideoDecoder: ~Copyable, Sendable {
         let parameters = stream.pointee.codecpar.pointee
         let container = String(cString: format.raw.pointee.iformat.pointee.name)
         let isStill = container == "image2" || container.hasSuffix("_pipe")
-        let picture = PictureMemory(parameters, isStill: isStill, threads: threads)
+        // Each thread holds a picture of its own: a machine that is short of memory decodes with fewer.
+        let threads = (1...max(1, threads)).last {
+            PictureMemory(parameters, isStill: isStill, threads: $0).bytes(reducedBy: 0) <= memory
+        }
+        let picture = PictureMemory(parameters, isStill: isStill, threads: threads ?? 1)
         let reductions = avcodec_find_decoder(parameters.codec_id).map { Int($0.pointee.max_lowres) } ?? 0
         guard let reduction = (0...reductions).first(where: { picture.bytes(reducedBy: $0) <= memory }) else {
             let megabytes = (picture.bytes(reducedBy: reductions) - 1) >> 20 + 1
             throw MediaError(source, .pictureTooLarge(width: picture.width, height: picture.height, megabytes: megabytes))
         }
         let codec = try CodecContext.open(stream, source: source) { context in
-            shim_codec_use_threads(context, Int32(threads))
+            shim_codec_use_threads(context, Int32(threads ?? 1))
             context.pointee.lowres = Int32(reduction)
             // What turns out larger than its header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(picture.pixels(within: memory, reducedBy: reduction))

@@ -206,9 +206,17 @@ import Testing
         #expect(reason(drawing, pictureMemory: 16 << 20) == nil)
     }
 
-    private func reason(_ path: String, pictureMemory: Int = MemoryLimit.ofItem) -> MediaError.Reason? {
+    /// Where memory is short for a picture of each thread, fewer decode.
+    @Test func fewerThreadsTakeLess() throws {
+        let clip = try Clips.numbered("threads.mp4", frames: 10)
+        let picture = 320 * 180 * 3 / 2
+        #expect(reason(clip, pictureMemory: 4 * picture, threads: 4) == nil)
+        #expect(reason(clip, pictureMemory: 3 * picture, threads: 4) == .pictureTooLarge(width: 320, height: 180, megabytes: 1))
+    }
+
+    private func reason(_ path: String, pictureMemory: Int = MemoryLimit.ofItem, threads: Int = 1) -> MediaError.Reason? {
         do throws(MediaError) {
-            _ = try MediaReader.open(path, samples: Self.format, pictureMemory: pictureMemory)
+            _ = try MediaReader.open(path, samples: Self.format, decoderThreads: threads, pictureMemory: pictureMemory)
             return nil
         } catch {
             return error.reason

@@ -96,7 +96,8 @@ import Testing
         table: String, entry: Int, value: Int32
     ) throws {
         let path = try Clips.numbered(
-            "tables.mp4", frames: 60, size: "256x64", extra: ["-bf", "2", "-bsf:v", "setts=pts=PTS+gte(N\\,20)*512:dts=DTS+gte(N\\,20)*512"])
+            "tables.mp4", frames: 60, size: "256x64",
+            extra: ["-bf", "2", "-bsf:v", "setts=pts=PTS+gte(N\\,20)*512:dts=DTS+gte(N\\,20)*512"])
         var bytes = try Clips.bytes(path)
         let place = try #require(bytes.firstIndex(of: Array(table.utf8))) + 16 + 8 * entry
         bytes.replace(at: place, with: value.bigEndian)
