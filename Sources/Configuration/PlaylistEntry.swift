@@ -34,16 +34,30 @@ public struct PlaylistEntry: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// The playlist as the engine takes it: folders and lists replaced with what is in them now.
-    ///
-    /// Reads the file system, so it can block for as long as that does. `problems` are for the log, one line each: what is missing
-    /// or unreadable is left out, since it may be back the next time.
-    public func expandPlaylist() -> (items: [PlaylistItem], problems: [String]) {
-        let expansions = playlist.map { expand($0) }
-        return (expansions.flatMap(\.items), expansions.flatMap(\.problems))
+    /// The items that the playlist stands for now, and what is wrong with its folders and lists, one line each. Each entry is waited for no longer than `limit`: a
+    /// dead server or a dying disk can hold up whoever asks for a file's name, for ever, and keeps a thread then. May block.
+    public func expandPlaylist(limit: MediaTime = PlaylistExpansion.limit) -> (items: [PlaylistItem], problems: [String]) {
+        var expansion: (items: [PlaylistItem], problems: [String]) = ([], [])
+        for entry in playlist {
+            let answer = Monitor<(items: [PlaylistItem], problems: [String])?>(nil)
+            Thread("folders") {
+                let found = expand(entry)
+                answer.signal { $0 = found }
+            }.detach()
+            let found = answer.wait(until: .now + limit) { $0 }
+            expansion.items += found?.items ?? assume(entry)
+            let seconds = Int(saturating: limit.seconds.rounded(.up))
+            expansion.problems += found?.problems ?? ["\(entry.source.location): no answer for \(seconds) s: its disk or its server hangs"]
+        }
+        return expansion
     }
 
-    /// The same for one entry.
+    /// What an entry is taken for that has never answered: a file by its name is itself.
+    func assume(_ entry: PlaylistEntry) -> [PlaylistItem] {
+        entry.source.isNamedAsFile ? [entry.resolved(source: entry.source.location, in: self)] : []
+    }
+
+    /// What one entry stands for now. May block for ever.
     func expand(_ entry: PlaylistEntry) -> (items: [PlaylistItem], problems: [String]) {
         let expansion = entry.source.expand()
         return (expansion.sources.map { entry.resolved(source: $0, in: self) }, expansion.problems)

@@ -65,10 +65,7 @@ public final class PlaylistExpansion: Sendable {
         let entries = configuration.playlist
         self.init(
             names: entries.map(\.source.location), isFixed: entries.allSatisfy(\.source.isFixed),
-            assume: {
-                entries[$0].source.isNamedAsFile ? [entries[$0].resolved(source: entries[$0].source.location, in: configuration)] : []
-            },
-            expand: { configuration.expand(entries[$0]) })
+            assume: { configuration.assume(entries[$0]) }, expand: { configuration.expand(entries[$0]) })
     }
 
     /// Looks into entries called `names` by `expand`, which may block; once where all of them are fixed. An entry that has never answered is what `assume` says.
