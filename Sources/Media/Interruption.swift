@@ -10,14 +10,19 @@ import Synchronization
 public final class Interruption: Sendable {
     private let deadlineNanoseconds = Atomic<Int64>(.max / 2)
     private let isCancelled = Atomic<Bool>(false)
-    /// Guards nothing: it is there to be waited on.
-    private let changes = Monitor(())
+    /// How often there was something to look at: it is there to be waited on.
+    private let changes = Monitor(UInt64(0))
 
     /// An interruption that has not happened.
     public init() {}
 
     /// Ends the operation under way and every later one with ``MediaError/Reason/cancelled``. From any thread.
-    public func cancel() { changes.signal { _ in isCancelled.store(true, ordering: .relaxed) } }
+    public func cancel() {
+        changes.signal { count in
+            isCancelled.store(true, ordering: .relaxed)
+            count &+= 1
+        }
+    }
 
     /// Whether ``cancel()`` was called.
     public var cancelled: Bool { isCancelled.load(ordering: .relaxed) }
@@ -39,7 +44,7 @@ public final class Interruption: Sendable {
     }
 
     /// Has ``wait(for:)`` look again. From any thread.
-    func wake() { changes.signal { _ in } }
+    func wake() { changes.signal { $0 &+= 1 } }
 
     /// The callback to set on an AVFormatContext; the context must not outlive this object.
     var callback: AVIOInterruptCB {
