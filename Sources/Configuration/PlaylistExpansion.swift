@@ -81,7 +81,7 @@ public final class PlaylistExpansion: Sendable {
     /// Starts looking; `tell` is called on a thread of its own, in order. Call once.
     public func start(_ tell: @escaping @Sendable (News) -> Void) {
         startWorker(0)
-        _ = Thread("playlist") { [self] in
+        Thread("playlist") { [self] in
             while true {
                 var news: [News] = []
                 switch nextWork() {
@@ -94,7 +94,7 @@ public final class PlaylistExpansion: Sendable {
                 news.forEach(tell)
                 state.signal { state in state.hasTold = state.items != nil }
             }
-        }
+        }.detach()
     }
 
     /// Looks no more. Does not wait for the threads: one of them may hang.
@@ -170,7 +170,7 @@ public final class PlaylistExpansion: Sendable {
     // MARK: Looking
 
     private func startWorker(_ number: Int) {
-        _ = Thread("folders") { [self] in
+        Thread("folders") { [self] in
             while let entry = nextEntry(number) {
                 let found = expand(entry)
                 state.signal { state in
@@ -184,7 +184,7 @@ public final class PlaylistExpansion: Sendable {
                     }
                 }
             }
-        }
+        }.detach()
     }
 
     /// The next entry to look into; nil where thread `number` is no longer wanted.

@@ -43,7 +43,7 @@ final class LiveServer: Sendable {
         self.port = in_port_t(bigEndian: address.sin_port)
         url = "http://127.0.0.1:\(self.port)/live"
         let state = state
-        _ = Thread("live server") {
+        Thread("live server") {
             while true {
                 let connection = accept(listener, nil, nil)
                 if connection < 0 { return }
@@ -52,11 +52,11 @@ final class LiveServer: Sendable {
                     state.connections.append((.now, 0))
                     return state.connections.count - 1
                 }
-                _ = Thread("live connection") {
+                Thread("live connection") {
                     Self.serve(connection, bytes, ending) { count in state.withLock { $0.connections[number].sent = count } }
-                }
+                }.detach()
             }
-        }
+        }.detach()
     }
 
     private static func serve(_ connection: Int32, _ bytes: [UInt8], _ ending: Ending, told: (Int) -> Void) {
