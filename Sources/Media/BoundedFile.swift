@@ -44,6 +44,7 @@ final class BoundedFile {
         case .refused(let failure):
             worker.end()
             throw failure
+        // A fault of ours, whatever a file or a disk does: ``FileWorker`` answers each question with its own kind.
         case .read: fatalError("a worker answers what it was asked")
         }
     }
