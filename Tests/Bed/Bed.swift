@@ -27,6 +27,9 @@ public enum Bed {
     /// Where runs have left their folders; see ``Folders``.
     @TaskLocal public static var folders: Folders?
 
+    /// How many runs there are at most until one in real time was not starved.
+    @TaskLocal public static var attempts = 5
+
     /// The binary that is judged: the release build, as a debug build is too slow for a 60 Hz display on one core.
     ///
     /// $KIOSK_BED_PLAYER names another one.
@@ -48,7 +51,7 @@ public enum Bed {
 
     /// Runs `program` and returns what happened.
     ///
-    /// A run that was starved of processor time by the host is repeated. In virtual time nothing is starved: there a run that does not come to its end is
+    /// A run that was starved of processor time by the host is repeated (``attempts``). In virtual time nothing is starved: there a run that does not come to its end is
     /// repeated once, and then has failed.
     ///
     /// - Parameters:
@@ -56,13 +59,12 @@ public enum Bed {
     ///   - duration: when the player is asked to end, from its start.
     ///   - clips: the playlist, and what the numbers on the display are judged by.
     ///   - area: where on the display the clips are shown: their numbers are read there. Default: all of it.
-    ///   - attempts: how many runs there are at most, for one that was not starved.
     ///   - timeline: what is done to the player meanwhile.
     /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, or the host is too slow (``Machine/measuresHost``),
     ///   ``BedError/unavailable(_:)`` where there is no bed, ``BedError/failed(_:)`` when there is nothing to judge.
     public static func run(
         _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
-        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil, attempts: Int = 5,
+        on machine: Machine = Machine(), area: Vblank.Rectangle? = nil,
         timeline: (inout Timeline) -> Void = { _ in }
     ) async throws -> Record {
         var entries = Timeline()
@@ -73,7 +75,7 @@ public enum Bed {
         let run = Run(
             name: name, duration: duration, clips: clips, program: program, machine: machine, area: area, timeline: entries)
         var complaint = ""
-        var triesLeft = machine.time == .real ? attempts : min(attempts, 2)
+        var triesLeft = machine.time == .real ? attempts : 2
         while triesLeft > 0 {
             triesLeft -= 1
             do {

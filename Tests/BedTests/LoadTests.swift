@@ -27,7 +27,7 @@ extension BedTests {
             let configuration = KioskConfiguration(playlist: clips.map { "source = \"\($0.path)\"\nend = 1" })
             // A host stops for 50 ms in every second what computes all the time with real-time priority.
             let machine = Machine { ($0.isRealTime, $0.measuresHost) = (false, true) }
-            for _ in 1...3 {
+            for _ in 1...Bed.attempts {
                 let record = try await Bed.run(name, for: duration, playing: clips, .kiosk(configuration), on: machine) { at in
                     // As kiosk.service has it.
                     at(0.3, .shell("renice -n -10 $(ls /proc/$PLAYER/task)"), "nice")

@@ -104,12 +104,14 @@ import Foundation
         // Without this the folders of starved runs would stay.
         let folders = Bed.Folders()
         defer { folders.remove() }
-        return try await Bed.$folders.withValue(folders) {
-            try await Bed.run(
-                "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
-                scenario.program(player, clips.map(\.path), modeName: modeName), on: machine, attempts: 1
-            ) { at in
-                if scenario.kind == .controls { Control.act(on: &at) }
+        return try await Bed.$attempts.withValue(1) {
+            try await Bed.$folders.withValue(folders) {
+                try await Bed.run(
+                    "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
+                    scenario.program(player, clips.map(\.path), modeName: modeName), on: machine
+                ) { at in
+                    if scenario.kind == .controls { Control.act(on: &at) }
+                }
             }
         }
     }
