@@ -49,10 +49,12 @@ bed: setup
 	Tests/Bed/build
 
 # The unit tests once more, with every access checked: for leaks and bounds, and for races; less the simulations, which are one thread's arithmetic,
-# and the disks at fault: their library is preloaded into the symbolizer, too. Damaged files are one thread's work: they are left out of the second run
+# and the disks at fault: their library is preloaded into the symbolizer, too. What is one thread's work is left out of the second run
 sanitize: setup demo
 	$(call sanitized,address)
-	$(call sanitized,thread,--skip FuzzTests)
+	$(call sanitized,thread,$(SINGLE:%=--skip %))
+
+SINGLE := FuzzTests GalleryTests DamagedHeaderTests CheckTests CommandLineTests BedAnalysisTests BenchTests
 
 define sanitized
 	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)
