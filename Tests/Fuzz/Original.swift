@@ -67,7 +67,8 @@ public struct Original: Sendable {
         case 3: for _ in 0...random.below(64) { flip(&bytes, in: 0..<bytes.count, &random) }
         case 4, 5:  // a field behind a name, with the numbers that programs trip over
             let begin = random.below(bytes.count)
-            let name = (begin..<max(begin, bytes.count - 4)).first { start in bytes[start..<start + 4].allSatisfy { 0x61...0x7a ~= $0 } } ?? begin
+            let starts = begin..<max(begin, bytes.count - 4)
+            let name = starts.first { start in bytes[start..<start + 4].allSatisfy { 0x61...0x7a ~= $0 } } ?? begin
             let place = name + 4 + 4 * random.below(12)
             let value: [UInt8] = [
                 [255, 255, 255, 255], [127, 255, 255, 255], [128, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [255, 255, 255, 127],
