@@ -11,20 +11,20 @@ public struct AssetDescription: Hashable, Sendable {
         public var width: Int, height: Int
         /// Width of a stored pixel divided by its height.
         public var pixelAspectRatio: Double
-        /// How the stored picture must be turned to stand upright.
+        /// How the stored picture must be rotated to be upright.
         public var orientation: Orientation
-        /// Average frames a second; nil for a still and where the container does not say.
+        /// Average frames a second; nil for a still and where the container tells none.
         public var frameRate: Double?
         /// Whether the frames follow each other at one rate, as far as the container tells.
         public var isConstantFrameRate: Bool
         /// FFmpeg's name of the pixel format: `yuv420p10le`.
         public var pixelFormat: String
-        /// FFmpeg's names of its primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`; nil where neither the container nor the first
-        /// picture tells.
+        /// FFmpeg's names of its primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`; nil where neither the
+        /// container nor the first picture has them.
         public var colorPrimaries: String?, colorTransfer: String?, colorMatrix: String?
         /// Whether it consists of fields.
         public var isInterlaced: Bool
-        /// When the track begins and how long it lasts by the container's word, in the container's own time.
+        /// When the track begins and how long it lasts, as its header tells, in the container's time.
         public var start: MediaTime?, duration: MediaTime?
     }
 
@@ -36,29 +36,29 @@ public struct AssetDescription: Hashable, Sendable {
         public var sampleRate: Int
         /// Number of channels.
         public var channelCount: Int
-        /// When the track begins and how long it lasts by the container's word, in the container's own time.
+        /// When the track begins and how long it lasts, as its header tells, in the container's time.
         public var start: MediaTime?, duration: MediaTime?
     }
 
     /// The container's short name: `mov,mp4,m4a,3gp,3g2,mj2`.
     public var container: String
-    /// Length by the container's word; nil for stills and live streams.
+    /// Length as the container tells it; nil for stills and live streams.
     public var duration: MediaTime?
     /// The picture track that is played.
     public var video: Video?
     /// The sound track that is played.
     public var audio: Audio?
-    /// Whether it is a single image without a length of its own; an animation of one frame is.
+    /// Whether it is a single image without a duration; an animation of one frame is one, too.
     public var isStill: Bool
-    /// Whether one can move about in it.
+    /// Whether it can be sought in.
     public var isSeekable: Bool
 }
 
 extension AssetDescription.Video {
-    /// Whether its brightness is told by one of the transfer functions of high dynamic range.
+    /// Whether its transfer function is one of high dynamic range (PQ, HLG).
     public var isHighDynamicRange: Bool { colorTransfer.map { ["smpte2084", "arib-std-b67"].contains($0) } ?? false }
 
-    /// What a viewer sees wrong of its colours, which are shown as those of a standard display; nil where they are such.
+    /// What is wrong with its colours where they are shown as those of a standard display; nil where they are such.
     var colorProblem: String? {
         if isHighDynamicRange {
             let name = colorTransfer == "smpte2084" ? "PQ" : "HLG"
@@ -68,12 +68,12 @@ extension AssetDescription.Video {
         return "has the wide colours of BT.2020, which are shown paler than they are meant: convert it to BT.709"
     }
 
-    /// Takes over the colour description of a track's parameters, where there is one.
+    /// Takes the colour description of a stream's header, where it has one.
     mutating func addColors(of parameters: AVCodecParameters) {
         addColors(parameters.color_primaries, parameters.color_trc, parameters.color_space)
     }
 
-    /// Takes over the colour description of a decoded frame, where the container had none.
+    /// Takes the colour description of a decoded frame, where the container had none.
     mutating func addColors(of frame: AVFrame) { addColors(frame.color_primaries, frame.color_trc, frame.colorspace) }
 
     private mutating func addColors(
@@ -89,8 +89,64 @@ extension AssetDescription.Video {
     }
 }
 
+extension AssetDescription {
+    /// What the probed headers say of the streams with these indices; negative for none.
+    init(_ format: borrowing FormatContext, video: Int32, audio: Int32) {
+        let context = format.raw.pointee
+        container = String(cString: context.iformat.pointee.name)
+        isSeekable = context.pb == nil || context.pb.pointee.seekable != 0
+        let images: Set = ["gif", "apng", "image2"]
+        let isImage = images.contains(container) || container.hasSuffix("_pipe")
+        duration = context.duration > 0 ? MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE)) : nil
+        isStill = false
+        if video >= 0, let stream = context.streams[Int(video)] {
+            let parameters = stream.pointee.codecpar.pointee
+            let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
+            let rate = average.plausibleFrameRate
+            let ratio = av_guess_sample_aspect_ratio(format.raw, stream, nil)
+            isStill = isImage && !["gif", "apng"].contains(container)
+            self.video = Video(
+                codec: String(cString: avcodec_get_name(parameters.codec_id)), width: Int(parameters.width), height: Int(parameters.height),
+                pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? av_q2d(ratio) : 1,
+                orientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
+                frameRate: isStill ? nil : rate,
+                isConstantFrameRate: rate != nil && base.den > 0 && abs(av_q2d(base) / rate! - 1) < 0.001,
+                pixelFormat: av_get_pix_fmt_name(AVPixelFormat(rawValue: parameters.format)).map { String(cString: $0) } ?? "unknown",
+                isInterlaced: parameters.field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue,
+                start: stream.time(stream.pointee.start_time), duration: stream.ownDuration(within: duration))
+            self.video?.addColors(of: parameters)
+            if isStill { duration = nil }
+        }
+        if audio >= 0, let stream = context.streams[Int(audio)] {
+            let parameters = stream.pointee.codecpar.pointee
+            self.audio = Audio(
+                codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
+                channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
+                duration: stream.ownDuration(within: duration))
+        }
+    }
+}
+
+extension UnsafeMutablePointer<AVStream> {
+    /// How long the track lasts, as its header tells. Matroska has a field for the length of the whole only; who writes it puts that of a
+    /// track into a tag (`DURATION`): FFmpeg when the track ends, mkvmerge how long it lasts.
+    fileprivate func ownDuration(within whole: MediaTime?) -> MediaTime? {
+        if let duration = time(pointee.duration), duration > .zero { return duration }
+        func tag(_ name: String, _ flags: Int32) -> UnsafeMutablePointer<AVDictionaryEntry>? {
+            av_dict_get(pointee.metadata, name, nil, flags)
+        }
+        guard let text = tag("DURATION", AV_DICT_IGNORE_SUFFIX)?.pointee.value, var duration = MediaTime(clock: String(cString: text))
+        else {
+            return nil
+        }
+        if tag("_STATISTICS_WRITING_APP", AV_DICT_IGNORE_SUFFIX) == nil { duration = duration - (time(pointee.start_time) ?? .zero) }
+        // A tag that was copied from another file says nothing.
+        return duration > .zero && duration <= whole ?? duration ? duration : nil
+    }
+}
+
 extension FormatContext {
-    /// Whether it is a kind of image that may be animated, and may be not: GIF, APNG, and AVIF, which is an MP4 by its form and tells itself by its brand.
+    /// Whether it is an image format that can be animated or not: GIF, APNG, and AVIF, whose container is MP4 with a brand of its own.
     var isImage: Bool {
         let name = String(cString: raw.pointee.iformat.pointee.name)
         if ["gif", "apng"].contains(name) { return true }

@@ -2,12 +2,13 @@ import Glibc
 import Platform
 import Synchronization
 
-/// A regular file whose system calls cannot hold up the thread that reads it.
+/// A regular file whose system calls cannot block the thread that reads it.
 ///
-/// A call on a dead network file system or a dying disk may never return, and no signal ends it. So a thread of the file's own makes the calls (open, fstat,
-/// access, pread, close), and the reading thread waits for it no longer than its ``Interruption`` allows. A worker that has not answered
-/// by then is given up: descriptor and buffer stay with it, and it closes and frees them whenever the kernel lets it go (``Unanswered``). The file is read in blocks, so
-/// that the hand-over costs little; seeking is arithmetic.
+/// A call on a dead network file system or a failing disk may never return, and no signal ends it. So a worker thread of each file makes
+/// the calls (open, fstat, access, pread, close), and the reading thread waits for it no longer than its ``Interruption`` allows. A worker
+/// that has not answered by then is abandoned: it keeps the descriptor and the buffer, and closes and frees them when its call returns
+/// (``AbandonedCalls``). The file is read in blocks of 256 KB, so that the hand-over between the threads costs little. Seeking sets a
+/// number and makes no call.
 ///
 /// One thread at a time reads.
 final class BoundedFile {
@@ -20,23 +21,24 @@ final class BoundedFile {
         case interrupted
     }
 
-    /// What the last call said of the file's length; it may grow.
+    /// The file's length in bytes, as of the last call; it may grow.
     private(set) var size: Int64
     private(set) var position: Int64 = 0
 
     private let worker: FileWorker
     private let interruption: Interruption
-    /// Nil once the worker that has it was given up.
+    /// Nil once the worker that has it was abandoned.
     private var block: FileBlock?
     private var blockStart: Int64 = 0
     private var blockCount = 0
 
-    /// Read where reading goes on, and after a seek: where the two sides of a file are far apart, most of a large block would be read for nothing.
+    /// Bytes read at once where reading goes on, and after a seek. Where sound and picture lie far apart in a file, most of a large block
+    /// would be read for nothing.
     static let blockSize = 256 << 10, firstBlockSize = 32 << 10
 
-    /// Opens the regular file at `path` for reading.
+    /// Opens the regular file at `path` for reading. Blocks at most as long as the interruption allows.
     static func open(_ path: String, interruption: Interruption) throws(Failure) -> BoundedFile {
-        if interruption.isOver || Unanswered.isHopeless(path) { throw .interrupted }
+        if interruption.isOver || AbandonedCalls.block(path) { throw .interrupted }
         let worker = FileWorker(path: path, interruption: interruption)
         guard let answer = worker.ask(.open) else { throw .interrupted }
         switch answer {
@@ -44,7 +46,7 @@ final class BoundedFile {
         case .refused(let failure):
             worker.end()
             throw failure
-        // A fault of ours, whatever a file or a disk does: ``FileWorker`` answers each question with its own kind.
+        // A bug in this file, whatever a file or a disk does: ``FileWorker`` answers each request with its own kind.
         case .read: fatalError("a worker answers what it was asked")
         }
     }
@@ -58,9 +60,9 @@ final class BoundedFile {
 
     deinit { worker.end() }
 
-    /// What became of a ``read(into:count:)``.
-    enum Reading: Equatable {
-        /// So many bytes, at least one.
+    /// The result of ``read(into:count:)``.
+    enum ReadResult: Equatable {
+        /// The number of bytes read, at least one.
         case bytes(Int)
         case end
         case failed(errno: Int32)
@@ -68,8 +70,8 @@ final class BoundedFile {
         case interrupted
     }
 
-    /// Reads up to `count` bytes from where it stands; blocks at most as long as the interruption allows.
-    func read(into destination: UnsafeMutableRawPointer, count: Int) -> Reading {
+    /// Reads up to `count` bytes at ``position``. Blocks at most as long as the interruption allows.
+    func read(into destination: UnsafeMutableRawPointer, count: Int) -> ReadResult {
         if position < blockStart || position >= blockStart + Int64(blockCount) {
             guard let block = block.take(), !interruption.isOver else { return .interrupted }
             let isNext = blockCount > 0 && position == blockStart + Int64(blockCount)
@@ -91,7 +93,7 @@ final class BoundedFile {
         return .bytes(given)
     }
 
-    /// Goes to `position`, which may lie behind the end; false where it is negative.
+    /// Sets ``position``, which may lie behind the end; false where it is negative.
     func seek(to position: Int64) -> Bool {
         if position < 0 { return false }
         self.position = position
@@ -99,17 +101,18 @@ final class BoundedFile {
     }
 }
 
-/// Memory for what is read. It belongs to the reading thread, and to the worker from the question to the answer.
+/// Memory for what is read. It belongs to the reading thread, and to the worker from the request to the answer.
 private final class FileBlock: @unchecked Sendable {
-    // Sendable because only one thread has it at a time, handed over with the question and the answer; a worker that was given up keeps it.
+    // Sendable because only one thread has it at a time: it is handed over with the request and with the answer. An abandoned worker keeps
+    // it.
     let bytes: UnsafeMutableRawPointer
     init(capacity: Int) { bytes = .allocate(byteCount: capacity, alignment: 64) }
     deinit { bytes.deallocate() }
 }
 
-/// The thread that makes a file's system calls, and what it is asked.
+/// The thread that makes a file's system calls, and the request it works on.
 private final class FileWorker: Sendable {
-    enum Question: Sendable {
+    enum Request: Sendable {
         case open
         case read(FileBlock, offset: Int64, count: Int)
     }
@@ -123,10 +126,10 @@ private final class FileWorker: Sendable {
 
     private enum State {
         case idle
-        case asked(Question)
+        case asked(Request)
         case answered(Answer)
-        /// Nobody waits for the answer any more.
-        case givenUp
+        /// No thread waits for the answer any more.
+        case abandoned
         case ended
     }
 
@@ -140,16 +143,16 @@ private final class FileWorker: Sendable {
         Thread("file") { [self] in run() }.detach()
     }
 
-    /// The answer to `question`; nil when it did not come in time: the worker is given up then. For the reading thread.
-    func ask(_ question: Question) -> Answer? {
+    /// The answer to `request`; nil when it did not come in time: the worker is abandoned then. For the reading thread.
+    func ask(_ request: Request) -> Answer? {
         let began = HostTime.now
-        state.signal { $0 = .asked(question) }
+        state.signal { $0 = .asked(request) }
         let answer = interruption.wait { state.withLock { Self.takeAnswer(&$0) } }
         if let answer { return answer }
         return state.withLock { state in
             if let late = Self.takeAnswer(&state) { return late }
-            state = .givenUp
-            Unanswered.add(path, since: began)
+            state = .abandoned
+            AbandonedCalls.add(path, since: began)
             return nil
         }
     }
@@ -163,7 +166,7 @@ private final class FileWorker: Sendable {
     /// Closes the file and ends the thread; returns at once.
     func end() {
         state.signal { state in
-            if case .givenUp = state { return }
+            if case .abandoned = state { return }
             state = .ended
         }
     }
@@ -172,10 +175,10 @@ private final class FileWorker: Sendable {
 
     private func run() {
         var descriptor: Int32 = -1
-        while let question = next() {
-            let answer = perform(question, &descriptor)
+        while let request = next() {
+            let answer = perform(request, &descriptor)
             let isWanted = state.withLock { state in
-                if case .givenUp = state { return false }
+                if case .abandoned = state { return false }
                 state = .answered(answer)
                 return true
             }
@@ -183,22 +186,22 @@ private final class FileWorker: Sendable {
             interruption.wake()
         }
         if descriptor >= 0 { close(descriptor) }
-        // It may have been given up before it took up what it was asked.
-        if state.withLock({ if case .givenUp = $0 { true } else { false } }) { Unanswered.remove(path) }
+        // It may also have been abandoned before it began with the request.
+        if state.withLock({ if case .abandoned = $0 { true } else { false } }) { AbandonedCalls.remove(path) }
     }
 
-    private func next() -> Question? {
-        state.wait { state -> Question?? in
+    private func next() -> Request? {
+        state.wait { state -> Request?? in
             switch state {
-            case .asked(let question): question
-            case .givenUp, .ended: .some(nil)
+            case .asked(let request): request
+            case .abandoned, .ended: .some(nil)
             case .idle, .answered: nil
             }
         } ?? nil
     }
 
-    private func perform(_ question: Question, _ descriptor: inout Int32) -> Answer {
-        switch question {
+    private func perform(_ request: Request, _ descriptor: inout Int32) -> Answer {
+        switch request {
         case .open: return open(&descriptor)
         case .read(let block, let offset, let count):
             var result: Int
@@ -230,22 +233,23 @@ private final class FileWorker: Sendable {
     }
 }
 
-/// The calls that nobody waits for any more and that have not returned. Each holds a thread, so there may not be more of them with each round of a playlist:
-/// a file that has had its time is not asked again until its call returns, and neither is a folder that holds several.
-enum Unanswered {
+/// The system calls that no thread waits for any more and that have not returned. Each holds a thread, so their number must not grow with
+/// each round of a playlist: a file whose call was abandoned after its time limit is not opened again until that call returns, and no file
+/// of a folder in which several are.
+enum AbandonedCalls {
     private struct Call {
         var path: String
         var since: HostTime
     }
 
     private static let calls = Mutex<[Call]>([])
-    /// A folder with so many has more that hangs than a file.
+    /// From so many on it is the folder that hangs, and not only its files.
     private static let folderLimit = 4
-    /// More threads are not spent on it.
+    /// From so many on no file is opened at all.
     private static let limit = 256
 
     /// Whether a call on the file at `path` has not returned.
-    static func holds(_ path: String) -> Bool { calls.withLock { $0.contains { $0.path == path } } }
+    static func contains(_ path: String) -> Bool { calls.withLock { $0.contains { $0.path == path } } }
 
     static func add(_ path: String, since: HostTime) { calls.withLock { $0.append(Call(path: path, since: since)) } }
 
@@ -255,8 +259,9 @@ enum Unanswered {
         }
     }
 
-    /// Whether a file is not to be asked now. Calls that were given up for another reason than their time do not count at first: most of them return.
-    static func isHopeless(_ path: String) -> Bool {
+    /// Whether they forbid opening the file at `path` now. A call that was cancelled counts only once it has taken longer than
+    /// ``readingTimeLimit``: most of these return soon.
+    static func block(_ path: String) -> Bool {
         let limitTime = HostTime.now - readingTimeLimit
         return calls.withLock { calls in
             if calls.isEmpty { return false }

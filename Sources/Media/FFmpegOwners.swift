@@ -7,7 +7,7 @@ import CFFmpeg
 struct FormatContext: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVFormatContext>
-    /// Reads its files; goes after it.
+    /// Reads its files; must outlive the context.
     let input: FileInput
     deinit {
         var pointer: UnsafeMutablePointer<AVFormatContext>? = raw

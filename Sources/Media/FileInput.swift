@@ -2,10 +2,11 @@ import CFFmpeg
 import Glibc
 import Platform
 
-/// libavformat's access to files: what it opens of the `file` protocol, the source itself and what that names (the segments of a local HLS list, the
-/// picture of `image2`), is a ``BoundedFile`` behind an AVIOContext. Other protocols stay libavio's own, and ask the ``Interruption``.
+/// libavformat's access to files. What it opens by the `file` protocol, the source and the files that this names (segments of a local HLS
+/// list, the picture of `image2`), is a ``BoundedFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the
+/// ``Interruption``.
 ///
-/// The buffers, the order of calls and the protocols that a file may name are those of libavformat's own `file` protocol.
+/// Buffer sizes, order of calls and the protocols that a file may name are those of libavformat's `file` protocol.
 final class FileInput: @unchecked Sendable {
     // Sendable because it belongs to one FormatContext, and moves with it.
     private let interruption: Interruption
@@ -51,7 +52,7 @@ final class FileInput: @unchecked Sendable {
         _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
         _ url: UnsafePointer<CChar>, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
     ) -> Int32 {
-        // What may not be opened is refused by libavformat, in its words.
+        // What may not be opened is refused by libavformat, with its own error.
         let isAllowed =
             context.pointee.protocol_whitelist.map { av_match_list("file", $0, CChar(UInt8(ascii: ","))) > 0 } ?? true
             && context.pointee.protocol_blacklist.map { av_match_list("file", $0, CChar(UInt8(ascii: ","))) <= 0 } ?? true
@@ -87,7 +88,7 @@ final class FileInput: @unchecked Sendable {
             { file, offset, whence in
                 Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
-        // What a local file may name, as libavformat has it.
+        // The protocols that a local file may name: libavformat's own list.
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup("file,crypto,data"))
         open[io] = file
         return io

@@ -2,22 +2,22 @@ import CFFmpeg
 import Platform
 import Synchronization
 
-/// Bounds everything a source is waited for: each operation has a deadline, and another thread may cancel it at once.
+/// Bounds every wait for a source: each operation has a deadline, and another thread may cancel it at once.
 ///
-/// libavformat asks between its own waits (AVIOInterruptCB), so a network source stops within about 100 ms. Calls on files are made by a thread of their
-/// own (``BoundedFile``), and whoever waits for that one waits here. What neither reaches, such as the resolver of host names, is left to the
-/// thread that made the call: its owner gives it up by ``deadline``.
-public final class Interruption: Sendable {
+/// libavformat calls back between its own waits (AVIOInterruptCB), so a network source stops within about 100 ms. Calls on files are made
+/// by a worker thread (``BoundedFile``), and the reading thread waits for it here. Calls that neither reaches, such as the resolver of host
+/// names, block the thread that made them: its owner abandons that thread at ``deadline``.
+package final class Interruption: Sendable {
     private let deadlineNanoseconds = Atomic<Int64>(.max / 2)
     private let isCancelled = Atomic<Bool>(false)
-    /// How often there was something to look at: it is there to be waited on.
+    /// Counts calls of ``wake()`` and ``cancel()``. The value is not used; ``wait(for:)`` waits on its monitor.
     private let changes = Monitor(UInt64(0))
 
-    /// An interruption that has not happened.
-    public init() {}
+    /// One that is not cancelled, and has no deadline yet.
+    package init() {}
 
-    /// Ends the operation under way and every later one with ``MediaError/Reason/cancelled``. From any thread.
-    public func cancel() {
+    /// Ends the present operation and every later one with ``MediaError/Reason/cancelled``. From any thread.
+    package func cancel() {
         changes.signal { count in
             isCancelled.store(true, ordering: .relaxed)
             count &+= 1
@@ -25,17 +25,19 @@ public final class Interruption: Sendable {
     }
 
     /// Whether ``cancel()`` was called.
-    public var cancelled: Bool { isCancelled.load(ordering: .relaxed) }
+    package var cancelled: Bool { isCancelled.load(ordering: .relaxed) }
 
-    /// When the operation under way has had its time; far in the future before the first.
-    public var deadline: HostTime { HostTime(nanoseconds: deadlineNanoseconds.load(ordering: .relaxed)) }
+    /// When the time of the present operation is over; far in the future before the first.
+    package var deadline: HostTime { HostTime(nanoseconds: deadlineNanoseconds.load(ordering: .relaxed)) }
 
-    /// Gives the next operation so much time.
+    /// Begins an operation that may take `time`.
     func allow(_ time: MediaTime) { deadlineNanoseconds.store((HostTime.now + time).nanoseconds, ordering: .relaxed) }
 
+    /// Whether the present operation was cancelled or has had its time.
     var isOver: Bool { cancelled || HostTime.now > deadline }
 
-    /// Waits until `result` gives a value, which it is asked for again after each ``wake()``; nil once the operation is over. For the thread that owns the source.
+    /// Waits until `result` returns a value; it is called again after each ``wake()``. Nil once the operation is over. For the thread that
+    /// owns the source.
     func wait<Result>(for result: () -> Result?) -> Result? {
         changes.wait(until: deadline) { _ -> Result?? in
             if let found = result() { return .some(found) }
@@ -43,7 +45,7 @@ public final class Interruption: Sendable {
         } ?? nil
     }
 
-    /// Has ``wait(for:)`` look again. From any thread.
+    /// Has ``wait(for:)`` call its `result` again. From any thread.
     func wake() { changes.signal { $0 &+= 1 } }
 
     /// The callback to set on an AVFormatContext; the context must not outlive this object.

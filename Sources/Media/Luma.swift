@@ -1,9 +1,9 @@
 import CFFmpeg
 
 extension VideoFrame {
-    /// The brightest 32nd-size patch of the picture, 0 (black) to 255: tells a black frame from a dark one with something in it. nil for
-    /// a picture libswscale cannot read.
-    public func brightestPatch() -> Int? {
+    /// The luma of the brightest patch, 0 (black) to 255, where the picture is divided into 32x18 patches: tells a black frame from a dark
+    /// one with something in it. nil for a picture that libswscale cannot read. The corresponding C function is `sws_scale`.
+    package func brightestPatch() -> Int? {
         let (width, height) = (32, 18)
         guard
             let context = sws_getContext(
@@ -22,7 +22,7 @@ extension VideoFrame {
             return sws_scale(context, source, strides, 0, av.pointee.height, &target, &stride)
         }
         guard lines > 0 else { return nil }
-        // A picture of limited range has its black at 16; libswscale keeps it there where it is not told otherwise.
+        // Black of limited range is 16; libswscale keeps it so unless it is told otherwise.
         return patches.max().map { Int($0) }
     }
 }

@@ -1,10 +1,10 @@
 import CFFmpeg
 import Platform
 
-/// Why a source cannot be played, in words for the person who put it on the playlist.
-public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
+/// Why a source cannot be played, with a text for the person who put it on the playlist.
+package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with it.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         case notFound
         case permissionDenied
         case isDirectory
@@ -15,47 +15,47 @@ public struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Recognised, but broken where the description of its contents should be (header only, `moov` missing).
         case damaged(String)
         case encrypted
-        /// A header, and not one packet after it.
+        /// It has a header and no packet after it.
         case hasNoMedia
         /// It has neither a picture nor sound.
         case nothingToPlay
         /// The codec's name.
         case unsupportedCodec(String)
-        /// Its pictures would take more memory than this machine can spare: pixels, and megabytes.
+        /// Its pictures would take more memory than ``MemoryLimit`` allows: pixels, and megabytes.
         case pictureTooLarge(width: Int, height: Int, megabytes: Int)
-        /// A sample rate, in Hz, or a number of channels that no sound has.
+        /// A sample rate in Hz, or a number of channels, that no sound has.
         case soundOutOfRange(sampleRate: Int, channelCount: Int)
-        /// Not one picture came out of the decoder.
+        /// The decoder gave no picture.
         case nothingDecodes
         /// Opening or reading took longer than the seconds allowed.
         case timedOut(seconds: Double)
-        /// The engine no longer wants it (a skip, or the end of the program).
+        /// ``Interruption/cancel()`` was called (a skip, or the end of the program).
         case cancelled
-        /// libav's own words.
+        /// FFmpeg's text, or the system's.
         case failed(String)
     }
 
     /// The path or URL.
-    public var source: String
+    package var source: String
     /// What is wrong with it.
-    public var reason: Reason
+    package var reason: Reason
 
     /// An error about `source`.
-    public init(_ source: String, _ reason: Reason) {
+    package init(_ source: String, _ reason: Reason) {
         self.source = source
         self.reason = reason
     }
 
-    /// The opening of `source` has taken longer than a step of it may.
-    public static func timedOut(_ source: String) -> MediaError { MediaError(source, .timedOut(seconds: openingTimeLimit.seconds)) }
+    /// A step of opening `source` has taken longer than ``openingTimeLimit``.
+    package static func timedOut(_ source: String) -> MediaError { MediaError(source, .timedOut(seconds: openingTimeLimit.seconds)) }
 
-    /// `/srv/a.mp4: is empty (0 bytes): copy it again`; without the password of a URL.
-    public var description: String { "\(source.withoutCredentials): \(reason.text)" }
+    /// `/srv/a.mp4: is empty (0 bytes): copy it again`; without the user name and password of a URL.
+    package var description: String { "\(source.withoutCredentials): \(reason.text)" }
 }
 
 extension MediaError.Reason {
     /// What is wrong and what to do, without the source's name.
-    public var text: String {
+    package var text: String {
         switch self {
         case .notFound: "no such file: check the path, or copy the file there"
         case .permissionDenied: "permission denied: make it readable for the user that kiosk runs as"
@@ -66,13 +66,15 @@ extension MediaError.Reason {
         case .damaged(let detail): "is damaged or cut off (\(detail)): copy or export it again"
         case .encrypted: "is encrypted: export it without DRM"
         case .hasNoMedia:
-            "has a header and nothing to play after it: it is cut off, or the first part of a stream: copy it again, or name the stream's playlist"
+            "has a header and nothing to play after it: it is cut off, or the first part of a stream: copy it again, "
+                + "or name the stream's playlist"
         case .nothingToPlay: "has neither a picture nor sound"
         case .unsupportedCodec(let name): "its codec \(name) is not supported by the installed FFmpeg"
         case .pictureTooLarge(let width, let height, let megabytes):
             "\(width)×\(height) pixels take \(megabytes) MB, more than this machine can spare: scale it down"
         case .soundOutOfRange(let rate, let channels):
-            "its sound is damaged or of an unknown kind (\(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")): export it again, with 48000 Hz"
+            "its sound is damaged or of an unknown kind (\(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")): "
+                + "export it again, with 48000 Hz"
         case .nothingDecodes: "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"
         case .timedOut(let seconds): "gave no data for \(Int(saturating: seconds)) s: check the disk or the network"
         case .cancelled: "is no longer wanted"

@@ -1,21 +1,21 @@
 import CFFmpeg
 import Platform
 
-/// How much memory a file may make us take: a share of what the machine has, or the control group that the process runs in.
+/// How much memory a file may make the process take: a quarter of what the machine has, or of the limit of the process' control group.
 ///
-/// A header of a few bytes can ask for gigabytes. One item may take a quarter, because the one after it is opened while it plays, and the display, the sound
-/// and the system need theirs. It bounds an item's pictures (``PictureMemory``) and every single allocation of FFmpeg's: a packet, a palette, an
-/// attachment, an index.
-public enum MemoryLimit {
-    /// Bytes that one item's pictures may take on this machine, while they are decoded and drawn.
-    public static let ofItem = bytes(
+/// A header of a few bytes can ask for gigabytes. One item may take a quarter, because the next one is opened while it plays, and the
+/// display, the sound and the system need memory, too. The limit bounds an item's pictures (``PictureMemory``) and each allocation of
+/// FFmpeg's (a packet, a palette, an attachment, an index).
+package enum MemoryLimit {
+    /// Bytes that the pictures of one item may take on this machine, while they are decoded and drawn.
+    package static let ofItem = bytes(
         meminfo: ProcFile.read("/proc/meminfo"),
         // Version 2 as seen from inside a container, or from a service's own place in the tree; version 1.
         controlGroups: (["/sys/fs/cgroup/memory.max"] + ownControlGroups + ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]).map {
             ProcFile.read($0)
         })
 
-    /// A quarter of the smallest of what /proc/meminfo and the limits of control groups tell; where nothing is told, of a machine of 512 MB.
+    /// A quarter of the smallest of MemTotal in /proc/meminfo and the limits of control groups; of 512 MB where none is known.
     static func bytes(meminfo: String?, controlGroups: [String?]) -> Int {
         let total = meminfo?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }?.split(separator: " ").dropFirst().first
         let memory = total.flatMap { Int($0) }.map { $0 << 10 }
@@ -53,7 +53,8 @@ struct PictureMemory: Hashable {
     /// Pictures that a decoder holds at once: one for each thread, the one being drawn, and those that others are predicted from.
     var count: Int
 
-    /// Of a track by its header; where that does not tell the pixel format, as of 32 bits. A still is decoded once, whatever its codec could do.
+    /// That of a track by its header; of 32 bits a pixel where it does not tell the pixel format. A still is decoded once, whatever its
+    /// codec could do.
     init(_ parameters: AVCodecParameters, isStill: Bool, threads: Int) {
         (width, height) = (Int(max(0, parameters.width)), Int(max(0, parameters.height)))
         let format = av_pix_fmt_desc_get(AVPixelFormat(rawValue: parameters.format))
@@ -65,7 +66,7 @@ struct PictureMemory: Hashable {
         count = isStill ? 2 : max(1, threads) + (isIntraOnly ? 1 : 3)
     }
 
-    /// Of pictures like these.
+    /// That of pictures with these properties.
     init(width: Int, height: Int, bitsPerPixel: Int, isCopied: Bool = false, isProgressive: Bool = false, count: Int = 2) {
         (self.width, self.height, self.bitsPerPixel) = (width, height, bitsPerPixel)
         (self.isCopied, self.isProgressive, self.count) = (isCopied, isProgressive, count)
@@ -74,7 +75,7 @@ struct PictureMemory: Hashable {
     /// Bytes in all where both sides are halved `reduction` times.
     func bytes(reducedBy reduction: Int) -> Int { Int(saturating: Double(width) * Double(height) * bytesPerPixel(reducedBy: reduction)) }
 
-    /// How many stored pixels a picture of this kind may have within so many bytes.
+    /// How many stored pixels a picture of this kind may have within `bytes`.
     func pixels(within bytes: Int, reducedBy reduction: Int) -> Int { Int(saturating: Double(bytes) / bytesPerPixel(reducedBy: reduction)) }
 
     /// Bytes in all for each stored pixel.

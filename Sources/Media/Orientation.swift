@@ -12,12 +12,12 @@ public enum Rotation: Int, Sendable, CaseIterable {
     public static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
 }
 
-/// How a stored picture must be turned to stand upright: first mirrored left to right where `isMirrored`, then turned
+/// How a stored picture must be rotated to be upright: first mirrored left to right where `isMirrored`, then rotated
 /// clockwise by `rotation`. From a video track's display matrix or a still's EXIF orientation.
 public struct Orientation: Hashable, Sendable {
-    /// The clockwise turn, applied last.
+    /// The clockwise rotation, applied last.
     public var rotation: Rotation
-    /// Whether the stored picture is mirrored left to right before it is turned.
+    /// Whether the stored picture is mirrored left to right before it is rotated.
     public var isMirrored: Bool
 
     /// An orientation from its two parts.
@@ -26,6 +26,6 @@ public struct Orientation: Hashable, Sendable {
         self.isMirrored = isMirrored
     }
 
-    /// A picture that already stands upright.
+    /// A picture that is upright as stored.
     public static let up = Orientation()
 }

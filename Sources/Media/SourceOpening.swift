@@ -2,9 +2,9 @@ import CFFmpeg
 import Glibc
 import Platform
 
-// From a path or URL to an opened, probed AVFormatContext, with a typed reason for everything that can be wrong with it.
+// From a path or URL to an opened, probed AVFormatContext, with a typed reason for each thing that can be wrong with it.
 
-/// Longest wait for opening and probing a source, and for a single read from it afterwards.
+/// Time limits of a step of opening (open, probe, first picture) and of a single read afterwards.
 let openingTimeLimit = MediaTime.seconds(15)
 let readingTimeLimit = MediaTime.seconds(10)
 
@@ -17,7 +17,8 @@ public func isURL(_ source: String) -> Bool {
 }
 
 extension FormatContext {
-    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step; longer only where a network protocol waits for what cannot be interrupted.
+    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step; longer only where a network protocol makes a call that
+    /// cannot be interrupted. The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
     static func open(_ source: String, interruption: Interruption) throws(MediaError) -> FormatContext {
         interruption.allow(openingTimeLimit)
         let input = FileInput(interruption: interruption)
@@ -32,7 +33,7 @@ extension FormatContext {
 
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
-        av_dict_set(&options, "pattern_type", "none", 0)  // `%` and `*` in the name of a still are just letters
+        av_dict_set(&options, "pattern_type", "none", 0)  // `%` and `*` in the name of a still are no patterns
         av_dict_set(&options, "rw_timeout", "\(openingTimeLimit.nanoseconds / 1000)", 0)
         av_dict_set(&options, "rtsp_transport", "tcp", 0)
         av_dict_set(&options, "reconnect", "1", 0)
@@ -42,7 +43,7 @@ extension FormatContext {
             throw MediaError(source, reason(opening: status, source, file, interruption))
         }
         let format = FormatContext(raw: opened, input: input)
-        // Teletype art is what FFmpeg makes of any text file.
+        // FFmpeg takes any text file for a recording of a terminal.
         if String(cString: opened.pointee.iformat.pointee.name) == "tty" { throw MediaError(source, .notMedia) }
         interruption.allow(openingTimeLimit)
         let probed = avformat_find_stream_info(opened, nil)
@@ -77,7 +78,7 @@ extension FormatContext {
         switch status {
         case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: openingTimeLimit.seconds)
         case kAVERROR_INVALIDDATA:
-            // A container that was recognised by its first bytes and then breaks off says so in a log line only.
+            // The error does not tell an unknown format from a known one that breaks off: its first bytes do.
             return file.map(isRecognised) == true ? .damaged(describe(averror: status)) : .notMedia
         case kAVERROR_EOF: return .damaged("ends within its header")
         case shim_averror(ENOENT): return .notFound
@@ -95,7 +96,7 @@ extension FormatContext {
         guard avio_seek(file, 0, SEEK_SET) == 0 else { return false }
         let count = avio_read(file, bytes, Int32(capacity))
         guard count > 0 else { return false }
-        // Without a file name, so that only the bytes count.
+        // Without a file name, so that the bytes alone decide.
         return "".withCString { name in
             var probe = AVProbeData(filename: name, buf: bytes, buf_size: count, mime_type: nil)
             var score: Int32 = 0

@@ -1,18 +1,18 @@
 import CPlatform
 
-/// Sound at another speed with its pitch kept, between a reader and whoever takes its samples. The corresponding library is libavfilter (atempo),
-/// loaded at the first use.
-public struct TempoFilter: ~Copyable, @unchecked Sendable {
+/// Changes the speed of sound and keeps its pitch, between a reader and who takes its samples. The corresponding library is libavfilter
+/// (atempo), which is loaded at the first use.
+package struct TempoFilter: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     private let tempo: OpaquePointer
     private let format: AudioFormat
     private var input: [Float]
     private var hasSentEnd = false
     /// Frames taken from the reader so far.
-    public private(set) var framesRead = 0
+    package private(set) var framesRead = 0
 
     /// A filter for `rate` item seconds a second (0.5…100); nil when libavfilter is missing, and the sound is left out then.
-    public init?(rate: Double, format: AudioFormat) {
+    package init?(rate: Double, format: AudioFormat) {
         guard let opened = kiosk_tempo_open(rate, Int32(format.sampleRate), Int32(format.channelCount)) else { return nil }
         tempo = opened
         self.format = format
@@ -22,7 +22,7 @@ public struct TempoFilter: ~Copyable, @unchecked Sendable {
     deinit { kiosk_tempo_close(tempo) }
 
     /// Fills `destination` (whole frames) with stretched samples of `reader`; returns the frames filled, fewer only at the end.
-    public mutating func read(into destination: UnsafeMutableBufferPointer<Float>, from reader: inout MediaReader) -> Int {
+    package mutating func read(into destination: UnsafeMutableBufferPointer<Float>, from reader: inout MediaReader) -> Int {
         let channels = format.channelCount
         let wanted = destination.count / channels
         var filled = 0
@@ -42,8 +42,8 @@ public struct TempoFilter: ~Copyable, @unchecked Sendable {
         return filled
     }
 
-    /// What it still holds back of the samples it has read, stretched; the last that comes out of it.
-    public mutating func drain() -> [Float] {
+    /// The stretched samples that the filter still holds; it gives out no more after them.
+    package mutating func drain() -> [Float] {
         if !hasSentEnd { _ = kiosk_tempo_send(tempo, nil, 0) }
         hasSentEnd = true
         var rest: [Float] = []

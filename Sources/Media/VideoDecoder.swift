@@ -1,7 +1,7 @@
 import CFFmpeg
 import Platform
 
-/// One picture track's decoder: packets in, frames in presentation order out, with times in the container's own time.
+/// The decoder of a picture stream: packets in, frames in presentation order out, with times of the container.
 struct VideoDecoder: ~Copyable, Sendable {
     private let codec: CodecContext
     private let timeBase: AVRational
@@ -11,11 +11,13 @@ struct VideoDecoder: ~Copyable, Sendable {
     private var lastTime: MediaTime?
     private var lastDuration: MediaTime
 
-    /// Errors in a row that a decoder may tell before it is taken to have nothing more.
+    /// Errors in a row that a decoder may return before it is taken to have nothing more.
     private static let errorLimit = 64
 
-    /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they take more, they are decoded at a half, a quarter or an eighth of
-    /// their size by a codec that can (JPEG), and refused else.
+    /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they would take more, fewer threads are used, then they
+    /// are decoded at a half, a quarter or an eighth of their size by a codec that can (JPEG).
+    ///
+    /// - Throws: ``MediaError`` where that is not enough, or libavcodec has no such decoder.
     static func open(
         _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int, memory: Int
     ) throws(MediaError) -> VideoDecoder {
@@ -35,7 +37,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         let codec = try CodecContext.open(stream, source: source) { context in
             shim_codec_use_threads(context, Int32(threads ?? 1))
             context.pointee.lowres = Int32(reduction)
-            // What turns out larger than its header says. The decoder counts the pixels before it reduces them.
+            // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(picture.pixels(within: memory, reducedBy: reduction))
         }
         let rate = av_guess_frame_rate(format.raw, stream, nil)
@@ -46,18 +48,24 @@ struct VideoDecoder: ~Copyable, Sendable {
             nominalDuration: nominal, lastTime: nil, lastDuration: nominal ?? .milliseconds(40))
     }
 
-    /// Hands over a packet, or nil at the end of the stream. A packet the decoder cannot use is left out.
+    /// Hands over a packet. One that the decoder cannot use is left out. The corresponding C function is `avcodec_send_packet`.
     mutating func send(_ packet: borrowing Packet) { avcodec_send_packet(codec.raw, packet.raw) }
 
-    /// Makes the decoder give up the frames it still holds back.
+    /// Says that no packet follows: the decoder gives out the frames that it still holds.
     mutating func sendEnd() { avcodec_send_packet(codec.raw, nil) }
 
-    /// Whether packets that no other frame depends on are worth decoding; not on the way to a seek target.
+    /// Leaves out frames that no other depends on, on the way to a seek target.
     mutating func setDecodesOnlyReferences(_ value: Bool) {
         codec.raw.pointee.skip_frame = value ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
     }
 
-    /// Forgets everything, after a seek. The corresponding C function is `avcodec_flush_buffers`.
+    /// Whether a packet is presented more than a second before container time `time`.
+    func isWellBefore(_ time: MediaTime, _ packet: borrowing Packet) -> Bool {
+        guard let presentation = MediaTime(ticks: packet.raw.pointee.pts, of: timeBase) else { return false }
+        return presentation < time - .seconds(1)
+    }
+
+    /// Drops all it holds, after a seek. The corresponding C function is `avcodec_flush_buffers`.
     mutating func flush() {
         avcodec_flush_buffers(codec.raw)
         lastTime = nil
@@ -69,10 +77,11 @@ struct VideoDecoder: ~Copyable, Sendable {
         case end
     }
 
-    /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it.
+    /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it. The corresponding C
+    /// function is `avcodec_receive_frame`.
     mutating func receive() -> Output {
         let frame = av_frame_alloc()!
-        // What cannot be decoded is passed over: behind its error the frames of other threads may still come.
+        // Errors are passed over: the frames of other threads may still come behind them.
         var status = avcodec_receive_frame(codec.raw, frame)
         for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
             status = avcodec_receive_frame(codec.raw, frame)
@@ -92,26 +101,6 @@ struct VideoDecoder: ~Copyable, Sendable {
         if frame.pointee.sample_aspect_ratio.num == 0 { frame.pointee.sample_aspect_ratio = codec.raw.pointee.sample_aspect_ratio }
         return .frame(TimedFrame(frame: VideoFrame(adopting: frame, orientation: orientation), time: begin, duration: duration))
     }
-}
-
-/// A frame with the time it begins at and how long it lasts.
-public struct TimedFrame: ~Copyable, Sendable {
-    /// The picture.
-    public var frame: VideoFrame
-    /// When it begins: within the item once it has left ``MediaReader``.
-    public var time: MediaTime
-    /// How long it lasts by the container's word.
-    public var duration: MediaTime
-
-    /// A frame with its time.
-    public init(frame: consuming VideoFrame, time: MediaTime, duration: MediaTime) {
-        self.frame = frame
-        self.time = time
-        self.duration = duration
-    }
-
-    /// The picture alone.
-    public consuming func intoFrame() -> VideoFrame { frame }
 }
 
 extension CodecContext {

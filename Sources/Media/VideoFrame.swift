@@ -1,19 +1,19 @@
 import CFFmpeg
 import Platform
 
-/// One decoded picture. Owns its `AVFrame`, whose planes may be shared with the decoder and so must not be written.
+/// A decoded picture. Owns its `AVFrame`, whose planes may be shared with the decoder and so must not be written.
 ///
-/// It has one owner at a time, which is why it may be handed from thread to thread.
+/// It has one owner at a time, so it may be handed from thread to thread.
 public struct VideoFrame: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
 
     /// The frame: planes, line sizes, pixel format, colour description. Valid as long as this value; read only.
     public let av: UnsafeMutablePointer<AVFrame>
 
-    /// How the stored picture must be turned to stand upright.
+    /// How the stored picture must be rotated to be upright.
     public var orientation: Orientation
 
-    /// Takes over `av`, which must hold a picture in ordinary memory.
+    /// Takes ownership of `av`, which must hold a picture in ordinary memory.
     public init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up) {
         self.av = av
         self.orientation = orientation
@@ -24,7 +24,7 @@ public struct VideoFrame: ~Copyable, @unchecked Sendable {
         av_frame_free(&pointer)
     }
 
-    /// Another frame with the same picture, which is not copied. Nil without memory. The C function is `av_frame_clone`.
+    /// Another frame with the same picture, which is not copied; nil without memory. The corresponding C function is `av_frame_clone`.
     public func shared() -> VideoFrame? { av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation) } }
 
     /// Stored width in pixels, before orientation.
@@ -38,7 +38,7 @@ public struct VideoFrame: ~Copyable, @unchecked Sendable {
         return ratio.num > 0 && ratio.den > 0 ? Double(ratio.num) / Double(ratio.den) : 1
     }
 
-    /// Whether the decoder had to make up a part of the picture.
+    /// Whether the decoder had to conceal errors in the picture.
     public var isDamaged: Bool { av.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || av.pointee.decode_error_flags != 0 }
 
     /// Bytes of picture memory this frame keeps alive.
@@ -49,4 +49,24 @@ public struct VideoFrame: ~Copyable, @unchecked Sendable {
             }
         }
     }
+}
+
+/// A frame with the time it begins at and how long it lasts.
+package struct TimedFrame: ~Copyable, Sendable {
+    /// The picture.
+    package var frame: VideoFrame
+    /// When it begins: item time where it comes from ``MediaReader``, container time within Media.
+    package var time: MediaTime
+    /// How long it lasts, as the container tells.
+    package var duration: MediaTime
+
+    /// A frame with its time.
+    package init(frame: consuming VideoFrame, time: MediaTime, duration: MediaTime) {
+        self.frame = frame
+        self.time = time
+        self.duration = duration
+    }
+
+    /// The picture alone.
+    package consuming func intoFrame() -> VideoFrame { frame }
 }

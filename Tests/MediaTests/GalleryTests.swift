@@ -3,7 +3,8 @@ import Platform
 import TestSupport
 import Testing
 
-/// Every clip of the gallery, read to its end: the reader must say what it is, and give out exactly the pictures and samples that were put in.
+/// Every clip of the gallery, read to its end: the reader must say what it is, and give out exactly the pictures and samples that were put
+/// in.
 @Suite struct GalleryTests {
     private static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
     private static let pictures = Gallery.bed + Gallery.loops + Gallery.mixed + Gallery.moving + Gallery.stills

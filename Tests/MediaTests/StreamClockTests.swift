@@ -36,7 +36,8 @@ import Testing
         #expect(shown(59.5) == 59.5, "a little back is not far enough")
     }
 
-    /// What is added to each of these times of a file of a minute, whose packets last a second; `next` are the times after the last of them.
+    /// What is added to each of these times of a file of a minute, whose packets last a second; `next` are the times after the last of
+    /// them.
     private static func offsets(_ times: [Double], end: Double? = 60, other: [Double] = [], next: [Double] = []) -> [Double] {
         var clock = StreamClock(expecting: .zero), beside = StreamClock(expecting: .zero)
         let extent = StreamClock.Extent(mayJump: false, end: end.map { .seconds($0) })

@@ -53,7 +53,8 @@ import Testing
         try Clips.numbered("clusters.mkv", frames: 720, size: "256x64", extra: ["-bf", "2", "-g", "30", "-cluster_time_limit", "1000"])
     }
 
-    /// A time for the cluster of that number, in milliseconds: far behind the end, a little behind it, and within the file, where only its coming back tells.
+    /// A time for the cluster of that number, in milliseconds: far behind the end, a little behind it, and within the file, where only its
+    /// coming back tells.
     @Test(arguments: [(3, 65535), (30, 65535), (12, 27000), (8, 22000), (9, 21000)]) func theTimeOfACluster(
         _ number: Int, _ time: Int
     ) throws {
@@ -91,7 +92,8 @@ import Testing
         expect(try read(Clips.file("tags-\(kind)-\(number).flv", bytes)), isLike: try read(path))
     }
 
-    /// One entry of the tables that an MP4 counts its times from: how long a frame takes to decode, or waits to be presented. Its edit list ends long before.
+    /// One entry of the tables that an MP4 counts its times from: how long a frame takes to decode, or waits to be presented. Its edit list
+    /// ends long before.
     @Test(arguments: [("stts", 1, 1 << 23), ("stts", 1, 0x7F00_0000), ("ctts", 5, 1 << 23)]) func anEntryOfAnMP4(
         table: String, entry: Int, value: Int32
     ) throws {

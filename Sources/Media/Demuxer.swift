@@ -1,0 +1,101 @@
+import CFFmpeg
+import Platform
+
+/// Reads a source packet by packet into a queue for its pictures and one for its sound, and judges how far the two are apart in the file.
+///
+/// Either side reads on when its queue is empty, so packets of the other side pile up meanwhile. Where a file is interleaved so badly that
+/// the pictures wait for sound that lies far behind, or for sound that never comes, two limits end the wait: ``isSoundMissing(from:)``
+/// takes sound that has not come for silence, and ``interleavingLimit`` bounds the bytes in a queue.
+struct Demuxer: ~Copyable, Sendable {
+    private(set) var source: PacketSource
+    var pictures = PacketQueue(), sound = PacketQueue()
+    /// Whether the last packet is in its queue.
+    private(set) var hasReadAll = false
+    /// Whether there was any packet.
+    private(set) var hasReadPacket = false
+    /// What is wrong with the source, as far as it has been read: each text once, later ones at the end.
+    private(set) var problems: [String]
+    /// Container time at which the sound read so far ends.
+    private(set) var soundReadTo: MediaTime?
+    /// Whether the pictures are a video track: those of a cover have no times.
+    private let hasVideo: Bool
+    private var rebaser = TimestampRebaser()
+    /// Container time of the picture packet that was read last.
+    private var pictureReadTo: MediaTime?
+    /// How far behind the pictures the sound in the file has been at most.
+    private var soundLag = MediaTime.zero
+
+    /// Bytes that the packets of one kind may take while the other kind is wanted; a file that needs more plays nowhere.
+    private static let interleavingLimit = 64 << 20
+    /// Sound is missing where the pictures read are further ahead of it than it has lagged so far, and by this time more. In a file they
+    /// must be so many bytes, too: these are read at once, so what is interleaved no worse than that keeps all of its sound.
+    private static let missingSound = (time: MediaTime.seconds(2), bytes: 4 << 20)
+    /// A lag beyond this is not waited for the next time: it is the last packet of an encoder whose pictures had ended, for one.
+    private static let longestLag = MediaTime.seconds(10)
+
+    init(_ source: consuming PacketSource, hasVideo: Bool, frameDuration: MediaTime?, problems: [String]) {
+        self.hasVideo = hasVideo
+        self.problems = problems
+        rebaser.restart(expecting: source.begin, frameDuration: frameDuration)
+        self.source = source
+    }
+
+    /// Reads one packet into its queue; false at the end of the source. Blocks as ``PacketSource/next()`` does.
+    mutating func read() -> Bool {
+        guard let packet = source.next() else {
+            hasReadAll = true
+            return false
+        }
+        hasReadPacket = true
+        if let jump = rebaser.rebase(packet, from: &source) {
+            report("its timestamps jump (to \(jump)): what comes after follows on what came before; export or remux it again")
+        }
+        let raw = packet.raw
+        switch raw.pointee.stream_index {
+        case source.streams.video:
+            if hasVideo, let time = source.decodingTime(of: raw) { pictureReadTo = time }
+            pictures.append(packet)
+        case source.streams.audio:
+            if let time = source.decodingTime(of: raw) {
+                let end = time + (source.stream(source.streams.audio)?.time(raw.pointee.duration) ?? .zero)
+                soundReadTo = max(soundReadTo ?? end, end)
+                if let pictureReadTo, pictureReadTo - time < Self.longestLag { soundLag = max(soundLag, pictureReadTo - time) }
+            }
+            sound.append(packet)
+            while sound.byteCount > Self.interleavingLimit { _ = sound.popFirst() }
+        default: break
+        }
+        return true
+    }
+
+    /// Whether what has been read says that no sound comes from container time `soundEnd` on, while the pictures go on.
+    func isSoundMissing(from soundEnd: MediaTime) -> Bool {
+        guard !hasReadAll, let pictureReadTo, pictureReadTo - soundEnd > soundLag + Self.missingSound.time else { return false }
+        return pictures.byteCount > Self.missingSound.bytes || isURL(source.name)
+    }
+
+    /// Whether so many pictures wait for sound that no more may be read for it.
+    var isFull: Bool { pictures.byteCount > Self.interleavingLimit }
+
+    /// Drops what has been read and goes on where container time `time` can be decoded; `isBeginning` where the source begins at that time.
+    ///
+    /// - Throws: as ``PacketSource/seek(to:isBeginning:index:)``.
+    mutating func seek(to time: MediaTime, isBeginning: Bool, frameDuration: MediaTime?) throws(MediaError) {
+        pictures.removeAll()
+        sound.removeAll()
+        (hasReadAll, pictureReadTo, soundReadTo) = (false, nil, nil)
+        try source.seek(to: time, isBeginning: isBeginning, index: hasVideo ? source.streams.video : -1)
+        rebaser.restart(expecting: isBeginning ? source.begin : time, frameDuration: frameDuration)
+    }
+
+    /// Neither reads nor keeps sound from now on.
+    mutating func leaveOutSound() {
+        source.discardSound()
+        sound.removeAll()
+    }
+
+    /// Adds to ``problems`` what is not among them.
+    mutating func report(_ problem: String) {
+        if !problems.contains(problem) { problems.append(problem) }
+    }
+}

@@ -1,0 +1,71 @@
+import CFFmpeg
+import Platform
+
+// From an opened, probed container to a reader: which streams are played, and their decoders.
+
+extension MediaReader {
+    /// Opens `source` and decodes its first picture, so that a source that cannot play fails here and not on the screen.
+    ///
+    /// Blocks for as long as that takes, at most some ``openingTimeLimit`` a step; `interruption` ends it early.
+    ///
+    /// - Parameters:
+    ///   - source: a path, or a URL with its scheme.
+    ///   - samples: what sound is converted to; nil leaves the sound out.
+    ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
+    /// - Throws: ``MediaError`` with what is wrong with the source.
+    package static func open(
+        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption(),
+        pictureMemory: Int = MemoryLimit.ofItem
+    ) throws(MediaError) -> MediaReader {
+        MemoryLimit.boundAllocations()
+        let format = try FormatContext.open(source, interruption: interruption)
+        var streams = StreamIndices()
+        streams.video = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        if samples != nil || streams.video < 0 {
+            streams.audio = av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, streams.video, nil, 0)
+        }
+        if streams.video < 0 && streams.audio < 0 { throw MediaError(source, .nothingToPlay) }
+        for index in 0..<Int32(format.raw.pointee.nb_streams) where !streams.contains(index) {
+            shim_stream_discard(format.raw.pointee.streams[Int(index)], 1)
+        }
+
+        var pictures: PictureTrack?
+        var nominalDuration: MediaTime?
+        var isCover = false
+        if streams.video >= 0, let stream = format.raw.pointee.streams[Int(streams.video)] {
+            isCover = shim_stream_is_attached_picture(stream) != 0
+            do throws(MediaError) {
+                // Frame threads give a picture out only when more packets follow, and a cover has one.
+                let decoder = try VideoDecoder.open(
+                    stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
+                nominalDuration = decoder.nominalDuration
+                pictures = PictureTrack(decoder)
+            } catch {
+                if !isCover { throw error }  // a cover that cannot be shown leaves the sound
+                streams.video = -1
+            }
+        }
+        let hasVideo = streams.video >= 0 && !isCover
+        let description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
+        var sound: SoundTrack?
+        var problems: [String] = []
+        if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {
+            do throws(MediaError) {
+                sound = SoundTrack(try AudioDecoder.open(stream, source: source, output: samples))
+            } catch {
+                if !hasVideo { throw error }
+                problems = ["plays without its sound: \(error.reason.text)"]
+            }
+        }
+        if sound == nil { streams.audio = -1 }
+
+        let nominal = hasVideo && !description.isStill ? nominalDuration : nil
+        let packets = PacketSource(format, name: source, streams: streams, interruption: interruption)
+        var reader = MediaReader(
+            description, nominalFrameDuration: nominal,
+            demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems), pictures: pictures, sound: sound)
+        try reader.decodeBeginning()
+        return reader
+    }
+}

@@ -1,0 +1,148 @@
+import CFFmpeg
+import DequeModule
+import Glibc
+import Platform
+
+/// The streams of a source that are played, by their index in the AVFormatContext; -1 where there is none.
+struct StreamIndices: Hashable, Sendable {
+    var video: Int32 = -1
+    var audio: Int32 = -1
+
+    /// Whether packets of this stream are decoded.
+    func contains(_ index: Int32) -> Bool { index == video || index == audio }
+}
+
+/// The packets of an opened source, in the order of the file and with the timestamps that libavformat gives them.
+///
+/// Packets behind the next one can be looked at: what follows a jump of the timestamps tells what it is (``TimestampRebaser``). They stay
+/// in memory and are handed out later, in order.
+struct PacketSource: ~Copyable, Sendable {
+    /// The path or URL.
+    let name: String
+    let format: FormatContext
+    let interruption: Interruption
+    /// The streams that are played. The sound may be left out later.
+    var streams: StreamIndices
+    /// Why reading failed before the end, in words; nil where it has not.
+    private(set) var prematureEnd: String?
+    /// Whether a packet was encrypted.
+    private(set) var isEncrypted = false
+    /// Packets read by ``peek(_:)``, before they are handed out.
+    private var ahead = UniqueDeque<Packet>()
+    /// Whether libavformat has given its last packet.
+    private var hasEnded = false
+
+    /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.
+    private static let retryPause: UInt32 = 5000
+
+    init(_ format: consuming FormatContext, name: String, streams: StreamIndices, interruption: Interruption) {
+        self.format = format
+        self.name = name
+        self.streams = streams
+        self.interruption = interruption
+    }
+
+    /// The next packet; nil at the end, after an error (``prematureEnd``) and when cancelled. Blocks, at most ``readingTimeLimit``.
+    mutating func next() -> Packet? { ahead.popFirst() ?? read() }
+
+    /// Packets in memory that ``next()`` hands out without reading.
+    var packetsAhead: Int { ahead.count }
+
+    /// The packet `position` places behind the next one; nil where the source ends before it. Valid until ``next()`` hands it out.
+    mutating func peek(_ position: Int) -> UnsafeMutablePointer<AVPacket>? {
+        while position >= ahead.count {
+            guard let packet = read() else { return nil }
+            ahead.append(packet)
+        }
+        return ahead[position].raw
+    }
+
+    /// Reads a packet from libavformat. The corresponding C function is `av_read_frame`.
+    private mutating func read() -> Packet? {
+        if hasEnded || interruption.cancelled { return nil }
+        let packet = Packet()
+        interruption.allow(readingTimeLimit)
+        var status: Int32
+        while true {
+            status = av_read_frame(format.raw, packet.raw)
+            if status != kAVERROR_EAGAIN || interruption.isOver { break }
+            usleep(Self.retryPause)
+        }
+        guard status >= 0 else {
+            hasEnded = true
+            // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
+            if status == kAVERROR_EOF, let io = format.raw.pointee.pb, io.pointee.error < 0 { status = io.pointee.error }
+            if status != kAVERROR_EOF && !interruption.cancelled {
+                prematureEnd =
+                    status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)
+            }
+            return nil
+        }
+        if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
+        return packet
+    }
+
+    /// Moves to where container time `time` can be decoded from, or to the first byte. Drops the packets in memory. The corresponding C
+    /// function is `avformat_seek_file`.
+    ///
+    /// - Parameters:
+    ///   - isBeginning: whether `time` is where the source begins.
+    ///   - index: the stream by whose index is sought; -1 for libavformat's choice.
+    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` where the source cannot be sought in.
+    mutating func seek(to time: MediaTime, isBeginning: Bool, index: Int32) throws(MediaError) {
+        ahead = UniqueDeque()
+        hasEnded = false
+        var status: Int32 = -1
+        // To the first byte at once only in formats without an index: in others the demuxer would go on counting times from where it stood.
+        if !isBeginning || !mayJump {
+            let timestamp = stream(index).map { time.ticks(of: $0.pointee.time_base) } ?? time.nanoseconds / 1000
+            status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
+        }
+        if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
+        if interruption.cancelled { throw MediaError(name, .cancelled) }
+        if status < 0 { throw MediaError(name, .failed("cannot be moved about in: " + describe(averror: status))) }
+    }
+
+    /// Has libavformat drop the packets of the sound stream from now on.
+    mutating func discardSound() {
+        guard let stream = stream(streams.audio) else { return }
+        shim_stream_discard(stream, 1)
+        streams.audio = -1
+    }
+
+    // MARK: What libavformat knows of its times
+
+    /// The stream with this index; nil where there is none.
+    func stream(_ index: Int32) -> UnsafeMutablePointer<AVStream>? {
+        index >= 0 && index < format.raw.pointee.nb_streams ? format.raw.pointee.streams[Int(index)] : nil
+    }
+
+    /// When a packet is decoded, in container time: its decoding time stamp, else its presentation time stamp, else nil.
+    func decodingTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
+        let value = packet.pointee.dts == kAV_NOPTS_VALUE ? packet.pointee.pts : packet.pointee.dts
+        return stream(packet.pointee.stream_index)?.time(value)
+    }
+
+    /// Whether timestamps of this format may jump, as those of a transport stream do. The flag of the format is AVFMT_TS_DISCONT.
+    private var mayJump: Bool { format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 }
+
+    /// Container time at which the source begins, as the container tells.
+    var begin: MediaTime? { MediaTime(ticks: format.raw.pointee.start_time, of: shim_rational(1, AV_TIME_BASE)) }
+
+    /// What the container tells of its times so far: the end of a fragmented file grows as it is read.
+    var extent: StreamClock.Extent {
+        let context = format.raw.pointee
+        var extent = StreamClock.Extent(mayJump: mayJump, end: nil)
+        // A duration that libavformat has computed from the bit rate says nothing.
+        if context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration > 0, let begin,
+            let duration = MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE))
+        {
+            extent.end = begin + duration
+        }
+        for index in [streams.video, streams.audio] where extent.end != nil {
+            guard let stream = stream(index), let length = stream.time(stream.pointee.duration) else { continue }
+            extent.end = max(extent.end!, (stream.time(stream.pointee.start_time) ?? .zero) + length)
+        }
+        return extent
+    }
+}

@@ -1,0 +1,105 @@
+import CFFmpeg
+import Platform
+
+/// The pictures of a source: its decoder, and the frames that opening or seeking has decoded already. Times are the container's.
+struct PictureTrack: ~Copyable, Sendable {
+    private var decoder: VideoDecoder
+    /// The frame that opening or ``seek(to:precision:isConstantRate:from:)`` has decoded; it is the next one.
+    private var first: TimedFrame?
+    /// The one after it, where that had to be looked at.
+    private var second: TimedFrame?
+    /// Whether the decoder knows that no packet follows.
+    private var hasSentEnd = false
+
+    init(_ decoder: consuming VideoDecoder) { self.decoder = decoder }
+
+    /// The next frame in order; nil after the last, and when cancelled. Blocks for reading and decoding.
+    mutating func next(from demuxer: inout Demuxer) -> TimedFrame? {
+        if let frame = first.take() { return frame }
+        if let frame = second.take() { return frame }
+        return decode(from: &demuxer)
+    }
+
+    // MARK: Opening
+
+    /// Decodes the first frame and keeps it to be the next one; false when there is none.
+    mutating func decodeFirst(from demuxer: inout Demuxer) -> Bool {
+        first = decode(from: &demuxer)
+        return first != nil
+    }
+
+    /// Whether there is another frame behind the first one, which is kept.
+    mutating func hasSecond(from demuxer: inout Demuxer) -> Bool {
+        second = decode(from: &demuxer)
+        return second != nil
+    }
+
+    /// When the first frame begins; nil where none is kept.
+    mutating func firstTime() -> MediaTime? { first?.time }
+
+    /// Has the first frame begin at `time`.
+    mutating func setFirstTime(_ time: MediaTime) { first?.time = time }
+
+    /// Adds to `video` what only the first frame tells: EXIF orientation, which lies within the picture, and the colours of some codecs.
+    mutating func complete(_ video: inout AssetDescription.Video?) {
+        if let orientation = first?.frame.orientation { video?.orientation = orientation }
+        if let frame = first?.frame.av { video?.addColors(of: frame.pointee) }
+    }
+
+    // MARK: Seeking
+
+    /// Forgets what has been decoded, as the demuxer goes on elsewhere.
+    mutating func restart() {
+        first = nil
+        second = nil
+        hasSentEnd = false
+        decoder.flush()
+    }
+
+    /// Decodes up to the frame that `precision` asks for and keeps it to be the next one. `precision` counts in container time here, as
+    /// `wanted` does.
+    ///
+    /// - Returns: when that frame begins and ends; nil when there is none.
+    /// - Parameter isConstantRate: whether all frames last equally long. Where they do not, containers tell how long a frame takes to
+    ///   decode rather than how long it is shown: only the time of the next frame tells that.
+    mutating func seek(
+        to wanted: MediaTime, precision: MediaReader.SeekPrecision, isConstantRate: Bool, from demuxer: inout Demuxer
+    ) -> (begin: MediaTime, end: MediaTime)? {
+        while let frame = decode(from: &demuxer, skippingBefore: precision == .exact ? wanted : nil) {
+            if !isConstantRate, precision == .exact, frame.time > wanted, first != nil {
+                first!.duration = frame.time - first!.time
+                second = consume frame
+                break
+            }
+            let covers = frame.time + frame.duration > wanted && (isConstantRate || precision != .exact)
+            let isKeyEnough = if case .keyFrame(let after) = precision { after.map { frame.time > $0 } ?? true } else { false }
+            first = consume frame
+            if covers || isKeyEnough { break }
+        }
+        decoder.setDecodesOnlyReferences(false)
+        guard let begin = first?.time, let duration = first?.duration else { return nil }
+        return (begin, begin + duration)
+    }
+
+    // MARK: Decoding
+
+    /// Decodes the next frame. Where `wanted` is given, frames well before it are decoded only where others depend on them.
+    private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
+        while !demuxer.source.interruption.cancelled {
+            switch decoder.receive() {
+            case .frame(let frame): return frame
+            case .end: return nil
+            case .needsPacket: break
+            }
+            if let packet = demuxer.pictures.popFirst() {
+                if let wanted { decoder.setDecodesOnlyReferences(decoder.isWellBefore(wanted, packet)) }
+                decoder.send(packet)
+            } else if demuxer.hasReadAll || !demuxer.read() {
+                if hasSentEnd { return nil }
+                hasSentEnd = true
+                decoder.sendEnd()
+            }
+        }
+        return nil
+    }
+}

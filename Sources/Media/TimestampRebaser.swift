@@ -1,0 +1,92 @@
+import CFFmpeg
+import Platform
+
+/// Rebases the timestamps of packets where they jump, so that those of either stream make one run. A ``StreamClock`` for each stream
+/// decides what a jump is; this type reads ahead where it has to know what follows, and rewrites the packets.
+struct TimestampRebaser: Sendable {
+    private var pictures = StreamClock(), sound = StreamClock()
+    private var hasReportedJump = false
+
+    /// At most so much is read ahead to see whether timestamps come back.
+    private static let readAheadLimit = (packets: 4000, bytes: 8 << 20)
+
+    /// Begins anew where the first packets are expected at container time `begin` (nil: anywhere).
+    mutating func restart(expecting begin: MediaTime?, frameDuration: MediaTime?) {
+        pictures = StreamClock(expecting: begin, frameDuration: frameDuration)
+        sound = StreamClock(expecting: begin)
+    }
+
+    /// Rewrites the timestamps and the duration of the packet that was taken last from `source`.
+    ///
+    /// - Returns: the time to which timestamps jump that should not, the first time that this is seen.
+    mutating func rebase(_ packet: borrowing Packet, from source: inout PacketSource) -> MediaTime? {
+        let raw = packet.raw, index = packet.raw.pointee.stream_index
+        guard source.streams.contains(index), let stream = source.stream(index) else { return nil }
+        let isPicture = index == source.streams.video
+        // Frames that are reordered are in the order of their decoding times alone.
+        guard
+            let time = isPicture && stream.pointee.codecpar.pointee.video_delay > 0
+                ? stream.time(raw.pointee.dts) : source.decodingTime(of: raw)
+        else { return nil }
+        let extent = source.extent
+        let (clock, other) = isPicture ? (pictures, sound) : (sound, pictures)
+        let listed = stream.time(raw.pointee.duration) ?? .zero
+        let duration = StreamClock.duration(listed, at: time, within: extent)
+        if duration != listed { raw.pointee.duration = duration.ticks(of: stream.pointee.time_base) }
+        let sequel = clock.isDoubtful(at: time, beside: other, within: extent) ? sequel(of: time, in: index, of: &source) : .unknown
+        let (offset, isJump) =
+            isPicture
+            ? pictures.offset(at: time, lasting: duration, beside: sound, within: extent, sequel: sequel)
+            : sound.offset(at: time, lasting: duration, beside: pictures, within: extent, sequel: sequel)
+        var jump: MediaTime?
+        if let presentation = stream.time(raw.pointee.pts), raw.pointee.dts != kAV_NOPTS_VALUE {
+            let step = clock.presentation(at: presentation + offset, decodedAt: time + offset, within: extent)
+            if isDamaged(presentation, step, in: index, of: &source) {
+                raw.pointee.pts = kAV_NOPTS_VALUE
+                raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD
+                jump = presentation
+            }
+        }
+        if isJump, !extent.mayJump { jump = jump ?? time }
+        if offset != .zero {
+            let ticks = offset.ticks(of: stream.pointee.time_base)
+            // A sum that overflows is far from any plausible time, whatever it becomes.
+            if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
+            if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
+            // The demuxer marks frames behind the end of an edit list as not to be shown, and has judged by the damaged time.
+            if !extent.mayJump { raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
+        }
+        guard let jump, !hasReportedJump else { return nil }
+        hasReportedJump = true
+        return jump
+    }
+
+    /// Whether a frame's presentation time is damaged. Frames that are decoded after the first one behind a gap and presented before it go
+    /// back in time, too; so it is damaged only where more frames go back than ever wait for another.
+    private func isDamaged(_ presentation: MediaTime, _ step: StreamClock.Step, in index: Int32, of source: inout PacketSource) -> Bool {
+        if step != .doubtful { return step == .jump }
+        return sequel(of: presentation, in: index, of: &source, returns: 17, by: \.pts) == .returns
+    }
+
+    /// Reads ahead to see what the times of a stream do after a step to `time`. They come back where so many packets (`returns`) do.
+    private func sequel(
+        of time: MediaTime, in index: Int32, of source: inout PacketSource, returns: Int = 1, by kind: KeyPath<AVPacket, Int64>? = nil
+    ) -> StreamClock.Sequel {
+        guard !isURL(source.name), let stream = source.stream(index) else { return .unknown }
+        let clock = index == source.streams.video ? pictures : sound
+        var (position, bytes, back) = (0, 0, 0)
+        while true {
+            if position == source.packetsAhead, position >= Self.readAheadLimit.packets || bytes >= Self.readAheadLimit.bytes {
+                return .goesOn
+            }
+            guard let packet = source.peek(position) else { return .ends }
+            bytes += Int(packet.pointee.size)
+            let next = kind.map { stream.time(packet.pointee[keyPath: $0]) } ?? source.decodingTime(of: packet)
+            if packet.pointee.stream_index == index, let next, let sequel = clock.sequel(of: time, next: next) {
+                back += 1
+                if sequel != .returns || back >= returns { return sequel }
+            }
+            position += 1
+        }
+    }
+}
