@@ -3,14 +3,14 @@ import Glibc
 
 /// Says when devices come, go or change. The corresponding C type is `struct udev_monitor`.
 ///
-/// Where udevd runs, its own announcements are heard: they come when the permissions are set. Without it, the kernel's. In some containers
-/// there is neither, so whoever listens must look by himself every now and then, too. Belongs to one thread.
-public struct HotplugMonitor: ~Copyable {
+/// Where udevd runs, its own events are received: they come when the permissions are set. Where it does not, the kernel's. In some
+/// containers there are neither, so the caller must also poll. Belongs to one thread.
+package struct HotplugMonitor: ~Copyable {
     private let udev: OpaquePointer
     private let monitor: OpaquePointer
 
-    /// Begins to listen for devices of these subsystems (`drm`, `input`); nil where there is no netlink to listen on.
-    public static func open(subsystems: [String]) -> HotplugMonitor? {
+    /// Listens for devices of these subsystems (`drm`, `input`); nil where there is no netlink to listen on.
+    package static func open(subsystems: [String]) -> HotplugMonitor? {
         guard let udev = udev_new() else { return nil }
         let source = access("/run/udev/control", F_OK) == 0 ? "udev" : "kernel"
         guard let monitor = udev_monitor_new_from_netlink(udev, source) else {
@@ -33,11 +33,11 @@ public struct HotplugMonitor: ~Copyable {
         udev_unref(udev)
     }
 
-    /// Readable when there is an announcement.
-    public var descriptor: Int32 { udev_monitor_get_fd(monitor) }
+    /// The descriptor to poll: readable when there is an event.
+    package var descriptor: Int32 { udev_monitor_get_fd(monitor) }
 
-    /// Takes the announcements; whether there were any.
-    public func drain() -> Bool {
+    /// Takes the events; whether there were any. Does not wait.
+    package func drain() -> Bool {
         var any = false
         while let device = udev_monitor_receive_device(monitor) {
             udev_device_unref(device)

@@ -1,18 +1,18 @@
 import Glibc
 
-/// State behind a lock, with waiting: a mutex and a condition variable in one.
+/// State behind a lock that can be waited on: a mutex and a condition variable in one. The standard library's `Mutex` has no condition
+/// variable.
 ///
-/// The mutex inherits priority (PTHREAD_PRIO_INHERIT), so that a real-time thread that waits for it lends its priority to the
-/// holder; the condition variable's deadlines are on CLOCK_MONOTONIC, so that a wall-clock step neither shortens nor prolongs a
-/// wait. The standard library's `Mutex` has no condition variable, which is why this exists.
-public final class Monitor<State: ~Copyable>: @unchecked Sendable {
+/// The mutex inherits priority (PTHREAD_PRIO_INHERIT): a real-time thread that waits for it lends its priority to the holder. Deadlines are
+/// on CLOCK_MONOTONIC, so setting the date neither shortens nor prolongs a wait.
+package final class Monitor<State: ~Copyable>: @unchecked Sendable {
     // Sendable because `state` is touched only with `mutex` held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
     /// Puts `state` behind a lock.
-    public init(_ state: consuming sending State) {
+    package init(_ state: consuming sending State) {
         self.state = state
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
@@ -36,7 +36,7 @@ public final class Monitor<State: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with the lock held.
-    public func withLock<Result: ~Copyable, Failure: Error>(
+    package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         pthread_mutex_lock(mutex)
@@ -44,8 +44,8 @@ public final class Monitor<State: ~Copyable>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Runs `body` with the lock held, then wakes every waiter.
-    public func signal<Result: ~Copyable>(_ body: (inout State) -> sending Result) -> sending Result {
+    /// Runs `body` with the lock held, then wakes all waiters. The corresponding C function is `pthread_cond_broadcast`.
+    package func signal<Result: ~Copyable>(_ body: (inout State) -> sending Result) -> sending Result {
         pthread_mutex_lock(mutex)
         defer {
             pthread_cond_broadcast(condition)
@@ -55,7 +55,7 @@ public final class Monitor<State: ~Copyable>: @unchecked Sendable {
     }
 
     /// Runs `body` with the lock held, again after each ``signal(_:)``, until it returns a value; nil once `deadline` has passed.
-    public func wait<Result: ~Copyable>(until deadline: HostTime? = nil, _ body: (inout State) -> sending Result?) -> sending Result? {
+    package func wait<Result: ~Copyable>(until deadline: HostTime? = nil, _ body: (inout State) -> sending Result?) -> sending Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {

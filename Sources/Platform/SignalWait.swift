@@ -1,12 +1,12 @@
 import Glibc
 
-/// Waits for signals like for any other event, with sigtimedwait(2), instead of being interrupted by them.
-public struct SignalWait: Sendable {
+/// Receives signals by waiting for them (sigtimedwait(2)) instead of by handlers.
+package struct SignalWait: Sendable {
     private let signals: [Int32]
 
-    /// Blocks `signals` in the calling thread and every thread that it starts from now on; make it before there are any. SIGHUP is left out
-    /// where whoever started the process has it ignored: `nohup kiosk &` must outlive its terminal.
-    public init(_ wanted: [Int32]) {
+    /// Blocks `wanted` in the calling thread and every thread that it starts from now on; make it before there are any. SIGHUP is left out
+    /// where the process was started with it ignored: `nohup kiosk &` must outlive its terminal.
+    package init(_ wanted: [Int32]) {
         let signals = wanted.filter { $0 != SIGHUP || !Self.isIgnored($0) }
         self.signals = signals
         var set = Self.set(signals)
@@ -14,7 +14,7 @@ public struct SignalWait: Sendable {
     }
 
     /// The next of the signals; nil when none came within `time`. Without a time it waits for ever. Call on one thread.
-    public func wait(for time: MediaTime?) -> Int32? {
+    package func wait(for time: MediaTime?) -> Int32? {
         var set = Self.set(signals)
         var timeout = time.map { timespec(tv_sec: Int($0.nanoseconds / 1_000_000_000), tv_nsec: Int($0.nanoseconds % 1_000_000_000)) }
         while true {
@@ -25,7 +25,7 @@ public struct SignalWait: Sendable {
     }
 
     /// Ends a ``wait(for:)`` with `signal`, from any thread. The corresponding C function is `kill`.
-    public func raise(_ signal: Int32) { kill(getpid(), signal) }
+    package func raise(_ signal: Int32) { kill(getpid(), signal) }
 
     private static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()

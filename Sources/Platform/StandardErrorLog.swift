@@ -3,20 +3,20 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Log lines on standard error: for a person at a terminal `12:03:04 warning display: text`, under systemd `<4>display: text`, which the
-/// journal files by its level.
+/// Log lines on standard error: `12:03:04 warning display: text` at a terminal, `<4>display: text` under systemd, whose journal reads the
+/// level from it.
 ///
-/// A status line may stand below the log at a terminal; it is taken away for each log line and put back after it. Logging never waits for whoever
-/// reads it: ``StandardErrorWriter`` does.
-public struct StandardErrorLog: LogHandler {
+/// At a terminal a status line can stand below the log; it is erased for each log line and written again after it. Logging never blocks:
+/// ``StandardErrorWriter`` writes on a thread of its own.
+package struct StandardErrorLog: LogHandler {
     /// Lines below this are left out.
-    public var logLevel: Logger.Level
+    package var logLevel: Logger.Level
     /// Carried by every line; not printed.
-    public var metadata: Logger.Metadata = [:]
+    package var metadata: Logger.Metadata = [:]
     private let label: String
 
-    /// A handler for the room `label`.
-    public init(label: String, level: Logger.Level) {
+    /// A handler for the module `label`.
+    package init(label: String, level: Logger.Level) {
         self.label = label
         logLevel = level
     }
@@ -38,10 +38,10 @@ public struct StandardErrorLog: LogHandler {
         atexit { StandardErrorLog.flush() }
     }
 
-    /// Waits until what was logged is written, half a second at most: before a `_exit`.
-    public static func flush() { writer.flush(until: .now + .milliseconds(500)) }
+    /// Waits until what was logged is written, half a second at most. For callers of `_exit`.
+    package static func flush() { writer.flush(until: .now + .milliseconds(500)) }
 
-    /// The first device opened would otherwise become standard error, and be written log lines.
+    /// Opens closed standard descriptors on /dev/null: otherwise the first device opened would become standard error, and get log lines.
     private static func openStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
     }
@@ -49,10 +49,10 @@ public struct StandardErrorLog: LogHandler {
     private static let libraryLevel = Atomic<Bool>(false)
 
     /// Writes one line.
-    public func log(event: LogEvent) { Self.write(label, event.level, "\(event.message)") }
+    package func log(event: LogEvent) { Self.write(label, event.level, "\(event.message)") }
 
     /// Structured values of one key.
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
@@ -70,8 +70,8 @@ public struct StandardErrorLog: LogHandler {
         return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
     }()
 
-    /// Shows `text` as the last line of the terminal in place of the status line before, cut to the terminal's width; empty takes it away.
-    public static func show(status text: String) { writer.show(status: text.printable) }
+    /// Shows `text` as the status line, the last line of the terminal, cut to its width; an empty text erases it.
+    package static func show(status text: String) { writer.show(status: text.printable) }
 
     private static func write(_ label: String, _ level: Logger.Level, _ message: String) {
         var message = message

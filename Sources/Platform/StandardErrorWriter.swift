@@ -1,8 +1,8 @@
 import DequeModule
 import Glibc
 
-/// Writes lines to standard error on a thread of its own, so that whoever logs never waits: a pipe that nobody reads or a terminal that was stopped
-/// with Ctrl-S blocks write(2) for as long as it likes, and the presenter must not be the one to find out.
+/// Writes lines to standard error on a thread of its own, so that no thread that logs is blocked: write(2) blocks without limit on a pipe
+/// that is not read and on a terminal that was stopped with Ctrl-S, and the presenter logs, too.
 ///
 /// The queue is bounded. When it is full, lines are dropped until it has been written out, and their number is written in their place.
 final class StandardErrorWriter: Sendable {
@@ -10,7 +10,7 @@ final class StandardErrorWriter: Sendable {
         var lines = Deque<String>()
         var dropped = 0
         var status = ""
-        /// The status line as it stands on the terminal.
+        /// The status line that the terminal shows.
         var shownStatus = ""
         var isWriting = false
     }
@@ -20,7 +20,7 @@ final class StandardErrorWriter: Sendable {
         case status(String)
     }
 
-    /// Lines that may wait.
+    /// Lines that may wait in the queue.
     static let capacity = 512
 
     private let state = Monitor(State())
@@ -45,7 +45,7 @@ final class StandardErrorWriter: Sendable {
         }
     }
 
-    /// Has `text` stand below the lines, cut to the width of the terminal; empty takes it away. Returns at once.
+    /// Has `text` shown as the status line, cut to the width of the terminal; an empty text erases it. Returns at once.
     func show(status text: String) { state.signal { $0.status = text } }
 
     /// Waits until everything is written, at most until `deadline`.
@@ -85,14 +85,14 @@ final class StandardErrorWriter: Sendable {
 
     private func clear(_ status: String) -> String { status.isEmpty ? "" : "\r\u{1B}[K" }
 
-    /// A line that wraps could not be taken away again.
+    /// Cut to the terminal's width: a line that wraps could not be erased.
     private func cut(_ status: String) -> String {
         var size = winsize()
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
         return status.cut(toColumns: (isKnown ? Int(size.ws_col) : 80) - 1)
     }
 
-    /// A standard error that was closed is nobody's problem: what cannot be written is gone.
+    /// Writes all of `text`. Errors other than EINTR and EAGAIN are ignored: standard error may have been closed.
     private func put(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -102,7 +102,7 @@ final class StandardErrorWriter: Sendable {
                 if count > 0 {
                     offset += count
                 } else if count < 0, errno == EAGAIN {
-                    // Somebody who shares the terminal has made it non-blocking.
+                    // Another process that shares the terminal has made it non-blocking.
                     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     _ = poll(&entry, 1, -1)
                 } else if count == 0 || errno != EINTR {

@@ -1,4 +1,4 @@
-// How text comes out in the columns of a terminal.
+// Text for a terminal: its width in columns, and without control characters.
 
 extension Character {
     /// Columns it takes: 2 for the wide letters of East Asia and for emoji, else 1.
@@ -16,10 +16,10 @@ extension Character {
 
 extension String {
     /// Columns it takes on a terminal.
-    public var columns: Int { reduce(0) { $0 + $1.columns } }
+    package var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Its beginning, in at most `columns` columns; what was cut off is shown as an ellipsis.
-    public func cut(toColumns columns: Int) -> String {
+    /// Its beginning, in at most `columns` columns, with an ellipsis where something was cut off.
+    package func cut(toColumns columns: Int) -> String {
         if self.columns <= columns { return self }
         var result = ""
         var rest = columns - 1
@@ -31,8 +31,9 @@ extension String {
         return columns > 0 ? result + "…" : ""
     }
 
-    /// Without what would move a terminal's cursor or recolour it, as file names come from anybody's USB stick, and ``withoutCredentials``.
-    public var printable: String {
+    /// The text ``withoutCredentials``, and with control characters and line separators replaced: file names come from anybody's USB stick,
+    /// and must not move the cursor or change colours.
+    package var printable: String {
         let text = withoutCredentials
         let isHarmless: (Unicode.Scalar) -> Bool = { scalar in
             switch scalar.properties.generalCategory {

@@ -1,9 +1,9 @@
 import CPlatform
 import Glibc
 
-/// A plain POSIX thread. The hot path runs on these and never on the concurrency runtime's pool, whose hand-overs take
-/// milliseconds at the 99.9th percentile.
-public final class Thread: Sendable {
+/// A POSIX thread. All that has deadlines runs on these and not on the concurrency runtime's pool, whose hand-overs take milliseconds at
+/// the 99.9th percentile.
+package final class Thread: Sendable {
     private let id: pthread_t
     /// Whether its body has returned.
     private let hasEnded: Monitor<Bool>
@@ -15,8 +15,8 @@ public final class Thread: Sendable {
     ///   - realtimePriority: a SCHED_FIFO priority (1…99) for this thread where the process may have one (RLIMIT_RTPRIO or
     ///     CAP_SYS_NICE); without the right, and with 0, it runs as SCHED_OTHER.
     ///
-    /// Traps when the system is out of threads: nothing could be played then.
-    public init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
+    /// Traps when the system has no thread left: nothing can be played then. The corresponding C function is `pthread_create`.
+    package init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
         let hasEnded = Monitor(false)
         self.hasEnded = hasEnded
         let start = Start {
@@ -36,18 +36,19 @@ public final class Thread: Sendable {
     }
 
     /// Waits until the thread's body has returned; call once. The corresponding C function is `pthread_join`.
-    public func join() { pthread_join(id, nil) }
+    package func join() { pthread_join(id, nil) }
 
-    /// Waits likewise, but not beyond `deadline`: false when the body had not returned by then. The thread is left behind then, with all that its body
-    /// holds; it may be joined again.
-    public func join(until deadline: HostTime) -> Bool {
+    /// Waits until the thread's body has returned, but not beyond `deadline`: false when it had not by then. The thread goes on then, with
+    /// all that its body holds; it may be joined again.
+    package func join(until deadline: HostTime) -> Bool {
         guard hasEnded.wait(until: deadline, { $0 ? true : nil }) == true else { return false }
         join()
         return true
     }
 
-    /// Has the system take back what the thread held when its body returns; instead of ``join()``. The corresponding C function is `pthread_detach`.
-    public func detach() { pthread_detach(id) }
+    /// Has the system free the thread's resources when its body returns; instead of ``join()``. The corresponding C function is
+    /// `pthread_detach`.
+    package func detach() { pthread_detach(id) }
 
     private final class Start: Sendable {
         let body: @Sendable () -> Void

@@ -1,10 +1,12 @@
 import Glibc
 
+// Times are `public`, although no product needs them to be: the compiler (Swift 6.3) inlines small public functions across modules in a
+// release build, and calls `package` ones.
+
 /// A media time, or a span of one, in whole nanoseconds.
 ///
-/// Frame times that are not a whole number of nanoseconds (1001/30000 s) are rounded once, from the stream's own time base, so
-/// nothing accumulates. An `Int64` of nanoseconds lasts 292 years; arithmetic that leaves them stops at their ends, so that no number from a file or a
-/// device can trap.
+/// Frame times that are not a whole number of nanoseconds (1001/30000 s) are rounded once, from the stream's time base, so errors do not
+/// accumulate. An `Int64` of nanoseconds lasts 292 years. Arithmetic saturates there, so that no number from a file or a device can trap.
 public struct MediaTime: Hashable, Comparable, Sendable, AdditiveArithmetic {
     /// The value in nanoseconds.
     public var nanoseconds: Int64
@@ -18,7 +20,7 @@ public struct MediaTime: Hashable, Comparable, Sendable, AdditiveArithmetic {
     /// The value in seconds.
     public var seconds: Double { Double(nanoseconds) / 1e9 }
 
-    /// No time at all.
+    /// Zero seconds.
     public static let zero = MediaTime(nanoseconds: 0)
 
     /// A time of whole milliseconds.
@@ -78,8 +80,8 @@ extension MediaTime: CustomStringConvertible {
     }
 }
 
-/// An instant of CLOCK_MONOTONIC, in nanoseconds: the clock of page-flip events, of ALSA status timestamps as we ask for them,
-/// and of every deadline in this program. Setting the wall clock does not touch it.
+/// An instant of CLOCK_MONOTONIC, in nanoseconds: the clock of page-flip events, of ALSA's status timestamps (as configured), of
+/// evdev events (as configured), and of every deadline in this program. Setting the date does not change it.
 public struct HostTime: Hashable, Comparable, Sendable {
     /// Nanoseconds since the clock's own epoch (boot).
     public var nanoseconds: Int64

@@ -1,12 +1,14 @@
-// A URL may carry a user's name and password (`rtsp://user:password@camera/`). Whatever is printed, logged or handed to an observer goes through here, so
-// that they reach neither the journal nor a screen.
+// A URL may contain a user's name and password (`rtsp://user:password@camera/`). What is printed, logged or handed to an observer goes
+// through here, so that they reach neither the journal nor a screen.
 
 extension String {
-    /// The text with the user information of every URL in it replaced: `rtsp://***@camera/`. What follows the host, a query among it, stays.
+    /// The text with the user information of every URL in it replaced: `rtsp://***@camera/`. What follows the host, a query among it,
+    /// stays.
     ///
-    /// User information ends at the last `@` before the first `/`, `?` or `#`, as libavformat's `av_url_split` has it. A password with one of those in
-    /// it, unescaped, makes a URL that cannot be opened but is complained of: what cannot be a port after a colon is taken for the beginning of such a one.
-    public var withoutCredentials: String {
+    /// User information ends at the last `@` before the first `/`, `?` or `#`, as for libavformat's `av_url_split`. A password that
+    /// contains one of those unescaped makes a URL that cannot be opened, but that is printed in an error message: what follows a colon and
+    /// cannot be a port is taken for the beginning of such a password.
+    package var withoutCredentials: String {
         guard utf8.contains(UInt8(ascii: "@")) else { return self }
         let scalars = unicodeScalars
         var result = String.UnicodeScalarView()

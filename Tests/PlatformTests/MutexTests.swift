@@ -8,7 +8,8 @@ import Testing
         let count = Mutex(0)
     }
 
-    /// Under ThreadSanitizer: that it knows what a contended Mutex puts in order (CTestSupport); where it does not, any test that uses one may fail.
+    /// Under ThreadSanitizer: that it knows what a contended Mutex puts in order (CTestSupport); where it does not, any test that uses one
+    /// may fail.
     @Test func aContendedMutexPutsInOrderWhatItGuards() {
         let counter = Counter()
         let threads = (1...4).map { number in
