@@ -6,24 +6,26 @@ import Platform
 import Playback
 import Synchronization
 
-/// Plays to an ALSA card; while there is none, to nobody, in time by the monotonic clock.
+/// Plays to an ALSA card. While there is none, samples are discarded in time by the monotonic clock (``SilentSink``).
 ///
-/// The format is settled when the output is made, by what the card offers then (48 kHz stereo when there is none), and never changes:
-/// a card that comes later and does not offer that rate is played to through ALSA's `plug` layer, which resamples; a card that keeps its
-/// rate is never resampled. Sample format and channel count are converted to here, whatever the card has.
+/// The format is fixed when the output is made, by what the card offers then (48 kHz stereo when there is none): a card that comes later
+/// and does not offer that rate is played to through ALSA's `plug` layer, which resamples; otherwise ALSA does not resample. Samples are
+/// converted to the sample format and channel count of the card here (``FrameLayout``).
 ///
-/// One thread does everything. It fills the card's buffer as far as there is sound, period by period, and after each write says what
-/// `snd_pcm_status` says of the position. What has been rendered and not heard is known at all times (``FrameLedger``), so that a pause,
-/// a seek or an unplugging can give it back.
+/// One thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as
+/// there is sound, period by period, writes silence only where the card would run dry, and reports the position (`snd_pcm_status`) after
+/// each write. The number of frames rendered and not heard is known at all times (``UnheardFrames``): at a pause or a seek the card is
+/// stopped, they are given back to the engine, and the card begins again, with silence in a pause. Those of an unplugged card are given
+/// back, too.
 ///
-/// After an underrun everything that was written has been heard, so nothing is taken back: playing goes on with the next frame,
-/// later than it should have been, and the reports say so. Three underruns in ten seconds, and the card is opened again with twice the
-/// buffer, up to ``PCM/longBuffer``. A card that does not start, or stops at once each time it is started, whatever its buffer, is a lost one.
-public final class ALSAOutput: AudioOutput {
+/// After an underrun all that was written has been heard, so nothing is given back: playing goes on with the next frame, later than it was
+/// due, and the reports show the delay. After three underruns in ten seconds the card is opened again with twice the buffer, up to
+/// ``PCM/longBuffer``. A card that does not start, or stops at once each time it is started whatever its buffer, counts as lost.
+package final class ALSAOutput: AudioOutput {
     /// What is rendered: the card's rate at the time of ``init(device:)``, two channels. Constant.
-    public let format: AudioFormat
-    /// The card and its configuration, or why there is no sound.
-    public var name: String { shared.name.withLock { $0 } }
+    package let format: AudioFormat
+    /// The card and its configuration, or why there is no sound. From any thread.
+    package var name: String { shared.name.withLock { $0 } }
 
     /// How its card is opened, the first time and again.
     typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime) throws(AudioError) -> OpenDevice
@@ -35,7 +37,7 @@ public final class ALSAOutput: AudioOutput {
     private let watch: CardWatch?
     private let shared: Shared
 
-    /// What films and most cards have.
+    /// The rate of films and of most cards.
     static let preferredRate = 48_000
 
     /// What the audio thread shares with the others: the card it begins with, and its name.
@@ -52,26 +54,27 @@ public final class ALSAOutput: AudioOutput {
         }
     }
 
-    /// Opens `device` and settles the format. Takes as long as the card takes to open. `display` says which connector is lit, from any thread.
-    public convenience init(device: AudioDevice, display: @escaping @Sendable () -> String? = { nil }) {
+    /// Opens `device` and fixes the format. Takes as long as the card takes to open. `display` is called on any thread and names the active
+    /// connector.
+    package convenience init(device: AudioDevice, display: @escaping @Sendable () -> String? = { nil }) {
         let listPCMs: ListPCMs = { AudioCard.listing(display()) }
         self.init(listPCMs: device == .automatic ? listPCMs : nil) { rate, buffer throws(AudioError) in
             try device.open(rate: rate, buffer: buffer, display: display())
         }
     }
 
-    /// An output to what `open` opens, again when `listPCMs` has a new card to tell of.
+    /// An output to the card that `open` opens; it is called again when `listPCMs` shows a new card.
     init(listPCMs: ListPCMs? = nil, _ open: @escaping Opening) {
         self.open = open
         self.listPCMs = listPCMs
-        // One that comes during the opening is one that has come since.
+        // The list is taken before the opening: a card that comes during it counts as new.
         watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
         do throws(AudioError) {
             let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
             format = AudioFormat(sampleRate: opened.pcm.sampleRate, channelCount: 2)
             let summary = opened.pcm.summary
             log.info("\(summary): \(opened.reason)")
-            Self.tend(opened.mixer, isAutomatic: listPCMs != nil)
+            Self.makeAudible(opened.mixer, isAutomatic: listPCMs != nil)
             shared = Shared(name: summary, card: opened.pcm, problem: nil)
         } catch {
             format = AudioFormat(sampleRate: Self.preferredRate, channelCount: 2)
@@ -80,15 +83,15 @@ public final class ALSAOutput: AudioOutput {
         }
     }
 
-    /// Has sound heard from a card that has just been chosen, or tells what keeps it from being heard.
-    fileprivate static func tend(_ mixer: Mixer?, isAutomatic: Bool) {
+    /// Unmutes a card that has been chosen automatically; warns of what is muted on one that is configured.
+    fileprivate static func makeAudible(_ mixer: Mixer?, isAutomatic: Bool) {
         guard let mixer else { return }
         if isAutomatic { return mixer.makeAudible() }
         for silencer in mixer.silencers() { log.warning("\(silencer)") }
     }
 
-    /// Begins to render, on a thread of its own. Called once.
-    public func start(_ renderer: any AudioRenderer) {
+    /// Begins to render, on the audio thread. Called once.
+    package func start(_ renderer: any AudioRenderer) {
         let (open, listPCMs, watch, format, shared) = (open, listPCMs, watch, format, shared)
         shared.control.start("audio") {
             var player = CardPlayer(open: open, listPCMs: listPCMs, watch: watch, format: format, shared: shared, renderer: renderer)
@@ -97,16 +100,16 @@ public final class ALSAOutput: AudioOutput {
     }
 
     /// Has the audio thread drop what is in the card's buffer, give it back and render anew. From any thread.
-    public func interrupt() { shared.control.interrupt() }
+    package func interrupt() { shared.control.interrupt() }
 
-    /// Ends the rendering and closes the card.
-    public func stop() {
+    /// Ends the rendering and its thread, and closes the card.
+    package func stop() {
         shared.control.stop()
         shared.card.withLock { $0 = nil }
     }
 }
 
-/// All that the audio thread knows.
+/// The state of the audio thread.
 private struct CardPlayer: ~Copyable {
     private let open: ALSAOutput.Opening
     private let listPCMs: ALSAOutput.ListPCMs?
@@ -118,7 +121,7 @@ private struct CardPlayer: ~Copyable {
     private var card: OpenCard?
     private var bufferDuration = PCM.shortBuffer
     private var underruns = UnderrunHistory()
-    /// When silence took over, or will have.
+    /// When rendering for no card began, or will begin.
     private var silentSince = HostTime.now
 
     init(
@@ -141,10 +144,10 @@ private struct CardPlayer: ~Copyable {
     mutating func run() {
         while let request = shared.control.nextRequest() {
             if card == nil {
-                guard beSilent() else { return }
+                guard renderSilence() else { return }
             } else {
                 do throws(AudioError) { try play(interrupting: request.interrupt) } catch { fail(error) }
-                chooseAnew()
+                chooseAgain()
             }
         }
     }
@@ -159,7 +162,7 @@ private struct CardPlayer: ~Copyable {
         if case .lost(_, _, let errno) = error, CardFault(errno: errno) == .underrun { underrun() } else { lose(error) }
     }
 
-    /// Counts an underrun and gets the card going again.
+    /// Counts an underrun and starts the card again.
     private mutating func underrun() {
         let isEarly = card!.stopsEarly(at: .now)
         let outcome = underruns.record(at: .now, isEarly: isEarly)
@@ -172,19 +175,20 @@ private struct CardPlayer: ~Copyable {
             openCard()
             return
         }
-        if outcome.isHopeless { return lose(card!.refusal(errno: EPIPE)) }
+        if outcome.hasFailed { return lose(card!.refusal(errno: EPIPE)) }
         do throws(AudioError) {
-            // Or time would pass on the timeline in which nothing was played.
+            // Otherwise the timeline would count time in which nothing was played.
             if isEarly { return try card!.interrupt(renderer) }
             try card!.recover()
             renderer.takeBack(frames: 0)
         } catch { lose(error) }
     }
 
-    /// Falls silent without a jump: what was not heard by now is given back, and silence goes on from there.
+    /// Closes a lost card. What was not heard by now is given back, and goes to a ``SilentSink`` from this instant on, so the timeline does
+    /// not jump.
     private mutating func lose(_ error: AudioError) {
         guard case .fallSilent(let error) = state.handle(.lost(error), at: .now) else { return }
-        // To close a card that has gone can take its time; time goes on.
+        // Closing a card that is gone can take long, which must not count.
         silentSince = .now
         let frames = card!.unheard(at: silentSince)
         if frames > 0 { renderer.takeBack(frames: frames) }
@@ -193,10 +197,11 @@ private struct CardPlayer: ~Copyable {
         shared.name.withLock { $0 = "silent: \(error)" }
     }
 
-    /// Lets go of the card where another has come that the choice may fall on, and is silent until that has been opened, or this one again.
-    private mutating func chooseAnew() {
+    /// Closes the card where another has come that may be the better choice. Samples go to a ``SilentSink`` until one of them has been
+    /// opened.
+    private mutating func chooseAgain() {
         guard let listPCMs, case .open = state else { return }
-        // The display that is played to already, switched off and on again, is no better choice.
+        // The display whose sound this card is, switched off and on again, is no new choice.
         let ours = card!.hardware().map(AudioCard.displayLine)
         let list = { listPCMs().split(separator: "\n").filter { $0 != ours ?? "" }.joined(separator: "\n") }
         guard watch?.hasNewCard(at: .now, list: list) == true else { return }
@@ -207,14 +212,14 @@ private struct CardPlayer: ~Copyable {
         card = nil
     }
 
-    /// Renders for nobody until there is a card; false when the thread is to end.
-    private mutating func beSilent() -> Bool {
-        var silence = Silence(format: format, start: silentSince)
+    /// Renders to a ``SilentSink`` until a card has been opened; false when the thread is to end.
+    private mutating func renderSilence() -> Bool {
+        var sink = SilentSink(format: format, start: silentSince)
         var folder = DeviceFolder()
         while card == nil {
             guard let request = shared.control.nextRequest() else { return false }
-            if request.interrupt { silence.interrupt(renderer) }
-            let next = silence.render(renderer)
+            if request.interrupt { sink.interrupt(renderer) }
+            let next = sink.render(renderer)
             if folder.hasChanged(at: .now) { _ = state.handle(.devicesChanged, at: .now) }
             if state.handle(.tick, at: .now) == .open {
                 openCard()
@@ -222,9 +227,9 @@ private struct CardPlayer: ~Copyable {
                 shared.control.wakeUp.wait(until: next)
             }
         }
-        // To open a card takes up to some tenths of a second, which have passed in silence.
-        _ = silence.render(renderer)
-        silence.interrupt(renderer)
+        // Opening a card takes up to some tenths of a second: that time has passed without sound.
+        _ = sink.render(renderer)
+        sink.interrupt(renderer)
         return true
     }
 
@@ -234,13 +239,13 @@ private struct CardPlayer: ~Copyable {
             let opened = try open(.exactly(format.sampleRate), bufferDuration)
             self.watch = watch
             log.info("\(opened.pcm.summary): \(opened.reason)")
-            // With a longer buffer it is the same card: what somebody has muted meanwhile stays so.
-            if case .open = state {} else { ALSAOutput.tend(opened.mixer, isAutomatic: listPCMs != nil) }
+            // Opened again with a longer buffer it is the same card: what was muted meanwhile stays muted.
+            if case .open = state {} else { ALSAOutput.makeAudible(opened.mixer, isAutomatic: listPCMs != nil) }
             shared.name.withLock { $0 = opened.pcm.summary }
             card = OpenCard(opened.pcm, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
         } catch {
-            // While open this is the reopening with a longer buffer, and the card is lost by it.
+            // In the state `open` this was the second opening, with a longer buffer, and has lost the card.
             let event: CardState.Event = if case .open = state { .lost(error) } else { .openFailed(error) }
             switch state.handle(event, at: .now) {
             case .log(let error), .fallSilent(let error):

@@ -3,32 +3,32 @@ import Configuration
 import Glibc
 import Platform
 
-/// A sound card as ALSA lists it, and what can be played to on it.
-public struct AudioCard: Hashable, Sendable {
+/// A sound card as ALSA lists it, and its playback devices.
+package struct AudioCard: Hashable, Sendable {
     /// The kernel's number; it may differ at the next boot.
-    public var index: Int
+    package var index: Int
     /// The short name that ALSA device names use: `PCH`.
-    public var id: String
+    package var id: String
     /// The long name: `HDA Intel PCH`.
-    public var name: String
+    package var name: String
     /// The kernel driver: `HDA-Intel`.
-    public var driver: String
+    package var driver: String
     /// Its playback devices; empty for a microphone.
-    public var devices: [Device]
+    package var devices: [Device]
 
     /// A playback device of a card.
-    public struct Device: Hashable, Sendable {
+    package struct Device: Hashable, Sendable {
         /// Its number on the card.
-        public var number: Int
+        package var number: Int
         /// The ALSA name to put into kiosk.conf: `hw:CARD=PCH,DEV=0`.
-        public var pcm: String
+        package var pcm: String
         /// What the driver calls it: `ALC269 Analog`.
-        public var name: String
-        /// Where it leads.
-        public var output: Output
+        package var name: String
+        /// What it is connected to.
+        package var output: Output
 
         /// A device from its parts.
-        public init(number: Int, pcm: String, name: String, output: Output = .other) {
+        package init(number: Int, pcm: String, name: String, output: Output = .other) {
             self.number = number
             self.pcm = pcm
             self.name = name
@@ -37,7 +37,7 @@ public struct AudioCard: Hashable, Sendable {
     }
 
     /// A card from its parts.
-    public init(index: Int, id: String, name: String, driver: String, devices: [Device]) {
+    package init(index: Int, id: String, name: String, driver: String, devices: [Device]) {
         self.index = index
         self.id = id
         self.name = name
@@ -45,11 +45,12 @@ public struct AudioCard: Hashable, Sendable {
         self.devices = devices
     }
 
-    /// Whether it is a driver that no loudspeaker hangs on.
-    public var isVirtual: Bool { driver == "Dummy" || driver == "Loopback" || driver == "vivid" }
+    /// Whether its driver is one without a loudspeaker.
+    package var isVirtual: Bool { driver == "Dummy" || driver == "Loopback" || driver == "vivid" }
 
-    /// The cards of this machine, in the kernel's order; empty when there is none or none may be asked.
-    public static func all() -> [AudioCard] {
+    /// The cards of this machine, in the kernel's order; empty when there is none or none may be opened. The corresponding C function is
+    /// `snd_card_next`.
+    package static func all() -> [AudioCard] {
         quietly {
             var cards: [AudioCard] = []
             var index: Int32 = -1
@@ -89,14 +90,14 @@ public struct AudioCard: Hashable, Sendable {
         }
     }
 
-    /// The place of a device among the card's HDMI and DisplayPort outputs, which is the DEV of ALSA's `hdmi:` and the index of its IEC958 switch;
-    /// nil for one that is none.
+    /// The index of a device among the card's HDMI and DisplayPort outputs, which is the DEV of ALSA's `hdmi:` and the index of its IEC958
+    /// switch; nil for other devices.
     func displayIndex(of device: Int) -> Int? {
         devices.filter { $0.output != .other }.firstIndex { $0.number == device }
     }
 
-    /// The names to try for a device: as it is, then as ALSA's configuration for the card has it (some HDMI cards take nothing but IEC 958
-    /// frames, which that configuration makes).
+    /// The PCM names to try for a device: the kernel's, then those of ALSA's configuration for the card (some HDMI cards take nothing but
+    /// IEC 958 frames, which that configuration makes).
     func candidates(_ device: Device, _ reason: String) -> [AudioDevice.Candidate] {
         var names = [device.pcm]
         if let index = displayIndex(of: device.number) { names.append("hdmi:CARD=\(id),DEV=\(index)") }
@@ -106,18 +107,18 @@ public struct AudioCard: Hashable, Sendable {
 }
 
 extension AudioCard.Device {
-    /// What a device can do, natively.
-    public struct Capabilities: Hashable, Sendable {
-        /// The sample formats that are supported here, by the kernel's names.
-        public var formats: [String]
-        /// Hz.
-        public var sampleRates: ClosedRange<Int>
+    /// What a device can do without conversion.
+    package struct Capabilities: Hashable, Sendable {
+        /// Those of its sample formats that this module converts to, by the kernel's names.
+        package var formats: [String]
+        /// Frames a second.
+        package var sampleRates: ClosedRange<Int>
         /// Samples a frame.
-        public var channelCounts: ClosedRange<Int>
+        package var channelCounts: ClosedRange<Int>
     }
 
-    /// Opens the device for a moment to ask what it can do; the text says why it cannot be asked.
-    public func capabilities() -> Result<Capabilities, Refusal> {
+    /// Opens the device to read what it can do, and closes it.
+    package func capabilities() -> Result<Capabilities, Refusal> {
         quietly {
             var handle: OpaquePointer?
             let result = snd_pcm_open(&handle, pcm, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
@@ -147,21 +148,21 @@ extension AudioCard.Device {
         }
     }
 
-    /// Why a device could not be asked.
-    public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why a device could not be opened.
+    package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         /// What went wrong and what to do about it.
-        public let description: String
+        package let description: String
 
         init(_ error: AudioError) { description = error.description }
     }
 }
 
 extension AudioDevice {
-    /// What opening this device now comes to, for listings: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms (the system's default)`, or
-    /// why it would be silent. Closes it again.
+    /// The result of opening this device now, for listings: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms (the system's default)`, or why it
+    /// would be silent. Closes it again.
     ///
-    /// `display` is the connector that is lit: `HDMI-A-1`.
-    public func trial(display: String?) -> String {
+    /// `display` is the active connector: `HDMI-A-1`.
+    package func trial(display: String?) -> String {
         if self == .off { return "silent: turned off" }
         do throws(AudioError) {
             let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer, display: display)
@@ -173,8 +174,8 @@ extension AudioDevice {
     }
 }
 
-/// Runs `body` without libasound's own messages on standard error: a probe expects refusals. The handler is this thread's alone.
-/// Where the process captures the library's lines they go to its sink nevertheless.
+/// Runs `body` without libasound's own messages on standard error, as a probe expects errors. Holds for the calling thread. Where the
+/// process captures the library's lines they go to its log nevertheless. The corresponding C function is `snd_lib_error_set_local`.
 func quietly<Result>(_ body: () -> Result) -> Result {
     let previous = snd_lib_error_set_local { _, _, _, _, _, _ in }
     defer { snd_lib_error_set_local(previous) }

@@ -11,9 +11,9 @@ extension AudioDevice {
     /// Makes the output to play to. Never fails: without a card the output is silent, says why in the log, and takes the card
     /// once there is one.
     ///
-    /// `display` is asked on the audio thread for the connector that is lit (`HDMI-A-1`, whatever follows after a space): its sound is what an automatic
-    /// choice prefers. nil while none is.
-    public func makeOutput(display: @escaping @Sendable () -> String?) -> any AudioOutput {
+    /// `display` is called on the audio thread and names the active connector (`HDMI-A-1`; what follows a space is ignored), whose sound an
+    /// automatic choice prefers. nil while there is none.
+    package func makeOutput(display: @escaping @Sendable () -> String?) -> any AudioOutput {
         self == .off ? SilentOutput() : ALSAOutput(device: self, display: display)
     }
 }
@@ -25,14 +25,14 @@ extension AudioDevice {
         var reason: String
     }
 
-    /// The PCMs to try, best first. `route` is where the system's default leads, nil when it does not open; `displays` are those lit.
+    /// The PCMs to try, best first. `route` is where the system's default leads, nil when it does not open; `displays` are the active ones.
     ///
-    /// What somebody has set as the system's default comes first; then what leads to a lit display; then ALSA's own default, unless that is an output
-    /// for a display with nothing on it; then all others, real cards first, outputs without a display last.
+    /// A default that an administrator has set comes first; then the outputs of active displays; then ALSA's own default, unless that is an
+    /// output for a display with nothing connected; then all others, real cards first, outputs without a display last.
     ///
-    /// A default that is ALSA's own software mixer on a card is passed by in favour of that card itself: nobody else makes sound on
-    /// a kiosk, and what the mixer has accepted cannot be taken back at a pause.
-    func candidates(route: DefaultRoute?, cards: [AudioCard], displays: [LitDisplay] = []) -> [Candidate] {
+    /// Where the default is ALSA's own software mixer on a card, that card is opened itself: no other program makes sound on a kiosk, and
+    /// what the mixer has accepted cannot be taken back at a pause.
+    func candidates(route: DefaultRoute?, cards: [AudioCard], displays: [ConnectedDisplay] = []) -> [Candidate] {
         switch self {
         case .off: return []
         case .pcm(let name): return [Candidate(name: name, reason: "configured")]
@@ -78,7 +78,7 @@ extension AudioDevice {
         /// Best first: a display's own sound, real cards, virtual ones.
         var rank: Int { standing.isDisplay ? standing.rawValue : (card.isVirtual ? 20 : 10) + standing.rawValue }
 
-        func displayReason(_ displays: [LitDisplay]) -> String {
+        func displayReason(_ displays: [ConnectedDisplay]) -> String {
             guard case .display(let monitor?) = device.output else { return "the display" }
             let display = displays.first { $0.monitor?.isSame(as: monitor) == true }
             let name = monitor.name.isEmpty ? "" : " \(monitor.name)"
@@ -86,16 +86,18 @@ extension AudioDevice {
         }
     }
 
-    /// Opens the first candidate that opens. Throws what the best of them said. `display` is the connector that is lit.
+    /// Opens the first candidate that opens. `display` is the active connector.
+    ///
+    /// - Throws: the error of the first candidate; of one that can be put right (in use, no permission) where there is such.
     func open(rate: PCM.Rate, buffer: MediaTime, display: String?) throws(AudioError) -> OpenDevice {
         // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
         // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
-        // call takes libasound's lock and drops one reference: an open PCM needs none, and whoever is opening something keeps its own.
+        // call takes libasound's lock and drops one reference: an open PCM needs none, and a thread that is opening one keeps its own.
         snd_config_update_free_global()
         let cards = AudioCard.all()
-        var (route, displays): (DefaultRoute?, [LitDisplay]) = (nil, [])
+        var (route, displays): (DefaultRoute?, [ConnectedDisplay]) = (nil, [])
         // Without a card the default leads nowhere, and libasound has a page to say about it.
-        if self == .automatic, !cards.isEmpty { (route, displays) = (DefaultRoute.find(), LitDisplay.find(display)) }
+        if self == .automatic, !cards.isEmpty { (route, displays) = (DefaultRoute.find(), ConnectedDisplay.find(display)) }
         var first: AudioError?
         for candidate in candidates(route: route, cards: cards, displays: displays) {
             do throws(AudioError) {
@@ -110,7 +112,7 @@ extension AudioDevice {
         throw Self.diagnose(first ?? .noCard)
     }
 
-    /// libasound says "no such device" also where it may not look, and where it lacks its configuration; and "invalid argument" of a
+    /// libasound says "no such device" also where it has no permission, and where it lacks its configuration; and "invalid argument" of a
     /// name with a card that is not there.
     private static func diagnose(_ error: AudioError) -> AudioError {
         var error = error

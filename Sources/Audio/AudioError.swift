@@ -1,15 +1,15 @@
 import CALSA
 import Glibc
 
-/// Why there is no sound. Never the end of playback: an output stays silent and keeps trying.
+/// Why there is no sound. It never ends playback: an output stays silent and tries again.
 enum AudioError: Error, Hashable, Sendable {
     /// The machine has no card with playback.
     case noCard
     /// libasound has no configuration, without which it knows no device at all.
     case noLibraryConfiguration(folder: String)
-    /// The device exists but did not open. `errno` is positive; `holder` is who has it, where that can be found.
+    /// The device exists but did not open. `errno` is positive; `holder` is the process that has it open, where that is known.
     case cannotOpen(device: String, errno: Int32, holder: String?)
-    /// The device opened, and refused what was asked of it.
+    /// The device opened and refused a configuration.
     case cannotConfigure(device: String, step: String, errno: Int32)
     /// The device offers no sample format that is supported.
     case noUsableFormat(device: String)

@@ -3,9 +3,9 @@ import Platform
 
 /// The card in the name of a PCM, and its device: `hw:CARD=PCH,DEV=3`, `hw:0,3`, `front:PCH`.
 struct PCMName: Equatable {
-    /// As it stands in the name, an id or a number; nil for a name without a card.
+    /// As in the name: an id or a number; nil for a name without a card.
     var card: String?
-    /// 0 where the name does not say; of `hdmi:` and the like the place among those, and not the kernel's number.
+    /// 0 where the name has none. With `hdmi:` and the like it is the index among those, not the kernel's number.
     var device: Int
 
     init(_ name: String) {
@@ -27,7 +27,7 @@ struct PCMName: Equatable {
     var cardIndex: Int? { card.map { Int(snd_card_get_index($0)) } }
 }
 
-/// Who has a hardware PCM open, from /proc.
+/// Finds the process that has a hardware PCM open, in /proc.
 enum CardHolder {
     static func find(_ device: String) -> String? {
         let name = PCMName(device)

@@ -6,21 +6,21 @@ import Platform
 ///
 ///     absent ──opened──▶ open ──lost, cardCame──▶ recovering ──opened──▶ open
 ///
-/// While absent or recovering, sound is silence in time by the monotonic clock, and the card is tried again after 0.5 s, 1 s, 2 s …
-/// 10 s, or as soon as /dev/snd changes. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so a
-/// loose plug cannot make the audio thread busy.
+/// While absent or recovering, samples go to a ``SilentSink``, and opening is tried again after 0.5 s, 1 s, 2 s … 10 s, or as soon as
+/// /dev/snd changes. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so that a loose plug does not
+/// have the audio thread open cards all the time.
 enum CardState: Equatable {
     /// There has not been a card yet.
     case absent(Retry)
     case open(since: HostTime, backOff: MediaTime)
-    /// There was one, and it was lost, or let go because another came.
+    /// There was one; it was lost, or closed because another came.
     case recovering(Retry)
 
     struct Retry: Equatable {
         var next: HostTime
-        /// How long to wait after the try at `next`, should that fail.
+        /// How long to wait after the attempt at `next`, if that fails.
         var backOff: MediaTime
-        /// What was logged last, so that the same failure is logged once and not at each try.
+        /// What was logged last, so that the same failure is logged once and not at each attempt.
         var error: AudioError
     }
 
@@ -42,7 +42,7 @@ enum CardState: Equatable {
         case open
         /// Play to the card just opened.
         case play
-        /// Close the card, take back what was not heard of it, be silent. Log the error.
+        /// Close the card, give back what was not heard of it, render without a card. Log the error.
         case fallSilent(AudioError)
         /// Stay silent; log the error.
         case log(AudioError)
@@ -51,10 +51,10 @@ enum CardState: Equatable {
     static let firstBackOff = MediaTime.milliseconds(500)
     static let lastBackOff = MediaTime.milliseconds(10_000)
     static let steadyAfter = MediaTime.milliseconds(10_000)
-    /// How soon a changed /dev/snd is looked at: udev sets the permissions of a new node a little later than the kernel makes it.
+    /// How long after a change of /dev/snd the card is opened: udev sets the permissions of a new node a little after the kernel makes it.
     static let settlingTime = MediaTime.milliseconds(200)
 
-    /// Before the first try has been made known.
+    /// The state after a first attempt that has failed with `error`.
     static func initial(error: AudioError, at now: HostTime) -> CardState {
         .absent(Retry(next: now + firstBackOff, backOff: doubled(firstBackOff), error: error))
     }

@@ -1,23 +1,23 @@
 import CALSA
 import Glibc
 
-/// Where the PCM `default` leads.
+/// What the PCM `default` plays to.
 struct DefaultRoute: Equatable {
     /// The PCM of the kernel behind it; nil when no card is (a sound server).
     var hardware: Hardware?
     /// Whether it is ALSA's software mixer on a card, without a volume control of its own in between.
     var isPlainMixer: Bool
-    /// Whether somebody has set it: asound.conf, ~/.asoundrc, a sound server's package, $ALSA_CARD. Else it is ALSA's own, the first card.
+    /// Whether it was set: by asound.conf, ~/.asoundrc, a sound server's package or $ALSA_CARD. Otherwise it is ALSA's own, the first card.
     var isSet: Bool
 
-    /// Opens `default` for a moment; nil when it does not open.
+    /// Opens `default` to find out, and closes it; nil when it does not open.
     static func find() -> DefaultRoute? {
         quietly {
             var handle: OpaquePointer?
             guard snd_pcm_open(&handle, "default", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) >= 0, let handle else { return nil }
             defer { snd_pcm_close(handle) }
 
-            // The only way libasound tells what a plug has behind it.
+            // libasound has no other call that tells what is behind a `plug`.
             var output: OpaquePointer?
             guard snd_output_buffer_open(&output) == 0 else { return nil }
             defer { snd_output_close(output) }
@@ -30,7 +30,7 @@ struct DefaultRoute: Equatable {
         }
     }
 
-    /// Whether `pcm.default` or what it is made of differs from alsa.conf as it is delivered.
+    /// Whether `pcm.default` or what it refers to differs from libasound's own alsa.conf.
     private static func isSet() -> Bool {
         for name in ["ALSA_CARD", "ALSA_PCM_CARD", "ALSA_CONFIG_PATH"] where getenv(name) != nil { return true }
         var top: OpaquePointer?

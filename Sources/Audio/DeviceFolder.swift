@@ -1,17 +1,17 @@
 import Glibc
 import Platform
 
-/// Notices that sound devices came or went, by the time of the last change of /dev/snd.
+/// Notices that sound devices came or went, by the modification time of /dev/snd.
 struct DeviceFolder {
-    private var lastLook = HostTime.now
+    private var lastReading = HostTime.now
     private var change = Self.lastChange()
 
     static let interval = MediaTime.milliseconds(500)
 
-    /// Whether any has since the last look; looks every ``interval``.
+    /// Whether any has since the last reading; reads every ``interval``.
     mutating func hasChanged(at now: HostTime) -> Bool {
-        guard now - lastLook >= Self.interval else { return false }
-        lastLook = now
+        guard now - lastReading >= Self.interval else { return false }
+        lastReading = now
         let latest = Self.lastChange()
         defer { change = latest }
         return latest != change

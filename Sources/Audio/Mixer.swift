@@ -1,12 +1,12 @@
 import CALSA
 import Logging
 
-// Drivers start their mixers muted, at volume 0, or both; usually a program of the distribution sets them (alsactl), and not everywhere. A sign must not
-// be silent for that. On the card that was chosen automatically, switches on the way of the sound are turned on when the card is opened; what is
-// muted and at volume 0 as well, as a driver leaves it, is set to 0 dB. A volume of 0 whose switch is on may be somebody's wish: it is told, with the
-// command that raises it. On a device that is named in kiosk.conf nothing is touched, only told.
+// Drivers start their mixers muted, at volume 0, or both; a program of the distribution usually sets them (alsactl), but not everywhere. On
+// a card that was chosen automatically, switches on the way of the sound are turned on when it is opened; an element that is muted and at
+// volume 0, as a driver leaves it, is set to 0 dB. A volume of 0 whose switch is on may be intended: it is logged, with the command that
+// raises it. On a device that is named in kiosk.conf nothing is changed, only logged.
 
-/// An element of ALSA's simple mixer, as amixer shows it, as far as playback goes.
+/// An element of ALSA's simple mixer, as amixer shows it; the part that concerns playback.
 struct MixerElement: Hashable, Sendable {
     var name: String
     var index = 0
@@ -28,10 +28,10 @@ struct Silencer: Hashable, Sendable, CustomStringConvertible {
     /// The short name of its card.
     var card: String
 
-    /// Whether its switch is to be turned on; its volume is then set, too, where it is 0.
+    /// Whether its switch is to be turned on. Its volume is then set, too, where it is 0.
     var isMuted: Bool { element.isMuted == true }
 
-    /// What an operator types to hear something.
+    /// The command with which an operator makes it audible.
     var command: String {
         "amixer -c \(card) sset \(element.label)" + (element.isAtMinimum == true ? " 100%" : "") + (isMuted ? " unmute" : "")
     }
@@ -39,17 +39,17 @@ struct Silencer: Hashable, Sendable, CustomStringConvertible {
     var description: String { "\(element.label) of \(card) is \(isMuted ? "muted" : "at volume 0"), so nothing is heard: \(command)" }
 }
 
-/// The mixer of a card, and what of it is on the way to one of its devices.
+/// The mixer of a card, as it concerns one of the card's devices.
 struct Mixer: Hashable, Sendable {
     /// The kernel's number of the card, and its short name.
     var index: Int
     var card: String
-    /// The place of the device among the card's outputs for displays; nil for one that is none.
+    /// The index of the device among the card's outputs for displays; nil for another device.
     var displayIndex: Int?
     /// Whether the card has no other outputs than those for displays.
     var isForDisplays: Bool
 
-    /// Of the card that `hardware` is on.
+    /// The mixer of the card of `hardware`; nil when `cards` does not have it.
     init?(_ hardware: Hardware, cards: [AudioCard]) {
         guard let card = cards.first(where: { $0.index == hardware.card }) else { return nil }
         index = card.index
@@ -58,13 +58,13 @@ struct Mixer: Hashable, Sendable {
         isForDisplays = card.devices.allSatisfy { $0.output != .other }
     }
 
-    /// Whether sound passes through an element called `name`. Pure.
+    /// Whether the sound of the device passes through an element. Pure.
     func isOnTheWay(_ element: MixerElement) -> Bool {
         if let displayIndex {
             if element.name == "IEC958" { return element.index == displayIndex }
             if !isForDisplays { return false }
         }
-        // With what drivers add to it: "Desktop Speaker", "Headphone+LO".
+        // Also where a driver has added to the name: "Desktop Speaker", "Headphone+LO".
         let name = element.name.hasSuffix("+LO") ? String(element.name.dropLast(3)) : element.name
         return ["Master", "PCM", "Front", "Digital"].contains(name)
             || ["Headphone", "Headphones", "Speaker", "Line Out", "Lineout"].contains { name == $0 || name.hasSuffix(" " + $0) }
@@ -78,7 +78,7 @@ struct Mixer: Hashable, Sendable {
     /// What keeps sound from being heard now.
     func silencers() -> [Silencer] { withElements { silencers(among: $0.map(\.element)) } ?? [] }
 
-    /// Turns on what is muted, and tells what else keeps sound from being heard.
+    /// Turns on what is muted, and logs what else keeps sound from being heard.
     func makeAudible() {
         withElements { handles in
             for (handle, element) in handles {
@@ -93,7 +93,7 @@ struct Mixer: Hashable, Sendable {
         }
     }
 
-    /// To 0 dB where the driver says what that is, else to the full volume: how loud it is, [audio] volume says.
+    /// Sets the volume to 0 dB where the driver tells what that is, else to the maximum. `[audio] volume` in kiosk.conf sets the loudness.
     private static func raise(_ handle: OpaquePointer) {
         var (lowest, highest) = (0, 0)
         if snd_mixer_selem_get_playback_dB_range(handle, &lowest, &highest) == 0, lowest < 0, highest >= 0,

@@ -3,23 +3,23 @@ import Glibc
 import Media
 import Platform
 
-/// An open playback PCM, in the one configuration it will have: non-blocking, interleaved, started explicitly, its timestamps on
-/// CLOCK_MONOTONIC. Belongs to one thread at a time. The corresponding C functions are those of `snd_pcm_t`.
+/// An open playback PCM, configured once: non-blocking, interleaved, started explicitly, with timestamps on CLOCK_MONOTONIC. Belongs to one
+/// thread at a time. The corresponding C functions are those of `snd_pcm_t`.
 struct PCM: ~Copyable {
-    /// What the rate must be. ALSA's resampler stays out of it unless there is no other way (``PCM/resampling``).
+    /// What the rate must be. ALSA resamples only where nothing else is possible (``PCM/resampling``).
     enum Rate {
-        /// Whatever the card offers nearest to this.
+        /// The rate that the card offers nearest to this.
         case near(Int)
-        /// This; by way of ALSA's `plug` layer, which resamples, where the card does not offer it.
+        /// This rate; through ALSA's `plug` layer, which resamples, where the card does not offer it.
         case exactly(Int)
     }
 
-    /// Aimed at; a card that cannot gets what it can. A whole number of frames at every usual rate, or ALSA's resampler, which
-    /// converts period by period, would be off pitch by the rounding.
+    /// Asked for; a card may have another. A whole number of frames at every usual rate: otherwise ALSA's resampler, which converts period
+    /// by period, would change the pitch by the rounding.
     static let period = MediaTime.milliseconds(20)
-    /// Aimed at to begin with: a pause drops what is in it, so it costs no latency, only the loss at an unplugging.
+    /// Asked for at first. A pause drops what is in the buffer, so its length adds no latency; it is what is lost when a card is unplugged.
     static let shortBuffer = MediaTime.milliseconds(100)
-    /// The most that is asked for after underruns: the emulated cards of virtual machines need this much.
+    /// The longest that is asked for after underruns: the emulated cards of virtual machines need this much.
     static let longBuffer = MediaTime.milliseconds(500)
 
     let device: String
@@ -36,7 +36,8 @@ struct PCM: ~Copyable {
     private let handle: OpaquePointer
     private let status: OpaquePointer
 
-    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`. Does not wait for a card in use.
+    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`. Does not wait for a card in use. The
+    /// corresponding C function is `snd_pcm_open`.
     static func open(_ device: String, rate: Rate, buffer: MediaTime) throws(AudioError) -> PCM {
         switch rate {
         case .near:
@@ -129,7 +130,7 @@ struct PCM: ~Copyable {
         snd_pcm_status_get_htstamp(status, &stamp)
         var time = HostTime(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
         let now = HostTime.now
-        // Plugins that keep no timestamp leave 0; some use the wall clock whatever they are asked for.
+        // Plugins that keep no timestamp leave 0; some use CLOCK_REALTIME whatever they are asked for.
         let longestAge = MediaTime(nanoseconds: 2 * Int64(periodSize) * 1_000_000_000 / Int64(sampleRate))
         if state == SND_PCM_STATE_RUNNING, time > now || now - time > longestAge {
             var fresh = snd_pcm_sframes_t()
@@ -145,11 +146,11 @@ struct PCM: ~Copyable {
 
     /// Starts what was written. 0 or a negative errno, as with all below.
     func start() -> Int32 { snd_pcm_start(handle) }
-    /// Stops at once and forgets what was written.
+    /// Stops at once and drops what was written.
     func drop() -> Int32 { snd_pcm_drop(handle) }
-    /// Makes it ready to be written to, after a drop, an underrun or a suspension.
+    /// Makes it writable again, after a drop, an underrun or a suspension.
     func prepare() -> Int32 { snd_pcm_prepare(handle) }
-    /// After a suspension; -EAGAIN while the card is not back yet, -ENOSYS where it must be prepared instead.
+    /// Goes on after a suspension; -EAGAIN while the card is not back yet, -ENOSYS where it must be prepared instead.
     func resume() -> Int32 { snd_pcm_resume(handle) }
 
     /// The descriptors that become ready when a period can be written.
@@ -159,7 +160,8 @@ struct PCM: ~Copyable {
         return Array(descriptors.prefix(Int(max(0, count))))
     }
 
-    /// Takes note of what poll(2) said: plugins clear their timers here.
+    /// Hands the result of poll(2) to ALSA: plugins clear their timers here. The corresponding C function is
+    /// `snd_pcm_poll_descriptors_revents`.
     func acknowledge(_ descriptors: inout ArraySlice<pollfd>) {
         var events: UInt16 = 0
         descriptors.withUnsafeMutableBufferPointer {
@@ -213,7 +215,7 @@ private struct Setup {
         }
         sampleRate = Int(hertz)
 
-        // One period would leave no time to write the next one in; a card that offers nothing else says so below.
+        // With one period there would be no time to write the next one; a card that offers nothing else fails below.
         var fewestPeriods: UInt32 = 2
         snd_pcm_hw_params_set_periods_min(handle, parameters, &fewestPeriods, nil)
         let step = "\(format.name) \(hertz) Hz \(channels) channels"
@@ -228,9 +230,9 @@ private struct Setup {
 
     private enum Size { case period, buffer }
 
-    /// Sets the sizes and takes the configuration. "Near" goes by one parameter at a time, so that what it has chosen first may leave
-    /// nothing for the second (most cards need a whole number of periods, some a buffer of their own); then the other order is
-    /// tried, and at last what the card likes best.
+    /// Sets the sizes and applies the configuration. `set_…_near` chooses one parameter at a time, so the first choice may leave none for
+    /// the second (most cards need a whole number of periods, some have a fixed buffer). Then the other order is tried, and at last the
+    /// card's own choice.
     private func commit(_ parameters: OpaquePointer?, period: snd_pcm_uframes_t, buffer: snd_pcm_uframes_t) -> Int32 {
         var saved: OpaquePointer?
         snd_pcm_hw_params_malloc(&saved)

@@ -1,6 +1,6 @@
 import CALSA
 
-/// A sample format of a card that rendered floats can be converted to; little-endian, like every machine this runs on.
+/// A sample format of a card that rendered floats can be converted to; little-endian, like all machines that are supported.
 enum SampleFormat: CaseIterable, Sendable {
     // In the order in which they are asked for: 16 bits is what every HDMI display accepts, and what most files hold.
     case s16
@@ -39,7 +39,7 @@ enum SampleFormat: CaseIterable, Sendable {
     }
 }
 
-/// How the frames of a card are laid out in memory: interleaved, with as many channels as the card insists on.
+/// How the frames of a card are laid out in memory: interleaved, with the card's number of channels.
 struct FrameLayout: Hashable, Sendable {
     var sample: SampleFormat
     var channelCount: Int
@@ -48,8 +48,8 @@ struct FrameLayout: Hashable, Sendable {
 
     /// Converts stereo floats to this layout. One channel gets the mean of left and right; channels after the second are silent.
     ///
-    /// Full scale is 2^(bits−1), so that samples decoded from integers of the same width come out as they were; what lies
-    /// outside −1…1 is clamped, and NaN is silence. `bytes` must hold as many frames as `stereo`.
+    /// Full scale is 2^(bits−1), so samples decoded from integers of the same width are unchanged. Values outside −1…1 are clamped, and NaN
+    /// is silence. `bytes` must hold as many frames as `stereo`.
     func convert(_ stereo: UnsafeBufferPointer<Float>, into bytes: UnsafeMutableRawBufferPointer) {
         precondition(bytes.count >= stereo.count / 2 * bytesPerFrame)
         switch sample {

@@ -1,11 +1,11 @@
 import Media
 import Platform
 
-/// The pace of an output that has no card: frame k is at the (absent) speaker at `anchor` + k / rate on the monotonic clock.
+/// The timing of an output without a card: frame k counts as heard at `anchor` + k / rate on the monotonic clock. A pure value.
 ///
-/// A period is rendered at the instant at which its first frame is due, so nothing but that period is ever rendered and unheard.
-/// Deadlines are absolute: a late wake-up makes no later one late. Frames are counted from an anchor that moves on in whole
-/// seconds, so the arithmetic neither drifts nor overflows.
+/// A period is rendered at the instant at which its first frame is due, so at most one period is rendered and unheard. Deadlines are
+/// absolute: a late wake-up makes no later one late. Frames are counted from an anchor that is moved in whole seconds, so the arithmetic
+/// neither drifts nor overflows.
 struct SilentClock {
     let sampleRate: Int
     /// Frames rendered at a time.
@@ -14,8 +14,8 @@ struct SilentClock {
     /// Frames rendered since `anchor`.
     private var rendered = 0
 
-    /// After a longer delay than this (a suspended machine, a stopped process) time goes on from the present, instead of being
-    /// caught up with in a burst.
+    /// After a longer delay than this (a suspended machine, a stopped process) the clock goes on from the present, instead of catching up
+    /// in a burst.
     static let longestDelay = MediaTime.milliseconds(500)
 
     /// A clock on which the next frame is due at `start`.
@@ -44,7 +44,7 @@ struct SilentClock {
         return due
     }
 
-    /// Forgets what was rendered and is not due by `now`, and returns how many frames that is.
+    /// Drops what was rendered and is not due by `now`, and returns how many frames that is.
     mutating func takeBack(at now: HostTime) -> Int {
         let elapsed = max(0, (now - anchor).nanoseconds)
         let due = Int(min(elapsed, 10_000_000_000) * Int64(sampleRate) / 1_000_000_000)

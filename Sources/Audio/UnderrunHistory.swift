@@ -1,7 +1,7 @@
 import Platform
 
-/// Counts underruns: which of them to log, and when they are so many that the card needs a longer buffer, or that none will do: a card that
-/// stops each time it is started is told from one that runs empty by how soon (``CardPace/stopsEarly(given:at:)``).
+/// Counts underruns, and decides which to log, when a card needs a longer buffer, and when no buffer helps: a card that stops each time it
+/// is started differs from one that runs empty by how soon it stops (``CardPace/stopsEarly(given:at:)``). A pure value.
 struct UnderrunHistory {
     /// Since the output was made.
     private(set) var total = 0
@@ -15,14 +15,14 @@ struct UnderrunHistory {
     /// Log lines about underruns are at least this far apart.
     static let logInterval = MediaTime.milliseconds(60_000)
 
-    /// What an underrun at some time comes to.
+    /// What follows from an underrun.
     struct Outcome: Equatable {
         /// How many underruns to report in the log now, if at all.
         var log: Int?
         /// Whether to open the card again with a longer buffer.
         var lengthen: Bool
-        /// Whether the card does not keep going: where its buffer cannot be longer, it has failed.
-        var isHopeless = false
+        /// Whether the card does not keep running: where its buffer cannot be longer, it has failed.
+        var hasFailed = false
     }
 
     /// Counts an underrun; `isEarly` when the card had not had the time to run empty.
@@ -31,7 +31,7 @@ struct UnderrunHistory {
         recent = recent.filter { now - $0.time < Self.window } + [(now, isEarly)]
         var outcome = Outcome(log: nil, lengthen: recent.count >= Self.tooMany)
         if outcome.lengthen {
-            outcome.isHopeless = recent.allSatisfy(\.isEarly)
+            outcome.hasFailed = recent.allSatisfy(\.isEarly)
             recent = []
         }
         if let logged, now - logged.time < Self.logInterval { return outcome }

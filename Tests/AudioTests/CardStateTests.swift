@@ -154,13 +154,13 @@ import Testing
     @Test func aCardThatStopsAtEachStartIsHopeless() {
         var history = UnderrunHistory()
         for _ in 0..<3 {
-            #expect(!history.record(at: at(0), isEarly: true).isHopeless)
-            #expect(!history.record(at: at(1), isEarly: true).isHopeless)
+            #expect(!history.record(at: at(0), isEarly: true).hasFailed)
+            #expect(!history.record(at: at(1), isEarly: true).hasFailed)
             let third = history.record(at: at(2), isEarly: true)
-            #expect(third.lengthen && third.isHopeless)
+            #expect(third.lengthen && third.hasFailed)
         }
         // Now and then one stops early, or late, and goes on.
-        for second in 1...20 { #expect(!history.record(at: at(Int64(second) * 11_000), isEarly: true).isHopeless) }
-        for k in 0..<9 { #expect(!history.record(at: at(300_000 + Int64(k)), isEarly: k % 3 != 1).isHopeless) }
+        for second in 1...20 { #expect(!history.record(at: at(Int64(second) * 11_000), isEarly: true).hasFailed) }
+        for k in 0..<9 { #expect(!history.record(at: at(300_000 + Int64(k)), isEarly: k % 3 != 1).hasFailed) }
     }
 }

@@ -63,18 +63,18 @@ import Testing
 
     @Test func anOutputStandsByWhatIsOnIt() {
         let anonymous = MonitorIdentity(eld: Self.sharpELD)
-        func standing(_ output: AudioCard.Output, _ displays: LitDisplay...) -> AudioCard.Output.Standing {
+        func standing(_ output: AudioCard.Output, _ displays: ConnectedDisplay...) -> AudioCard.Output.Standing {
             output.standing(among: displays)
         }
-        let (hdmi, panel) = (LitDisplay(connector: "HDMI-A-1", monitor: lg), LitDisplay(connector: "DSI-1", monitor: nil))
-        #expect(standing(.display(lg), hdmi) == .lit)
-        #expect(standing(.display(MonitorIdentity(model: [UInt8](), name: "LG TV".utf8)), hdmi) == .lit, "by its name")
+        let (hdmi, panel) = (ConnectedDisplay(connector: "HDMI-A-1", monitor: lg), ConnectedDisplay(connector: "DSI-1", monitor: nil))
+        #expect(standing(.display(lg), hdmi) == .active)
+        #expect(standing(.display(MonitorIdentity(model: [UInt8](), name: "LG TV".utf8)), hdmi) == .active, "by its name")
         #expect(standing(.display(sharp), hdmi) == .otherDisplay)
-        #expect(standing(.display(anonymous), hdmi) == .maybeLit)
-        #expect(standing(.display(sharp), LitDisplay(connector: "DP-1", monitor: nil)) == .maybeLit, "an EDID that cannot be read")
-        #expect(standing(.display(sharp)) == .maybeLit, "a framebuffer")
+        #expect(standing(.display(anonymous), hdmi) == .maybeActive)
+        #expect(standing(.display(sharp), ConnectedDisplay(connector: "DP-1", monitor: nil)) == .maybeActive, "an EDID that cannot be read")
+        #expect(standing(.display(sharp)) == .maybeActive, "a framebuffer")
         #expect(standing(.display(sharp), panel) == .otherDisplay && standing(.display(anonymous), panel) == .otherDisplay)
-        #expect(standing(.display(nil), hdmi) == .dark && standing(.other, hdmi) == .other)
+        #expect(standing(.display(nil), hdmi) == .noMonitor && standing(.other, hdmi) == .other)
     }
 
     // MARK: What is played to
@@ -85,7 +85,7 @@ import Testing
             devices: outputs.map { .init(number: $0.0, pcm: "hw:CARD=\(id),DEV=\($0.0)", name: "PCM", output: $0.1) })
     }
 
-    private func names(_ route: DefaultRoute?, _ cards: [AudioCard], _ displays: [LitDisplay]) -> [String] {
+    private func names(_ route: DefaultRoute?, _ cards: [AudioCard], _ displays: [ConnectedDisplay]) -> [String] {
         AudioDevice.automatic.candidates(route: route, cards: cards, displays: displays).map(\.name)
     }
 
@@ -93,7 +93,7 @@ import Testing
         DefaultRoute(hardware: Hardware(card: card, device: device), isPlainMixer: isPlainMixer, isSet: isSet)
     }
 
-    private var displays: [LitDisplay] { [LitDisplay(connector: "HDMI-A-2", monitor: lg)] }
+    private var displays: [ConnectedDisplay] { [ConnectedDisplay(connector: "HDMI-A-2", monitor: lg)] }
 
     @Test func theDisplayOnTheFourthOutputIsFound() {
         let nvidia = card(0, "NVidia", [(3, .display(nil)), (7, .display(nil)), (8, .display(sharp)), (9, .display(lg))])
@@ -123,7 +123,7 @@ import Testing
         ]
         let names = names(route(0, 0), cards, displays)
         #expect(names.first == "hw:CARD=Headphones,DEV=0" && names.contains("default") && names.contains("hw:CARD=vc4hdmi1,DEV=0"))
-        let panel = [LitDisplay(connector: "DSI-1", monitor: nil)]
+        let panel = [ConnectedDisplay(connector: "DSI-1", monitor: nil)]
         let pch = card(0, "PCH", [(0, .other), (3, .display(sharp))])
         #expect(self.names(route(0, 0), [pch], panel).first == "default")
     }

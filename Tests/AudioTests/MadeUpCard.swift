@@ -6,7 +6,8 @@ import Synchronization
 
 @testable import Audio
 
-/// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz stereo in periods of 20 ms, and fails as it is told.
+/// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz stereo in periods of 20 ms, and fails
+/// as it is told.
 final class MadeUpCard: Sendable {
     struct State {
         /// What it answers to being started; 0 or a negative errno.
@@ -74,8 +75,8 @@ final class MadeUpCard: Sendable {
     fileprivate func position() -> Int? {
         state.withLock { state in
             guard let since = state.since else { return state.played }
-            // It waits for who is late, so that a busy machine makes no underruns; and goes on by less than the smallest buffer from look to look, as what
-            // it tells libasound is a place in a ring.
+            // It waits for who is late, so that a busy machine makes no underruns; and goes on by less than the smallest buffer from look
+            // to look, as what it tells libasound is a place in a ring.
             state.played = min(state.written, state.played + 1900, Int((HostTime.now - since).seconds * 48_000))
             return state.stopsAtOnce ? nil : state.played
         }

@@ -62,8 +62,8 @@ final class CountingRenderer: AudioRenderer {
 
     var counts: Counts { monitor.withLock { $0 } }
 
-    /// The reports, as if time had stood still where a machine was held up for longer than ``SilentClock/longestDelay``: the clock does not catch
-    /// up with that.
+    /// The reports, as if time had stood still where a machine was held up for longer than ``SilentClock/longestDelay``: the clock does not
+    /// catch up with that.
     func reports(at sampleRate: Int) -> [(position: Int, time: HostTime)] {
         let reports = counts.reports
         var standstill = MediaTime.zero

@@ -50,32 +50,32 @@ import Testing
     }
 }
 
-@Suite struct FrameLedgerTests {
+@Suite struct UnheardFramesTests {
     private let start = HostTime(nanoseconds: 5_000_000_000)
 
     @Test func beforeTheFirstObservationNothingIsHeard() {
-        var ledger = FrameLedger(sampleRate: 48_000)
-        ledger.render(4320)
-        #expect(ledger.unheard(at: start + .milliseconds(1000)) == 4320)
+        var frames = UnheardFrames(sampleRate: 48_000)
+        frames.add(4320)
+        #expect(frames.count(at: start + .milliseconds(1000)) == 4320)
     }
 
     @Test func theDelayIsWhatTheCardSaysAndTimeGoesOnFromThere() {
-        var ledger = FrameLedger(sampleRate: 48_000)
-        ledger.render(4800)
-        #expect(ledger.observe(delay: 4000, pending: 100, at: start) == 4100)
-        #expect(ledger.unheard(at: start + .milliseconds(10)) == 4100 - 480)
-        ledger.render(720)
-        #expect(ledger.unheard(at: start + .milliseconds(10)) == 4100 - 480 + 720)
-        #expect(ledger.unheard(at: start + .milliseconds(500)) == 0)
+        var frames = UnheardFrames(sampleRate: 48_000)
+        frames.add(4800)
+        #expect(frames.observe(delay: 4000, pending: 100, at: start) == 4100)
+        #expect(frames.count(at: start + .milliseconds(10)) == 4100 - 480)
+        frames.add(720)
+        #expect(frames.count(at: start + .milliseconds(10)) == 4100 - 480 + 720)
+        #expect(frames.count(at: start + .milliseconds(500)) == 0)
     }
 
     @Test func aCardCannotHoldBackMoreThanItWasGiven() {
-        var ledger = FrameLedger(sampleRate: 48_000)
-        ledger.render(480)
-        #expect(ledger.observe(delay: 9000, pending: 0, at: start) == 480)
-        #expect(ledger.observe(delay: -30, pending: 7, at: start) == 7)
-        ledger.restart()
-        #expect(ledger.unheard(at: start) == 0)
+        var frames = UnheardFrames(sampleRate: 48_000)
+        frames.add(480)
+        #expect(frames.observe(delay: 9000, pending: 0, at: start) == 480)
+        #expect(frames.observe(delay: -30, pending: 7, at: start) == 7)
+        frames.restart()
+        #expect(frames.count(at: start) == 0)
     }
 }
 

@@ -1,0 +1,44 @@
+import Platform
+import Synchronization
+
+/// The audio thread of an output, and the requests of other threads to it.
+final class AudioThreadControl: Sendable {
+    let wakeUp = WakeUp()
+    private let interrupted = Atomic(false)
+    private let stopped = Atomic(false)
+    private let thread = Mutex<Thread?>(nil)
+
+    /// SCHED_FIFO, above the decoders and the compositor, equal to the presenter: a period that comes too late is a click, but the card
+    /// holds several periods.
+    static let realtimePriority: Int32 = 20
+
+    struct Request { var interrupt: Bool }
+
+    /// Runs `body` on the audio thread. Called once.
+    func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        thread.withLock {
+            precondition($0 == nil, "an audio output is started once")
+            $0 = Thread(name, realtimePriority: Self.realtimePriority, body)
+        }
+    }
+
+    /// What has been asked for since the last call; nil once the thread is to end.
+    func nextRequest() -> Request? {
+        if stopped.load(ordering: .acquiring) { return nil }
+        return Request(interrupt: interrupted.exchange(false, ordering: .acquiringAndReleasing))
+    }
+
+    /// Has the audio thread take back what was not heard. From any thread.
+    func interrupt() {
+        interrupted.store(true, ordering: .releasing)
+        wakeUp.wake()
+    }
+
+    /// Ends the audio thread and waits for it. From any other thread.
+    func stop() {
+        stopped.store(true, ordering: .releasing)
+        wakeUp.wake()
+        let thread = thread.withLock { $0.take() }
+        thread?.join()
+    }
+}
