@@ -14,6 +14,14 @@ import Platform
 ///
 /// Only when position and clock have gone wrong by ``tolerance(isLocked:)`` does the position jump, by whole vblanks. What is due is the newest frame that
 /// begins at or before the position; older ones that were never shown are dropped.
+///
+/// Where items follow each other whose rates differ, or that are no whole number of vblanks long, the position has to move, by less than a vblank:
+/// to the side on which the picture comes nearer to its sound, unless that would leave out a frame.
+///
+/// A frame that comes too late is shown late where no later one that is due is prepared. While locked, as long as the picture then is within
+/// ``lockedTolerance`` of its sound, the position gives way: nothing is dropped, and the sound follows (``slip(to:heard:within:)``). Beyond that the
+/// scheduler names the instant that the next vblank is to show (``overdue``), and the compositor leaves out what ends before it. So a stall of any
+/// length is over with the next frame or two, without a burst of old frames and without catching up slowly.
 struct FrameScheduler: Sendable {
     /// A frame's place on the timeline.
     struct Frame: Hashable, Sendable {
