@@ -38,7 +38,7 @@ struct BufferBook {
     }
 
     /// Whether `frame` can be flipped to; false for one of an older generation.
-    func isCurrent(_ frame: ComposedFrame) -> Bool {
+    func isCurrent(_ frame: PreparedScene) -> Bool {
         frame.generation == generation && uses.indices.contains(frame.buffer) && uses[frame.buffer] == .composed
     }
 
@@ -60,7 +60,7 @@ struct BufferBook {
     }
 
     /// An unpresented frame comes back.
-    mutating func discard(_ frame: ComposedFrame) {
+    mutating func discard(_ frame: PreparedScene) {
         if isCurrent(frame) { uses[frame.buffer] = .spare }
     }
 

@@ -54,10 +54,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private var wantsAnotherProbe = false
 
     // The compositor's.
-    private let converter = PictureConverter()
-    /// There from the first fade on: to find its memory anew for each would cost the beginning of it some vblanks.
-    private var mixer: PictureMixer?
-    private var refusals: Set<PictureConverter.Refusal> = []
+    private let painter = ScenePainter()
 
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
     /// standard input, else the one on the screen.
@@ -141,8 +138,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Ends the ``wait(until:)`` that is under way, or the next one.
     public func wake() { wakeUp.wake() }
 
-    /// Gives an unpresented frame's buffer back.
-    public func discard(_ frame: ComposedFrame) { shared.withLock { $0.book.discard(frame) } }
+    /// Gives back the buffer of a scene that is not committed.
+    public func discard(_ prepared: PreparedScene) { shared.withLock { $0.book.discard(prepared) } }
 
     /// Calls `observer` with whether our virtual terminal is in front: at once, and on the presenter thread at each switch to another one
     /// and back. To be called once, before anything is presented.
@@ -178,58 +175,29 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     // MARK: The compositor
 
-    /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer, mixed with `underlay`.
-    public func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
-        let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, frame: ComposedFrame, rotation: Rotation)? in
+    /// Paints `scene` into a spare scan-out buffer.
+    public func prepare(_ scene: borrowing Scene) -> Preparation {
+        let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, prepared: PreparedScene, rotation: Rotation)? in
             guard let index = shared.book.take() else { return nil }
-            let frame = ComposedFrame(buffer: index, generation: shared.book.generation)
-            return (shared.buffers[index], frame, settings.rotation + shared.panelTurn)
+            let prepared = PreparedScene(buffer: index, generation: shared.book.generation)
+            return (shared.buffers[index], prepared, settings.rotation + shared.panelTurn)
         }
-        guard let slot else { return mode == nil ? .dark : .noSpareBuffer }
-        switch underlay {
-        case .some(let underlay):
-            let mixer = self.mixer.flatMap { $0.fits(slot.buffer.pixels) ? $0 : nil } ?? PictureMixer(like: slot.buffer.pixels)
-            self.mixer = mixer
-            draw(underlay.picture, gravity: underlay.gravity, slot.rotation, by: mixer.converter, into: mixer.lower)
-            draw(frame, gravity: gravity, slot.rotation, into: mixer.upper)
-            mixer.mix(share: underlay.share, into: slot.buffer)
-        case nil:
-            draw(frame, gravity: gravity, slot.rotation, into: slot.buffer)
-        }
-        shared.withLock { $0.book.finish(slot.frame.buffer, generation: slot.frame.generation) }
-        return .composed(slot.frame)
-    }
-
-    private func draw(_ frame: borrowing VideoFrame?, gravity: VideoGravity, _ rotation: Rotation, into buffer: ScanoutBuffer) {
-        switch frame {
-        case .some(let frame): draw(frame, gravity: gravity, rotation, by: converter, into: buffer)
-        case nil: buffer.clear(to: settings.background.rgb)
-        }
-    }
-
-    private func draw(
-        _ frame: borrowing VideoFrame, gravity: VideoGravity, _ rotation: Rotation, by converter: PictureConverter,
-        into buffer: ScanoutBuffer
-    ) {
-        let background = settings.background.rgb
-        do throws(PictureConverter.Refusal) {
-            try converter.draw(frame, gravity: gravity, rotation: rotation, background: background, into: buffer)
-        } catch {
-            buffer.clear(to: background)
-            if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
-        }
+        guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
+        painter.paint(scene, rotation: slot.rotation, background: settings.background.rgb, into: slot.buffer)
+        shared.withLock { $0.book.finish(slot.prepared.buffer, generation: slot.prepared.generation) }
+        return .prepared(slot.prepared)
     }
 
     // MARK: The presenter
 
-    /// Asks for `frame` to be scanned out from the next vblank on.
-    public func present(_ frame: ComposedFrame, id: UInt64) -> Presentation {
-        let (isCurrent, hasPending) = shared.withLock { ($0.book.isCurrent(frame), $0.book.hasPending) }
+    /// Asks for a prepared scene to be scanned out from the next vblank on.
+    public func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
+        let (isCurrent, hasPending) = shared.withLock { ($0.book.isCurrent(prepared), $0.book.hasPending) }
         guard isCurrent, let screen else { return .stale }
         guard !hasPending else { return .busy }
-        switch screen.present(frame.buffer, id: id, at: .now) {
+        switch screen.present(prepared.buffer, id: id, at: .now) {
         case .queued:
-            shared.withLock { $0.book.flip(to: frame.buffer) }
+            shared.withLock { $0.book.flip(to: prepared.buffer) }
             return .queued
         case .busy: return .busy
         case .lost(let error):

@@ -55,10 +55,7 @@ public struct ScreenPixels {
         switch buffer.pixels.format {
         case .xrgb8888: return address.loadUnaligned(as: UInt32.self) & 0xff_ffff
         case .xbgr8888: return ScanoutFormat.exchanged(address.loadUnaligned(as: UInt32.self))
-        case .rgb565:
-            let pixel = UInt32(address.loadUnaligned(as: UInt16.self))
-            let (red, green, blue) = (pixel >> 11, pixel >> 5 & 63, pixel & 31)
-            return (red << 3 | red >> 2) << 16 | (green << 2 | green >> 4) << 8 | (blue << 3 | blue >> 2)
+        case .rgb565: return ScanoutFormat.rgb(of565: address.loadUnaligned(as: UInt16.self))
         }
     }
 

@@ -42,9 +42,11 @@ final class PictureConverter {
     private var key: Key?
     private var steps: Steps?
 
-    /// Draws `frame` where `gravity` and `rotation` put it on `buffer`, and the bars around it.
+    /// Draws `frame`, or what `crop` leaves of it, where `gravity` and `rotation` put it on `buffer`, and the bars around it. `turn` turns the picture alone, on
+    /// top of its own orientation; `rotation` turns everything.
     func draw(
-        _ frame: borrowing VideoFrame, gravity: VideoGravity, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer
+        _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, rotation: Rotation,
+        background: UInt32, into buffer: ScanoutBuffer
     ) throws(Refusal) {
         let (width, height) = (frame.width, frame.height)
         guard width > 0, height > 0, frame.av.pointee.data.0 != nil else { throw .empty }
@@ -55,7 +57,8 @@ final class PictureConverter {
             throw .unsupported(format: name ?? "\(frame.av.pointee.format)")
         }
         let geometry = PictureGeometry(
-            storedWidth: width, storedHeight: height, pixelAspectRatio: frame.pixelAspectRatio, orientation: frame.orientation,
+            storedWidth: width, storedHeight: height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
+            orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
             gravity: gravity, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
         let key = Key(

@@ -33,6 +33,12 @@ enum ScanoutFormat: Hashable {
 extension ScanoutFormat {
     /// 0xRRGGBB as 0xBBGGRR, and back.
     static func exchanged(_ rgb: UInt32) -> UInt32 { (rgb & 255) << 16 | rgb & 0xff00 | rgb >> 16 & 255 }
+
+    /// 0xRRGGBB of a pixel of ``rgb565``.
+    static func rgb(of565 pixel: UInt16) -> UInt32 {
+        let (red, green, blue) = (UInt32(pixel >> 11), UInt32(pixel >> 5 & 63), UInt32(pixel & 31))
+        return (red << 3 | red >> 2) << 16 | (green << 2 | green >> 4) << 8 | (blue << 3 | blue >> 2)
+    }
 }
 
 extension Color {
@@ -51,6 +57,14 @@ struct PixelMemory {
 
     /// The pixel at (`x`, `y`).
     func address(_ x: Int, _ y: Int) -> UnsafeMutableRawPointer { base + y * stride + x * format.bytesPerPixel }
+
+    /// Whether size and format are the same.
+    func hasShape(of other: PixelMemory) -> Bool { (width, height, format) == (other.width, other.height, other.format) }
+
+    /// Copies a picture of the same shape, row by row.
+    func copyRows(of other: PixelMemory) {
+        for y in 0..<height { address(0, y).copyMemory(from: other.address(0, y), byteCount: width * format.bytesPerPixel) }
+    }
 
     /// Fills a rectangle, row by row. The memory may be write-combined: it is never read.
     func fill(_ r: PixelRectangle, with rgb: UInt32) {

@@ -1,7 +1,7 @@
 import DequeModule
 import Platform
 
-/// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the deadline.
+/// Takes decoded frames in order and has the output prepare each one's scene ahead of its vblank, so that nothing is computed at the deadline.
 ///
 /// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when none is,
 /// it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
@@ -69,14 +69,14 @@ struct Compositor: Sendable {
             frame = next
             if passed.isFirst, frame.place.turn?.serial == passed.turn?.serial { frame.place.isFirst = true }
         }
-        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
+        let preparation = output.prepare(frame.scene)
         var laid: LaidFrame? = frame
-        let (surplus, wake): (ComposedFrame?, Bool) = pipeline.signal { pipeline in
+        let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
             pipeline.isComposing = false
-            var composed: ComposedFrame?
-            switch composition {
-            case .composed(let frame): composed = frame
-            case .dark: break
+            var composed: PreparedScene?
+            switch preparation {
+            case .prepared(let scene): composed = scene
+            case .noDisplay: break
             case .noSpareBuffer:
                 // Unless one came back meanwhile: nobody would say so again.
                 pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
@@ -111,18 +111,18 @@ struct Compositor: Sendable {
     }
 
     private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64, _ returned: UInt64) {
-        let composition = output.compose(frame.picture, gravity: frame.place.turn?.item.gravity ?? .resizeAspect, over: frame.underlay)
+        let preparation = output.prepare(frame.scene)
         var laid: LaidFrame? = frame
-        let surplus: ComposedFrame? = pipeline.signal { pipeline in
+        let surplus: PreparedScene? = pipeline.signal { pipeline in
             pipeline.isRepainting = false
-            var composed: ComposedFrame?
-            if case .composed(let frame) = composition { composed = frame }
+            var composed: PreparedScene?
+            if case .prepared(let scene) = preparation { composed = scene }
             // A newer frame may have been shown meanwhile; then this one is history, and what the newer one needs is its own business.
             if pipeline.shownSerial != serial {
                 pipeline.discard(laid.take()!)
                 return composed
             }
-            if case .noSpareBuffer = composition {
+            if case .noSpareBuffer = preparation {
                 pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
                 pipeline.needsRepaint = true
             }

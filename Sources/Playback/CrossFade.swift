@@ -14,7 +14,7 @@ public enum Transition: String, Sendable, CaseIterable {
 ///
 /// The turn that ends is laid up to the frame at which the fade begins. There its lane is handed over with that frame in hand, and goes on being read here:
 /// for every frame that is laid of the next turn the picture that would have been shown at that instant, and for every sample its sample.
-/// The mixing of pictures is the display's (``VideoOutput/compose(_:gravity:over:)``). A frame that stands for long, a still above all, is laid in pieces
+/// The mixing of pictures is the display's (``VideoOutput/prepare(_:)``). A frame that stands for long, a still above all, is laid in pieces
 /// while the fade goes on. Used by the feeder's thread alone.
 final class CrossFade {
     /// The instants it lasts from and to.
@@ -77,17 +77,19 @@ final class CrossFade {
 }
 
 /// A picture that shows through another one while that fades in.
-public struct Underlay: ~Copyable, Sendable {
-    /// The picture.
-    public let picture: VideoFrame
+struct Underlay: ~Copyable, Sendable {
+    private let picture: VideoFrame
     /// How it is fitted to the screen.
-    public let gravity: VideoGravity
+    let gravity: VideoGravity
     /// What the upper picture has of the mixture, 0…1.
-    public let share: Double
+    let share: Double
 
     init(_ picture: consuming VideoFrame, gravity: VideoGravity, share: Double) {
         self.picture = picture
         self.gravity = gravity
         self.share = share
     }
+
+    /// The picture alone.
+    consuming func intoPicture() -> VideoFrame { picture }
 }

@@ -41,16 +41,20 @@ public struct PictureGeometry: Hashable, Sendable {
     /// - Parameters:
     ///   - storedWidth: pixels across as decoded, at least 1; likewise `storedHeight`.
     ///   - pixelAspectRatio: width of a stored pixel divided by its height; nonsense (0, negative, not finite, beyond 10000:1) counts as 1.
+    ///   - source: the part of the stored picture that there is to see, nil for all of it; widened to the chroma grid.
     ///   - orientation: how the stored picture must be turned to stand upright.
     ///   - screenWidth: pixels across in scan-out, at least 1; likewise `screenHeight`.
     ///   - rotation: the clockwise turn of the canvas into scan-out (`[display] rotation`).
     ///   - chromaWidth: luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
     public init(
-        storedWidth: Int, storedHeight: Int, pixelAspectRatio: Double = 1, orientation: Orientation = .up, gravity: VideoGravity,
-        screenWidth: Int, screenHeight: Int, rotation: Rotation = .none, chromaWidth: Int = 1, chromaHeight: Int = 1
+        storedWidth: Int, storedHeight: Int, source: PixelRectangle? = nil, pixelAspectRatio: Double = 1, orientation: Orientation = .up,
+        gravity: VideoGravity, screenWidth: Int, screenHeight: Int, rotation: Rotation = .none, chromaWidth: Int = 1, chromaHeight: Int = 1
     ) {
         let canvasSize = rotation.swapsAxes ? (screenHeight, screenWidth) : (screenWidth, screenHeight)
         let aspect = (1e-4...1e4).contains(pixelAspectRatio) ? pixelAspectRatio : 1
+        let across = Self.widen(source.map { ($0.x, $0.width) }, within: storedWidth, grid: chromaWidth)
+        let down = Self.widen(source.map { ($0.y, $0.height) }, within: storedHeight, grid: chromaHeight)
+        let (storedWidth, storedHeight) = (across.length, down.length)
         crop = PixelRectangle(x: 0, y: 0, width: storedWidth, height: storedHeight)
         canvas = PixelRectangle(x: 0, y: 0, width: canvasSize.0, height: canvasSize.1)
         switch gravity {
@@ -69,6 +73,7 @@ public struct PictureGeometry: Hashable, Sendable {
                 (crop.y, crop.height) = Self.cut(storedHeight, to: Double(storedWidth) / shape, grid: chromaHeight)
             }
         }
+        (crop.x, crop.y) = (crop.x + across.start, crop.y + down.start)
         scanout = Self.turn(canvas, on: canvasSize, by: rotation)
         turn = Orientation(rotation: orientation.rotation + rotation, isMirrored: orientation.isMirrored)
     }
@@ -93,8 +98,17 @@ public struct PictureGeometry: Hashable, Sendable {
         return ((length - kept) / 2 / grid * grid, kept)
     }
 
-    /// A canvas rectangle in scan-out pixels.
-    private static func turn(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
+    /// The part of `length` pixels that `wanted` covers, out to the next multiples of `grid` (the end of the picture counts as one); all of it for nil. Never
+    /// empty.
+    private static func widen(_ wanted: (start: Int, length: Int)?, within length: Int, grid: Int) -> (start: Int, length: Int) {
+        guard let wanted else { return (0, length) }
+        let start = min(max(wanted.start, 0), length - 1) / grid * grid
+        let end = min(max(wanted.start + wanted.length, start + 1), length)
+        return (start, min((end + grid - 1) / grid * grid, length) - start)
+    }
+
+    /// A canvas rectangle in scan-out pixels: where it is on a canvas of this size (across, down) that is turned by `rotation`.
+    public static func turn(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
         switch rotation {
         case .none: r
         case .clockwise90: PixelRectangle(x: canvas.1 - r.y - r.height, y: r.x, width: r.height, height: r.width)

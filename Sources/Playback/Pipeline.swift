@@ -73,7 +73,7 @@ struct Pipeline: ~Copyable {
     private var spent = UniqueDeque<LaidFrame>(minimumCapacity: 32)
     /// The frame on the screen must be composed again (the display changed); its picture may be out with the compositor.
     var needsRepaint = false
-    var repainted: ComposedFrame?
+    var repainted: PreparedScene?
     var isRepainting = false
     /// No buffer was spare at the last try, and none has come back since.
     var hasNoSpareBuffer = false
@@ -186,7 +186,7 @@ struct Pipeline: ~Copyable {
 
     /// Begins a new generation at `jump`: drops what is queued and returns the buffers to give back. A move within the item that is being read goes on with its
     /// reader.
-    mutating func begin(_ jump: Jump) -> [ComposedFrame] {
+    mutating func begin(_ jump: Jump) -> [PreparedScene] {
         cancelReadings(otherThan: jump.time == nil ? nil : jump.position.index)
         self.jump = jump
         jumpTarget = jump
@@ -195,7 +195,7 @@ struct Pipeline: ~Copyable {
         isStarted = false
         (hasEnded, hasPlayedOut) = (false, false)
         overdue = nil
-        var returned: [ComposedFrame] = []
+        var returned: [PreparedScene] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }
             discard(frame.intoLaid())

@@ -193,7 +193,7 @@ public final class Player: Sendable {
     public func togglePlayback() { setPlaying { !$0 } }
 
     private func setPlaying(_ choose: (Bool) -> Bool) {
-        let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             let wanted = choose(pipeline.wantsPlay)
             if wanted == pipeline.wantsPlay { return nil }
             pipeline.wantsPlay = wanted
@@ -274,7 +274,7 @@ public final class Player: Sendable {
     }
 
     private func jump(_ make: (inout Pipeline) -> Pipeline.Jump?) {
-        let returned: [ComposedFrame]? = pipeline.signal { pipeline -> [ComposedFrame]? in
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             guard let jump = make(&pipeline) else { return nil }
             return begin(jump, &pipeline)
         }
@@ -282,14 +282,14 @@ public final class Player: Sendable {
     }
 
     /// Begins a generation with the lock held; the buffers that come back are for ``follow(_:)``.
-    private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [ComposedFrame] {
+    private func begin(_ jump: Pipeline.Jump, _ pipeline: inout Pipeline) -> [PreparedScene] {
         (pipeline.nextMove, pipeline.settlement) = (nil, nil)
         audio.isRunning = false
         return pipeline.begin(jump)
     }
 
     /// What has to follow a change of what is played, without the lock.
-    private func follow(_ returned: [ComposedFrame]) {
+    private func follow(_ returned: [PreparedScene]) {
         if !returned.isEmpty {
             for frame in returned { video.discard(frame) }
             pipeline.signal { $0.returnBuffers() }

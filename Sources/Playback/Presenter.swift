@@ -53,7 +53,7 @@ struct Presenter: ~Copyable {
 
     private enum Step {
         case stop
-        case present(ComposedFrame)
+        case present(PreparedScene)
         case shownInTheDark
         case wait(until: HostTime?)
         /// A seek that had waited for the one before has begun.
@@ -97,7 +97,7 @@ struct Presenter: ~Copyable {
     /// The thread's body.
     mutating func run() {
         while true {
-            var returned: [ComposedFrame] = []
+            var returned: [PreparedScene] = []
             var events: [PlayerEvent] = []
             let step = pipeline.withLock { decide(&$0, &returned, &events) }
             discard(returned)
@@ -118,7 +118,7 @@ struct Presenter: ~Copyable {
 
     // MARK: Deciding, with the lock held
 
-    private mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [ComposedFrame], _ events: inout [PlayerEvent]) -> Step {
+    private mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [PreparedScene], _ events: inout [PlayerEvent]) -> Step {
         pipeline.presenterIsIdle = false
         if pipeline.isStopping { return .stop }
         let now = now()
@@ -178,7 +178,7 @@ struct Presenter: ~Copyable {
     }
 
     private mutating func choose(
-        _ pipeline: inout Pipeline, _ now: HostTime, _ returned: inout [ComposedFrame], _ events: inout [PlayerEvent]
+        _ pipeline: inout Pipeline, _ now: HostTime, _ returned: inout [PreparedScene], _ events: inout [PlayerEvent]
     ) -> Step? {
         candidates.removeAll(keepingCapacity: true)
         for index in 0..<pipeline.ready.count {
@@ -220,7 +220,7 @@ struct Presenter: ~Copyable {
 
     /// Takes ready frame `index`, drops those before it, and says what to do with it.
     private mutating func show(
-        _ index: Int, late: Int, due: HostTime? = nil, _ pipeline: inout Pipeline, _ returned: inout [ComposedFrame]
+        _ index: Int, late: Int, due: HostTime? = nil, _ pipeline: inout Pipeline, _ returned: inout [PreparedScene]
     ) -> Step {
         var starts: Turn?
         for _ in 0..<index {
@@ -262,12 +262,12 @@ struct Presenter: ~Copyable {
 
     // MARK: Acting, without the lock
 
-    private mutating func present(_ frame: ComposedFrame) {
+    private mutating func present(_ frame: PreparedScene) {
         lastID += 1
         // Without one it is a repaint.
         var given = pending.take() ?? refused.take() ?? Pending(id: lastID, since: now(), late: 0, place: nil, starts: nil)
         given.id = lastID
-        switch output.present(frame, id: lastID) {
+        switch output.commit(frame, id: lastID) {
         case .queued:
             given.since = now()
             pending = given
@@ -281,7 +281,7 @@ struct Presenter: ~Copyable {
         }
     }
 
-    private func discard(_ frames: [ComposedFrame]) {
+    private func discard(_ frames: [PreparedScene]) {
         if frames.isEmpty { return }
         for frame in frames { output.discard(frame) }
         pipeline.signal { $0.returnBuffers() }
@@ -303,8 +303,8 @@ struct Presenter: ~Copyable {
             renewScheduler()
             if let given = pending.take() ?? refused.take() { begin(given, shown: false) }
             let isLit = output.mode != nil
-            let void = pipeline.signal { pipeline -> [ComposedFrame] in
-                var void: [ComposedFrame] = []
+            let void = pipeline.signal { pipeline -> [PreparedScene] in
+                var void: [PreparedScene] = []
                 if let frame = pipeline.repainted.take() { void.append(frame) }
                 for index in 0..<pipeline.ready.count {
                     if let frame = pipeline.ready[index].composed.take() { void.append(frame) }

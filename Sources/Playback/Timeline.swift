@@ -51,20 +51,29 @@ struct FramePlace: Hashable, Sendable {
     }
 }
 
-/// A picture with its place on the timeline.
+/// What is shown from one instant of the timeline to another: a scene with its place on the timeline.
 struct LaidFrame: ~Copyable, Sendable {
-    /// nil is the bare background: sound without a picture, or nothing that can be played.
-    let picture: VideoFrame?
-    /// What shows through it while it fades in.
-    let underlay: Underlay?
+    /// The picture of the turn; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound without a picture, or
+    /// nothing that can be played.
+    let scene: Scene
     var place: FramePlace
     /// Bytes of picture memory it keeps alive.
     let byteCount: Int
 
     init(_ picture: consuming VideoFrame?, over underlay: consuming Underlay? = nil, at place: FramePlace) {
-        byteCount = (picture?.byteCount ?? 0) + (underlay?.picture.byteCount ?? 0)
-        self.picture = picture
-        self.underlay = underlay
+        var scene = Scene()
+        var (upperAlpha, lowerAlpha) = (1.0, 1.0)
+        if let share = underlay?.share {
+            upperAlpha = share
+            if picture == nil { lowerAlpha = 1 - share }  // it fades into the bare background
+        }
+        if let underlay {
+            let gravity = underlay.gravity
+            scene.add(Layer(.video(underlay.intoPicture(), gravity: gravity), alpha: lowerAlpha))
+        }
+        if let picture { scene.add(Layer(.video(picture, gravity: place.turn?.item.gravity ?? .resizeAspect), alpha: upperAlpha)) }
+        byteCount = scene.byteCount
+        self.scene = scene
         self.place = place
     }
 }
@@ -73,7 +82,7 @@ struct LaidFrame: ~Copyable, Sendable {
 struct ReadyFrame: ~Copyable, Sendable {
     var laid: LaidFrame
     /// The scan-out buffer it lies in; nil when there was no display to compose it for, or that display has changed since.
-    var composed: ComposedFrame?
+    var composed: PreparedScene?
 
     /// The frame alone.
     consuming func intoLaid() -> LaidFrame { laid }

@@ -19,12 +19,12 @@ public struct DisplayMode: Hashable, Sendable {
     }
 }
 
-/// A frame that lies converted in a scan-out buffer, ready to be flipped to. Goes back to its output exactly once, through
-/// ``VideoOutput/present(_:id:)`` or ``VideoOutput/discard(_:)``.
-public struct ComposedFrame: Hashable, Sendable {
-    /// Which of the output's buffers.
+/// A scene that has been prepared and can be committed. Goes back to its output exactly once: through ``VideoOutput/commit(_:id:)``, when that
+/// takes it, or through ``VideoOutput/discard(_:)``.
+public struct PreparedScene: Hashable, Sendable {
+    /// Which of the output's buffers it lies in.
     public var buffer: Int
-    /// The output's ``VideoOutput/generation`` it was composed for; a frame of an older one can no longer be presented.
+    /// The output's ``VideoOutput/generation`` it was prepared for; a scene of an older one can no longer be committed.
     public var generation: UInt64
 
     /// A token for `buffer` under `generation`; made by outputs only.
@@ -34,31 +34,31 @@ public struct ComposedFrame: Hashable, Sendable {
     }
 }
 
-/// The answer to ``VideoOutput/compose(_:gravity:over:)``.
-public enum Composition: Sendable {
-    /// The picture is in a scan-out buffer.
-    case composed(ComposedFrame)
-    /// Every buffer is on the screen, waiting for its flip, or composed already. One becomes free with the next flip.
+/// The answer to ``VideoOutput/prepare(_:)``.
+public enum Preparation: Sendable {
+    /// The scene can be committed.
+    case prepared(PreparedScene)
+    /// Every buffer is on the screen, waiting for its flip, or prepared already. One becomes free with the next flip.
     case noSpareBuffer
-    /// There is no display now; the picture was not drawn.
-    case dark
+    /// There is no display now; nothing was drawn.
+    case noDisplay
 }
 
-/// The answer to ``VideoOutput/present(_:id:)``.
-public enum Presentation: Sendable {
-    /// It will be on screen from the next vblank on, which ``VideoOutputEvent/flipped(_:)`` will report.
+/// The answer to ``VideoOutput/commit(_:id:)``.
+public enum CommitResult: Sendable {
+    /// It will be on the screen from the next vblank on, which ``VideoOutputEvent/flipped(_:)`` will report.
     case queued
-    /// The flip before is still pending; the frame is still the caller's to present or discard.
+    /// The flip before is still pending; the scene is still the caller's to commit or discard.
     case busy
-    /// The display has gone or changed since the frame was composed; the output has taken the frame back.
+    /// The display has gone or changed since the scene was prepared; the output has taken the scene back.
     case stale
 }
 
-/// A frame reached the glass.
+/// A scene is on the screen.
 public struct Flip: Hashable, Sendable {
-    /// The id that was given to ``VideoOutput/present(_:id:)``.
+    /// The id that was given to ``VideoOutput/commit(_:id:)``.
     public var id: UInt64
-    /// The vblank from which on the frame is scanned out. For an output without vblank events, its paced estimate.
+    /// The vblank from which on the scene is scanned out. For an output without vblank events, its paced estimate.
     public var time: HostTime
     /// The vblank counter, when the driver counts; it can wrap and may jump.
     public var sequence: UInt64?
@@ -74,8 +74,8 @@ public struct Flip: Hashable, Sendable {
 /// What ``VideoOutput/wait(until:)`` woke up for.
 public enum VideoOutputEvent: Sendable {
     case flipped(Flip)
-    /// Display gone, come back or in another mode: read ``VideoOutput/mode`` and ``VideoOutput/generation`` anew; composed
-    /// frames of the older generation are void, and what should be seen must be composed again.
+    /// Display gone, come back or in another mode: read ``VideoOutput/mode`` and ``VideoOutput/generation`` anew; prepared
+    /// scenes of the older generation are void, and what should be seen must be prepared again.
     case changed
     /// ``VideoOutput/wake()`` was called.
     case woken
@@ -83,28 +83,35 @@ public enum VideoOutputEvent: Sendable {
     case deadline
 }
 
-/// Glass: somewhere to put frames. Display implements it (KMS, fbdev, offscreen).
+/// A display, or what stands for one: it shows ``Scene``s. The target Display implements it (KMS, fbdev, offscreen).
 ///
-/// The engine calls ``compose(_:gravity:over:)`` on its compositor thread and ``wait(until:)``, ``present(_:id:)`` on its presenter thread,
-/// at the same time; ``wake()``, ``mode``, ``generation`` and ``discard(_:)`` come from any thread. No call but `wait` may block for longer than a
-/// conversion takes. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by itself.
+/// Two threads of the engine call it at the same time. The *compositor* calls ``prepare(_:)``, which does whatever takes time. The *presenter* calls
+/// ``wait(until:)`` and ``commit(_:id:)``, which does nothing but the commit. ``wake()``, ``mode``, ``generation`` and ``discard(_:)`` come from any
+/// thread. No call but `wait` may block for longer than a conversion takes.
+///
+/// A scene is borrowed for the call of ``prepare(_:)``. What the prepared scene needs after it (a scan-out buffer, a reference to a decoder's surface) the
+/// output holds until the flip after the one that replaces it is taken by the kernel, at the latest; and until the scene is discarded, or the generation
+/// ends. The output lets go of it on the compositor's thread, in a later ``prepare(_:)``: to free an `AVFrame` can block in libavcodec's pool (13 ms were
+/// seen), and the presenter must not wait for that.
+///
+/// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or another frame
+/// with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by itself.
 public protocol VideoOutput: AnyObject, Sendable {
     /// The present mode; nil while there is no display.
     var mode: DisplayMode? { get }
-    /// Grows by one whenever composed frames lose their meaning (display gone or back, mode changed).
+    /// Grows by one whenever prepared scenes lose their meaning (display gone or back, mode changed).
     var generation: UInt64 { get }
     /// Whether flips are reported with the vblank's own time. Without it the engine paces by timer at the mode's refresh.
     var reportsVblank: Bool { get }
 
-    /// Draws `frame`, or the bare background for nil, into a spare scan-out buffer: oriented, scaled as `gravity` says, turned by
-    /// the configured rotation; mixed with `underlay`, while one item fades into the next. A frame that cannot be converted is drawn as background and
-    /// logged once.
-    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition
-    /// Asks for `frame` to be scanned out from the next vblank on. `id` must grow from call to call.
-    func present(_ frame: ComposedFrame, id: UInt64) -> Presentation
-    /// Gives an unpresented frame's buffer back.
-    func discard(_ frame: ComposedFrame)
-    /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches).
+    /// Makes `scene` ready for the screen: its frames oriented, scaled as their gravity says, turned by the configured rotation, its layers over each
+    /// other. A frame that cannot be converted is drawn as background and logged once. Compositor thread.
+    func prepare(_ scene: borrowing Scene) -> Preparation
+    /// Asks for a prepared scene to be scanned out from the next vblank on. `id` must grow from call to call. Presenter thread.
+    func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult
+    /// Gives back a prepared scene that is not committed.
+    func discard(_ prepared: PreparedScene)
+    /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches). Presenter thread.
     func wait(until deadline: HostTime?) -> VideoOutputEvent
     /// Ends the ``wait(until:)`` that is under way, or the next one.
     func wake()

@@ -10,7 +10,7 @@ struct BufferBookTests {
         return book
     }
 
-    private func frame(_ buffer: Int, _ book: BufferBook) -> ComposedFrame { ComposedFrame(buffer: buffer, generation: book.generation) }
+    private func frame(_ buffer: Int, _ book: BufferBook) -> PreparedScene { PreparedScene(buffer: buffer, generation: book.generation) }
 
     @Test func twoCanBeComposedAhead() {
         var book = book()

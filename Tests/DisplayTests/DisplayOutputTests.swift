@@ -29,10 +29,9 @@ struct DisplayOutputTests {
         func restore() { restored += 1 }
     }
 
-    private func composed(_ output: DisplayOutput) throws -> ComposedFrame {
-        let nothing: VideoFrame? = nil
-        guard case .composed(let frame) = output.compose(nothing, gravity: .resize, over: nil) else { throw Unexpected() }
-        return frame
+    private func prepared(_ output: DisplayOutput) throws -> PreparedScene {
+        guard case .prepared(let scene) = output.prepare(Scene()) else { throw Unexpected() }
+        return scene
     }
     struct Unexpected: Error {}
 
@@ -43,9 +42,9 @@ struct DisplayOutputTests {
         let output = DisplayOutput.offscreen(settings) { flip, pixels in flips.withLock { $0.append((flip, pixels[0, 0])) } }
         #expect(output.mode?.name == "offscreen 32x18@240.00")
         for id in 1...20 as ClosedRange<UInt64> {
-            let frame: VideoFrame? = Pictures.solid(id % 2 == 0 ? 235 : 16, 128, 128, 32, 18)
-            guard case .composed(let token) = output.compose(frame, gravity: .resize, over: nil) else { throw Unexpected() }
-            guard case .queued = output.present(token, id: id) else { throw Unexpected() }
+            let scene = Scene(Pictures.solid(id % 2 == 0 ? 235 : 16, 128, 128, 32, 18))
+            guard case .prepared(let token) = output.prepare(scene) else { throw Unexpected() }
+            guard case .queued = output.commit(token, id: id) else { throw Unexpected() }
             guard case .flipped(let flip) = output.wait(until: .now + .seconds(5)) else { throw Unexpected() }
             #expect(flip.id == id && flip.time <= .now)
         }
@@ -76,17 +75,16 @@ struct DisplayOutputTests {
     @Test func buffersComeBack() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(Configuration().display, screen: screen)
-        let (a, b) = (try composed(output), try composed(output))
-        let nothing: VideoFrame? = nil
-        guard case .noSpareBuffer = output.compose(nothing, gravity: .resize, over: nil) else { throw Unexpected() }
-        guard case .queued = output.present(a, id: 1), case .busy = output.present(b, id: 2) else { throw Unexpected() }
+        let (a, b) = (try prepared(output), try prepared(output))
+        guard case .noSpareBuffer = output.prepare(Scene()) else { throw Unexpected() }
+        guard case .queued = output.commit(a, id: 1), case .busy = output.commit(b, id: 2) else { throw Unexpected() }
         output.discard(b)
-        let c = try composed(output)
+        let c = try prepared(output)
         screen.report = .flipped(Flip(id: 1, time: .now, sequence: 1))
         guard case .flipped(let flip) = output.wait(until: nil), flip.id == 1 else { throw Unexpected() }
-        let d = try composed(output)
+        let d = try prepared(output)
         #expect(Set([a.buffer, c.buffer, d.buffer]).count == 3)
-        guard case .stale = output.present(a, id: 3) else { throw Unexpected() }
+        guard case .stale = output.commit(a, id: 3) else { throw Unexpected() }
         output.close()
         #expect(screen.restored == 1)
     }
@@ -94,26 +92,25 @@ struct DisplayOutputTests {
     @Test func busyDriverLeavesTheFrameWithTheCaller() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(Configuration().display, screen: screen)
-        let frame = try composed(output)
+        let frame = try prepared(output)
         screen.answer = .busy
-        guard case .busy = output.present(frame, id: 1) else { throw Unexpected() }
+        guard case .busy = output.commit(frame, id: 1) else { throw Unexpected() }
         screen.answer = .queued
-        guard case .queued = output.present(frame, id: 2) else { throw Unexpected() }
+        guard case .queued = output.commit(frame, id: 2) else { throw Unexpected() }
     }
 
     @Test func aLostDisplayIsAState() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(Configuration().display, screen: screen)
-        let (a, b) = (try composed(output), try composed(output))
+        let (a, b) = (try prepared(output), try prepared(output))
         let before = output.generation
         screen.answer = .lost(DeviceError("flip", code: ENODEV))
-        guard case .stale = output.present(a, id: 1) else { throw Unexpected() }
+        guard case .stale = output.commit(a, id: 1) else { throw Unexpected() }
         #expect(output.mode == nil && output.generation == before + 1)
         guard case .changed = output.wait(until: .now) else { throw Unexpected() }
-        guard case .stale = output.present(b, id: 2) else { throw Unexpected() }
+        guard case .stale = output.commit(b, id: 2) else { throw Unexpected() }
         output.discard(b)
-        let nothing: VideoFrame? = nil
-        guard case .dark = output.compose(nothing, gravity: .resize, over: nil) else { throw Unexpected() }
+        guard case .noDisplay = output.prepare(Scene()) else { throw Unexpected() }
         guard case .deadline = output.wait(until: .now + .milliseconds(1)) else { throw Unexpected() }
         #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
     }
@@ -138,7 +135,7 @@ struct DisplayOutputTests {
     @Test func aFlipIsToldOfBeforeAWake() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(Configuration().display, screen: screen)
-        guard case .queued = output.present(try composed(output), id: 1) else { throw Unexpected() }
+        guard case .queued = output.commit(try prepared(output), id: 1) else { throw Unexpected() }
         screen.report = .flipped(Flip(id: 1, time: .now, sequence: 1))
         output.wake()
         guard case .flipped = output.wait(until: nil) else { throw Unexpected() }
@@ -150,8 +147,8 @@ struct DisplayOutputTests {
         settings.background = Color(red: 0x11, green: 0x22, blue: 0x33)
         let screen = ManualScreen()
         let output = DisplayOutput(settings, screen: screen)
-        let frame: VideoFrame? = VideoFrame(adopting: av_frame_alloc()!)
-        guard case .composed(let token) = output.compose(frame, gravity: .resizeAspect, over: nil) else { throw Unexpected() }
+        let scene = Scene(VideoFrame(adopting: av_frame_alloc()!), gravity: .resizeAspect)
+        guard case .prepared(let token) = output.prepare(scene) else { throw Unexpected() }
         #expect(ScreenPixels(screen.buffers[token.buffer])[5, 5] == 0x112233)
     }
 
@@ -172,9 +169,9 @@ struct DisplayOutputTests {
         #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
     }
 
-    /// Compositor, presenter and a taker of snapshots at once; no buffer is lost, every frame shown is the one composed.
+    /// Compositor, presenter and a taker of snapshots at once; no buffer is lost, every frame shown is the one prepared.
     @Test func threadsAtOnce() throws {
-        let queue = Monitor<(tokens: [(ComposedFrame, UInt32)], done: Bool)>(([], false))
+        let queue = Monitor<(tokens: [(PreparedScene, UInt32)], done: Bool)>(([], false))
         let shown = Mutex<[UInt32]>([])
         var settings = Configuration().display
         settings.mode = .size(width: 48, height: 20, refresh: 900)
@@ -185,8 +182,7 @@ struct DisplayOutputTests {
         let compositor = Thread("compositor") {
             var luma = 16
             while !queue.withLock({ $0.done }) {
-                let frame: VideoFrame? = Pictures.solid(luma, 128, 128, 48, 20)
-                if case .composed(let token) = output.compose(frame, gravity: .resize, over: nil) {
+                if case .prepared(let token) = output.prepare(Scene(Pictures.solid(luma, 128, 128, 48, 20))) {
                     queue.signal { $0.tokens.append((token, UInt32(luma))) }
                     luma = luma == 235 ? 16 : luma + 1
                 } else {
@@ -207,7 +203,7 @@ struct DisplayOutputTests {
                 output.discard(token)
                 continue
             }
-            guard case .queued = output.present(token, id: id) else { throw Unexpected() }
+            guard case .queued = output.commit(token, id: id) else { throw Unexpected() }
             guard case .flipped(let flip) = output.wait(until: .now + .seconds(20)), flip.id == id else { throw Unexpected() }
             lumas.append(luma)
         }
@@ -242,8 +238,7 @@ struct DisplayOutputTests {
         let seen = Mutex<[Rotation]>([])
         output.observeRotation { turn in seen.withLock { $0.append(turn) } }
         #expect(seen.withLock { $0 } == [.clockwise270])
-        let frame: VideoFrame? = Pictures.quarters(18, 32)
-        guard case .composed(let token) = output.compose(frame, gravity: .resize, over: nil) else { throw Unexpected() }
+        guard case .prepared(let token) = output.prepare(Scene(Pictures.quarters(18, 32))) else { throw Unexpected() }
         // Red, green above blue, white: turned by 270 degrees, green, white above red, blue.
         let pixels = ScreenPixels(screen.buffers[token.buffer])
         let corners = [pixels[1, 1], pixels[30, 1], pixels[1, 16], pixels[30, 16]]

@@ -1,5 +1,6 @@
 import CFFmpeg
 import Media
+import Playback
 
 @testable import Display
 
@@ -50,6 +51,14 @@ enum Pictures {
             let colour = [0xff0000, 0x00ff00, 0x0000ff, 0xffffff][(y * 2 / height) * 2 + (x / 3) * 2 / width]
             return colour >> (16 - 8 * (x % 3)) & 255
         }
+    }
+}
+
+extension Scene {
+    /// One picture, opaque.
+    init(_ frame: consuming VideoFrame, gravity: VideoGravity = .resize) {
+        self.init()
+        add(Layer(.video(frame, gravity: gravity)))
     }
 }
 

@@ -131,6 +131,27 @@ struct PictureGeometryTests {
         }
     }
 
+    @Test(arguments: [
+        (PixelRectangle(x: 8, y: 4, width: 16, height: 8), PixelRectangle(x: 8, y: 4, width: 16, height: 8)),
+        (PixelRectangle(x: 9, y: 5, width: 14, height: 6), PixelRectangle(x: 8, y: 4, width: 16, height: 8)),
+        (PixelRectangle(x: -8, y: -8, width: 10, height: 10), PixelRectangle(x: 0, y: 0, width: 2, height: 2)),
+        (PixelRectangle(x: 60, y: 30, width: 40, height: 40), PixelRectangle(x: 60, y: 30, width: 4, height: 6)),
+        (PixelRectangle(x: 200, y: 200, width: 4, height: 4), PixelRectangle(x: 62, y: 34, width: 2, height: 2)),
+        (PixelRectangle(x: 10, y: 10, width: 0, height: -4), PixelRectangle(x: 10, y: 10, width: 2, height: 2)),
+    ])
+    func aPartOfThePictureIsAPictureOfItsOwn(_ source: PixelRectangle, _ seen: PixelRectangle) {
+        func geometry(_ gravity: VideoGravity) -> PictureGeometry {
+            PictureGeometry(
+                storedWidth: 64, storedHeight: 36, source: source, gravity: gravity, screenWidth: 100, screenHeight: 100, chromaWidth: 2,
+                chromaHeight: 2)
+        }
+        #expect(geometry(.resize).crop == seen && geometry(.resizeAspect).crop == seen)
+        #expect(abs(geometry(.resizeAspect).canvas.height - 100 * seen.height / seen.width) <= 1 || seen.height > seen.width)
+        let filled = geometry(.resizeAspectFill).crop
+        #expect(filled.x >= seen.x && filled.y >= seen.y && filled.x + filled.width <= seen.x + seen.width)
+        #expect(filled.y + filled.height <= seen.y + seen.height)
+    }
+
     struct SplitMix: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {

@@ -75,7 +75,7 @@ import Testing
         show(&pipeline)
         for number in [1, 2] {
             guard let frame = pipeline.popFrame() else { continue }
-            pipeline.ready.append(ReadyFrame(laid: frame, composed: ComposedFrame(buffer: number, generation: 1)))
+            pipeline.ready.append(ReadyFrame(laid: frame, composed: PreparedScene(buffer: number, generation: 1)))
         }
         let returned = pipeline.begin(.init(position: .init(index: 0), time: nil, precision: .exact)).map(\.buffer)
         #expect(returned == [1, 2])

@@ -92,44 +92,49 @@ final class RecordingDisplay: VideoOutput {
         }
     }
 
-    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
-        let number: Int
-        switch frame {
-        case .some(let frame): number = burnedInNumber(frame)
-        case .none: number = 0
+    func prepare(_ scene: borrowing Scene) -> Preparation {
+        var pictures: [(number: Int, alpha: Double)] = []
+        for index in 0..<scene.count {
+            scene.withLayer(at: index) { layer in
+                switch layer.content {
+                case .video(let video): pictures.append((burnedInNumber(video.frame), layer.alpha))
+                case .surface: break
+                }
+            }
         }
-        var beneath: (number: Int, share: Double)?
-        switch underlay {
-        case .some(let underlay): beneath = (burnedInNumber(underlay.picture), underlay.share)
-        case .none: break
-        }
+        let shown = pictures.last
+        let beneath = pictures.count == 2 ? (number: pictures[0].number, share: pictures[1].alpha) : nil
         if composeTime > .zero { usleep(UInt32(composeTime.nanoseconds / 1000)) }
         return state.withLock { state in
-            guard state.isLit else { return .dark }
+            guard state.isLit else { return .noDisplay }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
-            state.numbers[buffer] = (number, beneath)
-            return .composed(ComposedFrame(buffer: buffer, generation: state.generation))
+            state.numbers[buffer] = (shown?.number ?? 0, beneath)
+            return .prepared(PreparedScene(buffer: buffer, generation: state.generation))
         }
     }
 
-    func present(_ frame: ComposedFrame, id: UInt64) -> Presentation {
+    func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
         state.withLock { state in
-            guard frame.generation == state.generation else { return .stale }
-            if state.free.contains(frame.buffer) || state.shown == frame.buffer { state.violations.append("presented \(frame) twice") }
+            guard prepared.generation == state.generation else { return .stale }
+            if state.free.contains(prepared.buffer) || state.shown == prepared.buffer {
+                state.violations.append("committed \(prepared) twice")
+            }
             if id <= state.lastID { state.violations.append("id \(id) after \(state.lastID)") }
             state.lastID = id
             if state.pending != nil { return .busy }
             let next = (HostTime.now - begin).nanoseconds / period.nanoseconds + 1
-            state.pending = (frame.buffer, id, next)
+            state.pending = (prepared.buffer, id, next)
             return .queued
         }
     }
 
-    func discard(_ frame: ComposedFrame) {
+    func discard(_ prepared: PreparedScene) {
         state.withLock { state in
-            guard frame.generation == state.generation else { return }
-            let isOut = state.shown != frame.buffer && state.pending?.buffer != frame.buffer
-            if !isOut || !state.free.insert(frame.buffer).inserted { state.violations.append("discarded \(frame), which was not composed") }
+            guard prepared.generation == state.generation else { return }
+            let isOut = state.shown != prepared.buffer && state.pending?.buffer != prepared.buffer
+            if !isOut || !state.free.insert(prepared.buffer).inserted {
+                state.violations.append("discarded \(prepared), which was not prepared")
+            }
         }
     }
 

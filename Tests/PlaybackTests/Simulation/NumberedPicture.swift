@@ -1,5 +1,6 @@
 import CFFmpeg
 import Media
+import Playback
 
 /// Pictures that say which they are: a number in their four pixels, low byte first.
 enum NumberedPicture {
@@ -14,11 +15,14 @@ enum NumberedPicture {
         return VideoFrame(adopting: frame)
     }
 
-    /// The number a picture bears; 0 is the bare background's.
-    static func number(of frame: borrowing VideoFrame?) -> Int {
-        switch frame {
-        case .some(let frame): (0..<width).reduce(0) { $0 | Int(frame.av.pointee.data.0![$1]) << (8 * $1) }
-        case .none: 0
+    /// The number that the front picture of a scene bears; 0 is the bare background's.
+    static func number(of scene: borrowing Scene) -> Int {
+        guard scene.count > 0 else { return 0 }
+        return scene.withLayer(at: scene.count - 1) { layer in
+            switch layer.content {
+            case .video(let video): (0..<width).reduce(0) { $0 | Int(video.frame.av.pointee.data.0![$1]) << (8 * $1) }
+            case .surface: 0
+            }
         }
     }
 }

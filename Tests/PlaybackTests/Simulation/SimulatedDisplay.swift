@@ -52,30 +52,30 @@ struct SimulatedDisplay {
             width: NumberedPicture.width, height: NumberedPicture.height, refreshPeriod: .seconds(1 / refreshRate), name: "simulated")
     }
 
-    mutating func compose(_ frame: borrowing VideoFrame?) -> Composition {
-        guard isLit else { return .dark }
+    mutating func prepare(_ scene: borrowing Scene) -> Preparation {
+        guard isLit else { return .noDisplay }
         guard let buffer = free.min() else { return .noSpareBuffer }
         free.remove(buffer)
-        numbers[buffer] = NumberedPicture.number(of: frame)
-        return .composed(ComposedFrame(buffer: buffer, generation: generation))
+        numbers[buffer] = NumberedPicture.number(of: scene)
+        return .prepared(PreparedScene(buffer: buffer, generation: generation))
     }
 
-    mutating func present(
-        _ frame: ComposedFrame, id: UInt64, at time: HostTime, using random: inout SeededRandom
-    ) -> Presentation {
-        guard frame.generation == generation else { return .stale }
-        if free.contains(frame.buffer) || onScreen == frame.buffer { violation("\(frame) was not composed", at: time) }
+    mutating func commit(
+        _ prepared: PreparedScene, id: UInt64, at time: HostTime, using random: inout SeededRandom
+    ) -> CommitResult {
+        guard prepared.generation == generation else { return .stale }
+        if free.contains(prepared.buffer) || onScreen == prepared.buffer { violation("\(prepared) was not prepared", at: time) }
         if pending != nil { return .busy }
         let vblank = Int((((time - begin).seconds - shift) / period).rounded(.down)) + 1 + lost
         lost = 0
-        pending = (frame.buffer, id, begin + .seconds(seconds(ofVblank: vblank) + jitter * abs(random.unit())), vblank)
+        pending = (prepared.buffer, id, begin + .seconds(seconds(ofVblank: vblank) + jitter * abs(random.unit())), vblank)
         return .queued
     }
 
-    mutating func discard(_ frame: ComposedFrame, at time: HostTime) {
-        guard frame.generation == generation else { return }
-        let isOut = onScreen != frame.buffer && pending?.buffer != frame.buffer
-        if !isOut || !free.insert(frame.buffer).inserted { violation("discarded \(frame), which was not composed", at: time) }
+    mutating func discard(_ prepared: PreparedScene, at time: HostTime) {
+        guard prepared.generation == generation else { return }
+        let isOut = onScreen != prepared.buffer && pending?.buffer != prepared.buffer
+        if !isOut || !free.insert(prepared.buffer).inserted { violation("discarded \(prepared), which was not prepared", at: time) }
     }
 
     mutating func wake() { isWoken = true }

@@ -180,12 +180,9 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     var generation: UInt64 { display.generation }
     var reportsVblank: Bool { display.reportsVblank }
 
-    func compose(_ frame: borrowing VideoFrame?, gravity: VideoGravity, over underlay: borrowing Underlay?) -> Composition {
-        display.compose(frame)
-    }
-
-    func present(_ frame: ComposedFrame, id: UInt64) -> Presentation { display.present(frame, id: id, at: time, using: &random) }
-    func discard(_ frame: ComposedFrame) { display.discard(frame, at: time) }
+    func prepare(_ scene: borrowing Scene) -> Preparation { display.prepare(scene) }
+    func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult { display.commit(prepared, id: id, at: time, using: &random) }
+    func discard(_ prepared: PreparedScene) { display.discard(prepared, at: time) }
     func wake() { display.wake() }
     func close() {}
 

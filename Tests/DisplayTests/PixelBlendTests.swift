@@ -2,14 +2,16 @@ import Testing
 
 @testable import Display
 
-@Suite struct PictureMixerTests {
+@Suite struct PixelBlendTests {
     /// What comes of one colour beneath another, at the last pixel of a screen whose rows are no multiple of any vector.
     private func mixture(_ upper: UInt32, over lower: UInt32, share: Double, format: ScanoutFormat) -> UInt32 {
-        let screen = MemoryBuffer(width: 37, height: 3, format: format)
-        let mixer = PictureMixer(like: screen.pixels)
-        mixer.upper.clear(to: upper)
-        mixer.lower.clear(to: lower)
-        mixer.mix(share: share, into: screen)
+        func solid(_ rgb: UInt32) -> MemoryBuffer {
+            let buffer = MemoryBuffer(width: 37, height: 3, format: format)
+            buffer.clear(to: rgb)
+            return buffer
+        }
+        let (screen, over, under) = (solid(0), solid(upper), solid(lower))
+        PixelBlend.mix(over.pixels, over: under.pixels, share: share, into: screen.pixels)
         let address = screen.pixels.address(36, 2)
         return switch format {
         case .xrgb8888, .xbgr8888: address.load(as: UInt32.self) & 0xff_ffff
@@ -25,12 +27,5 @@ import Testing
     @Test(arguments: [(0.0, 0xf800), (0.5, 0x7be0), (1, 0x07e0)] as [(Double, UInt32)])
     func sixteenBits(share: Double, expected: UInt32) {
         #expect(mixture(0x00_ff00, over: 0xff_0000, share: share, format: .rgb565) == expected)
-    }
-
-    @Test func barsAreDrawnAgainAfterwards() {
-        let screen = MemoryBuffer(width: 8, height: 8, format: .xrgb8888)
-        screen.clear(to: 0)
-        PictureMixer(like: screen.pixels).mix(share: 0.5, into: screen)
-        #expect(screen.layout == nil)
     }
 }

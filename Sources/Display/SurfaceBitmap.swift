@@ -1,0 +1,80 @@
+import CFFmpeg
+import Media
+import Playback
+
+/// A surface as it is blended: cropped, scaled, turned into scan-out.
+final class SurfaceBitmap {
+    /// What it is made of.
+    struct Source: Equatable {
+        let surface: Surface
+        let crop: PixelRectangle?
+        let destination: PixelRectangle
+        /// The surface's own turn, and that of the whole screen.
+        let turn: Rotation, rotation: Rotation
+        /// Pixels across and down in scan-out.
+        let screenWidth: Int, screenHeight: Int
+
+        static func == (a: Source, b: Source) -> Bool {
+            a.surface === b.surface && a.crop == b.crop && a.destination == b.destination && (a.turn, a.rotation) == (b.turn, b.rotation)
+                && (a.screenWidth, a.screenHeight) == (b.screenWidth, b.screenHeight)
+        }
+    }
+
+    let source: Source
+    /// Where it goes, in scan-out pixels; may reach outside the screen.
+    let place: PixelRectangle
+    /// Row by row without gaps, 0xAARRGGBB, premultiplied; no colour above its alpha.
+    let pixels: [UInt32]
+
+    /// nil where there is nothing to see of it, or no memory.
+    init?(_ source: Source) {
+        self.source = source
+        let (surface, destination) = (source.surface, source.destination)
+        let wanted = source.crop ?? PixelRectangle(x: 0, y: 0, width: surface.width, height: surface.height)
+        let (left, top) = (max(wanted.x, 0), max(wanted.y, 0))
+        let (width, height) = (min(wanted.x + wanted.width, surface.width) - left, min(wanted.y + wanted.height, surface.height) - top)
+        guard width > 0, height > 0, destination.width > 0, destination.height > 0 else { return nil }
+        let swaps = source.rotation.swapsAxes
+        let canvas = swaps ? (source.screenHeight, source.screenWidth) : (source.screenWidth, source.screenHeight)
+        let place = PictureGeometry.turn(destination, on: canvas, by: source.rotation)
+        self.place = place
+        let turn = source.turn + source.rotation
+        let size = turn.swapsAxes ? (width: place.height, height: place.width) : (width: place.width, height: place.height)
+
+        guard size.width <= PictureConverter.maximumPixels / size.height,
+            let scaled = Self.scaled(surface, left, top, width, height, to: size)
+        else { return nil }
+        var turned = [UInt32](repeating: 0, count: place.width * place.height)
+        var strip = [UInt32](repeating: 0, count: PixelTurn.stripBytes(width: place.width, bytesPerPixel: 4) / 4)
+        turned.withUnsafeMutableBytes { target in
+            strip.withUnsafeMutableBufferPointer { strip in
+                PixelTurn.copy(
+                    UnsafeRawPointer(scaled.av.pointee.data.0!).assumingMemoryBound(to: UInt32.self),
+                    stride: Int(scaled.av.pointee.linesize.0), width: size.width, height: size.height, turn: Orientation(rotation: turn),
+                    to: target.baseAddress!, stride: place.width * 4, strip: strip.baseAddress!)
+            }
+        }
+        // The filters of libswscale overshoot at edges.
+        for index in turned.indices {
+            let (pixel, alpha) = (turned[index], turned[index] >> 24)
+            turned[index] = alpha << 24 | min(pixel >> 16 & 255, alpha) << 16 | min(pixel >> 8 & 255, alpha) << 8 | min(pixel & 255, alpha)
+        }
+        pixels = turned
+    }
+
+    /// A part of the surface at another size.
+    private static func scaled(
+        _ surface: Surface, _ left: Int, _ top: Int, _ width: Int, _ height: Int, to size: (width: Int, height: Int)
+    ) -> ScratchPicture? {
+        guard let picture = ScratchPicture.make(AV_PIX_FMT_BGRA, width: size.width, height: size.height),
+            let context = ScaleContext.make(
+                from: (AV_PIX_FMT_BGRA, width, height), to: (AV_PIX_FMT_BGRA, size.width, size.height),
+                flags: SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_ACCURATE_RND)
+        else { return nil }
+        surface.pixels.withUnsafeBytes { bytes in
+            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress!) + (top * surface.width + left) * 4
+            context.run(from: PicturePlanes(packed: start, stride: surface.width * 4), to: picture.planes)
+        }
+        return picture
+    }
+}
