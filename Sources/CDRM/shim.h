@@ -1,7 +1,8 @@
-// libdrm and the fourcc code of the scan-out buffers, a macro built by shifting, which Swift does not import.
+// libdrm, the fourcc code of the scan-out buffers and the modifier of memory in rows: macros built by shifting, which Swift does not import.
 #pragma once
 #include <drm_fourcc.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
 static const uint32_t kDRM_FORMAT_XRGB8888 = DRM_FORMAT_XRGB8888;
+static const uint64_t kDRM_FORMAT_MOD_LINEAR = DRM_FORMAT_MOD_LINEAR;

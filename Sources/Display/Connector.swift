@@ -25,7 +25,7 @@ public struct Connector: Hashable, Sendable {
 
 /// A connector with what is needed to drive it.
 struct ConnectorRecord {
-    var id: UInt32
+    var id: ConnectorID
     var connector: Connector
     /// In the order of `connector.modes`.
     var timings: [drmModeModeInfo]

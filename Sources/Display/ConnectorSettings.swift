@@ -18,7 +18,7 @@ import Logging
 /// `scaling mode` None stays: then the display scales, which is as good, and with the refresh that was asked for. So does a `max bpc` above 8.
 struct ConnectorSettings {
     struct Assignment: Equatable {
-        var property: UInt32
+        var property: PropertyID
         var value: UInt64
         /// The value before.
         var former: UInt64
@@ -42,9 +42,9 @@ struct ConnectorSettings {
         }
         if let depth = table["max bpc"], depth.value < 8 { wanted.append(("max bpc", 8)) }
         return wanted.compactMap { name, value in
-            guard let property = table[name], property.id != 0, !property.isImmutable else { return nil }
+            guard let property = table[name], let id = table.id(name), !property.isImmutable else { return nil }
             let value = property.range.map { min(max(value, $0.lowerBound), $0.upperBound) } ?? value
-            return value == property.value ? nil : Assignment(property: property.id, value: value, former: property.value)
+            return value == property.value ? nil : Assignment(property: id, value: value, former: property.value)
         }
     }
 
@@ -72,17 +72,17 @@ struct GammaRamp {
     static func linear(_ count: Int) -> [UInt16] { (0..<count).map { UInt16($0 * 0xffff / max(count - 1, 1)) } }
 
     /// Makes the table of a CRTC linear, if it has one and that is not. The corresponding C functions are `drmModeCrtcGetGamma` and `drmModeCrtcSetGamma`.
-    static func reset(_ card: DRMCard, crtc id: UInt32) {
-        guard let crtc = drmModeGetCrtc(card.fd, id) else { return }
+    static func reset(_ card: DRMCard, crtc id: CRTCID) {
+        guard let crtc = drmModeGetCrtc(card.fd, id.rawValue) else { return }
         let count = Int(crtc.pointee.gamma_size)
         drmModeFreeCrtc(crtc)
         guard (2...4096).contains(count) else { return }
         var (red, green, blue) = (linear(count), linear(count), linear(count))
         let linear = red
-        guard drmModeCrtcGetGamma(card.fd, id, UInt32(count), &red, &green, &blue) == 0 else { return }
+        guard drmModeCrtcGetGamma(card.fd, id.rawValue, UInt32(count), &red, &green, &blue) == 0 else { return }
         guard ![red, green, blue].allSatisfy(isLinear) else { return }
         (red, green, blue) = (linear, linear, linear)
-        let status = drmModeCrtcSetGamma(card.fd, id, UInt32(count), &red, &green, &blue)
+        let status = drmModeCrtcSetGamma(card.fd, id.rawValue, UInt32(count), &red, &green, &blue)
         if status != 0 { log.debug("\(DeviceError("reset the colour table of \(card.path)", code: status))") }
     }
 }

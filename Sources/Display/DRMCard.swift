@@ -14,7 +14,7 @@ final class DRMCard: @unchecked Sendable {
     /// Whether event timestamps are on CLOCK_MONOTONIC.
     let hasMonotonicTimestamps: Bool
     /// What every CRTC showed before we drove it.
-    var saved: [UInt32: SavedPipe] = [:]
+    var saved: [CRTCID: SavedPipe] = [:]
 
     var fd: Int32 { descriptor.raw }
     /// `card0`.
@@ -69,10 +69,10 @@ final class DRMCard: @unchecked Sendable {
     func dropMaster() { drmDropMaster(fd) }
 
     /// All CRTCs, in the order that `possible_crtcs` bits refer to.
-    func crtcs() -> [UInt32] {
+    func crtcs() -> [CRTCID] {
         guard let resources = drmModeGetResources(fd) else { return [] }
         defer { drmModeFreeResources(resources) }
-        return Array(UnsafeBufferPointer(start: resources.pointee.crtcs, count: Int(resources.pointee.count_crtcs)))
+        return UnsafeBufferPointer(start: resources.pointee.crtcs, count: Int(resources.pointee.count_crtcs)).map(CRTCID.init)
     }
 
     /// All connectors; nil when the card has gone or cannot set modes at all.
@@ -83,7 +83,7 @@ final class DRMCard: @unchecked Sendable {
         guard let resources = drmModeGetResources(fd) else { return nil }
         defer { drmModeFreeResources(resources) }
         return UnsafeBufferPointer(start: resources.pointee.connectors, count: Int(resources.pointee.count_connectors))
-            .compactMap { id in
+            .map(ConnectorID.init).compactMap { id in
                 if !probing, let known = connector(id, probing: false), known.connector.status == .connected, !known.timings.isEmpty {
                     return known
                 }
@@ -96,12 +96,12 @@ final class DRMCard: @unchecked Sendable {
         guard let resources = drmModeGetResources(fd) else { return [] }
         defer { drmModeFreeResources(resources) }
         return UnsafeBufferPointer(start: resources.pointee.connectors, count: Int(resources.pointee.count_connectors))
-            .compactMap { connector($0, probing: false) }
+            .compactMap { connector(ConnectorID(rawValue: $0), probing: false) }
     }
 
     /// One connector; nil when it has gone.
-    func connector(_ id: UInt32, probing: Bool) -> ConnectorRecord? {
-        guard let pointer = probing ? drmModeGetConnector(fd, id) : drmModeGetConnectorCurrent(fd, id) else { return nil }
+    func connector(_ id: ConnectorID, probing: Bool) -> ConnectorRecord? {
+        guard let pointer = probing ? drmModeGetConnector(fd, id.rawValue) : drmModeGetConnectorCurrent(fd, id.rawValue) else { return nil }
         defer { drmModeFreeConnector(pointer) }
         let c = pointer.pointee
         let status: Connector.Status =
@@ -112,7 +112,7 @@ final class DRMCard: @unchecked Sendable {
             }
         let type = drmModeGetConnectorTypeName(c.connector_type).map { String(cString: $0) } ?? "Unknown"
         let timings = Array(UnsafeBufferPointer(start: c.modes, count: Int(c.count_modes)))
-        let properties = PropertyTable(self, object: id, type: UInt32(DRM_MODE_OBJECT_CONNECTOR))
+        let properties = PropertyTable(self, of: id)
         let connector = Connector(
             name: "\(type)-\(c.connector_type_id)", status: status, modes: timings.map(ConnectorMode.init),
             isWriteback: c.connector_type == UInt32(DRM_MODE_CONNECTOR_WRITEBACK), isNonDesktop: properties.value("non-desktop") == 1)
@@ -131,87 +131,15 @@ final class DRMCard: @unchecked Sendable {
         return UnsafeBufferPointer(start: resources.pointee.planes, count: Int(resources.pointee.count_planes)).compactMap { id in
             guard let plane = drmModeGetPlane(fd, id) else { return nil }
             defer { drmModeFreePlane(plane) }
-            let properties = PropertyTable(self, object: id, type: UInt32(DRM_MODE_OBJECT_PLANE))
-            return PlaneRecord(
-                id: id, type: properties.value("type") ?? UInt64(DRM_PLANE_TYPE_OVERLAY), possibleCRTCs: plane.pointee.possible_crtcs,
-                crtc: plane.pointee.crtc_id, framebuffer: plane.pointee.fb_id,
-                formats: Array(UnsafeBufferPointer(start: plane.pointee.formats, count: Int(plane.pointee.count_formats))))
-        }
-    }
-}
-
-/// A plane as the kernel describes it.
-struct PlaneRecord {
-    var id: UInt32
-    /// `DRM_PLANE_TYPE_PRIMARY` and so on.
-    var type: UInt64
-    /// Bit n: can be on the n-th CRTC.
-    var possibleCRTCs: UInt32
-    /// The CRTC it is on now, 0 for none; likewise its framebuffer.
-    var crtc: UInt32
-    var framebuffer: UInt32
-    var formats: [UInt32]
-}
-
-/// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
-struct PropertyTable {
-    /// A property that the object offers.
-    struct Property {
-        var id: UInt32
-        var value: UInt64
-        /// The values by their names; empty unless it is an enumeration.
-        var choices: [String: UInt64] = [:]
-        /// The least and the greatest value; nil unless it is a number.
-        var range: ClosedRange<UInt64>?
-        /// Only the kernel changes it.
-        var isImmutable = false
-    }
-
-    private var entries: [String: Property] = [:]
-
-    init(_ entries: [String: Property]) { self.entries = entries }
-
-    init(_ card: DRMCard, object: UInt32, type: UInt32) {
-        guard let properties = drmModeObjectGetProperties(card.fd, object, type) else { return }
-        defer { drmModeFreeObjectProperties(properties) }
-        for index in 0..<Int(properties.pointee.count_props) {
-            guard let property = drmModeGetProperty(card.fd, properties.pointee.props[index]) else { continue }
-            defer { drmModeFreeProperty(property) }
-            let name = withUnsafePointer(to: &property.pointee.name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
-            }
-            entries[name] = Property(property.pointee, value: properties.pointee.prop_values[index])
+            return PlaneRecord(self, plane.pointee)
         }
     }
 
-    /// The property's id; 0 when the object does not offer it.
-    func id(_ name: String) -> UInt32 { entries[name]?.id ?? 0 }
-    /// The property's value when the table was read; nil when the object does not offer it.
-    func value(_ name: String) -> UInt64? { entries[name]?.value }
-    /// All that is known of the property; nil when the object does not offer it.
-    subscript(_ name: String) -> Property? { entries[name] }
-    /// The name of an enumeration's value; nil when the object does not offer it.
-    func choice(_ name: String) -> String? {
-        entries[name].flatMap { property in property.choices.first { $0.value == property.value }?.key }
-    }
-}
-
-extension PropertyTable.Property {
-    /// From the kernel's description.
-    init(_ property: drmModePropertyRes, value: UInt64) {
-        self.init(id: property.prop_id, value: value, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
-        if property.flags & UInt32(DRM_MODE_PROP_ENUM) != 0, let enums = property.enums {
-            for choice in UnsafeBufferPointer(start: enums, count: Int(property.count_enums)) {
-                let name = withUnsafePointer(to: choice.name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
-                }
-                choices[name] = choice.value
-            }
-        }
-        if property.flags & UInt32(DRM_MODE_PROP_RANGE) != 0, let values = property.values, property.count_values >= 2,
-            values[0] <= values[1]
-        {
-            range = values[0]...values[1]
-        }
+    /// The bytes of a property that is a blob; nil when there is none.
+    func blob(_ id: UInt64?) -> [UInt8]? {
+        guard let id, id != 0, let blob = drmModeGetPropertyBlob(fd, UInt32(truncatingIfNeeded: id)) else { return nil }
+        defer { drmModeFreePropertyBlob(blob) }
+        guard let data = blob.pointee.data else { return nil }
+        return Array(UnsafeRawBufferPointer(start: data, count: Int(blob.pointee.length)))
     }
 }

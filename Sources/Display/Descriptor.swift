@@ -22,12 +22,19 @@ struct DeviceError: Error, CustomStringConvertible {
     var action: String
     /// The C error number.
     var code: Int32
+    /// What an atomic request asked for.
+    var changes: [AtomicRequest.Change] = []
 
-    /// With `errno`, or with the negative error number that libdrm's functions return.
-    init(_ action: String, code: Int32 = errno) {
-        self.action = action
+    /// With `errno`, or with the negative error number that libdrm's functions return. `errno` is read before `action` is evaluated: to make a string
+    /// can change it.
+    init(_ action: @autoclosure () -> String, code: Int32 = errno, changes: [AtomicRequest.Change] = []) {
         self.code = abs(code)
+        self.action = action()
+        self.changes = changes
     }
 
-    var description: String { "\(action): \(String(cString: strerror(code)))" }
+    var description: String {
+        let asked = changes.isEmpty ? "" : " (\(changes.text))"
+        return "\(action): \(String(cString: strerror(code)))\(asked)"
+    }
 }

@@ -122,12 +122,12 @@ public struct DisplayDevices: Sendable {
         let planes = card.planes().map { plane in
             let kind =
                 switch plane.type {
-                case UInt64(DRM_PLANE_TYPE_PRIMARY): "primary"
-                case UInt64(DRM_PLANE_TYPE_CURSOR): "cursor"
-                default: "overlay"
+                case .primary: "primary"
+                case .cursor: "cursor"
+                case .overlay: "overlay"
                 }
             return Plane(
-                id: plane.id, kind: kind,
+                id: plane.id.rawValue, kind: kind,
                 formats: plane.formats.map { code in
                     String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
                 })

@@ -5,7 +5,7 @@ import Glibc
 /// A dumb buffer with its framebuffer and its mapping: memory that any KMS driver can scan out.
 struct DumbBuffer: ~Copyable {
     let card: DRMCard
-    let framebuffer: UInt32
+    let framebuffer: FramebufferID
     let pixels: PixelMemory
     private let handle: UInt32
     private let byteCount: Int
@@ -45,12 +45,12 @@ struct DumbBuffer: ~Copyable {
         // without pages, it is refused.
         madvise(base, Int(size), kMADV_POPULATE_WRITE)
         return DumbBuffer(
-            card: card, framebuffer: framebuffer,
+            card: card, framebuffer: FramebufferID(rawValue: framebuffer),
             pixels: PixelMemory(base: base, stride: Int(pitch), width: width, height: height, format: .xrgb8888), handle: handle,
             byteCount: Int(size))
     }
 
-    private init(card: DRMCard, framebuffer: UInt32, pixels: PixelMemory, handle: UInt32, byteCount: Int) {
+    private init(card: DRMCard, framebuffer: FramebufferID, pixels: PixelMemory, handle: UInt32, byteCount: Int) {
         self.card = card
         self.framebuffer = framebuffer
         self.pixels = pixels
@@ -60,7 +60,7 @@ struct DumbBuffer: ~Copyable {
 
     deinit {
         munmap(pixels.base, byteCount)
-        drmModeRmFB(card.fd, framebuffer)
+        drmModeRmFB(card.fd, framebuffer.rawValue)
         drmModeDestroyDumbBuffer(card.fd, handle)
     }
 }
@@ -76,7 +76,7 @@ final class DumbScanoutBuffer: ScanoutBuffer, @unchecked Sendable {
         super.init(pixels: pixels)
     }
 
-    var framebuffer: UInt32 { dumb.framebuffer }
+    var framebuffer: FramebufferID { dumb.framebuffer }
 }
 
 /// A property blob, such as a mode.

@@ -25,20 +25,18 @@ struct FlipTracker {
     /// When the pending flip is given up on.
     var deadline: HostTime? { pending?.deadline }
 
-    /// The kernel took a flip (`code` 0) or refused it with an errno. Busy leaves nothing behind, but a second of nothing else means
-    /// that the kernel waits for a flip it will never finish.
-    mutating func committed(_ id: UInt64, code: Int32, at now: HostTime) -> ScreenAnswer {
-        switch code {
-        case 0:
-            pending = (id, now + timeout)
-            busySince = nil
-            return .queued
-        case EBUSY:
-            let since = busySince ?? now
-            busySince = since
-            return now - since > .seconds(1) ? .lost(DeviceError("flip, busy for a second", code: code)) : .busy
-        default: return .lost(DeviceError("flip", code: code))
-        }
+    /// The kernel took a flip.
+    mutating func committed(_ id: UInt64, at now: HostTime) {
+        pending = (id, now + timeout)
+        busySince = nil
+    }
+
+    /// The kernel refused a flip. Busy leaves nothing behind, but a second of nothing else means that the kernel waits for a flip it will never finish.
+    mutating func refused(_ error: DeviceError, at now: HostTime) -> ScreenAnswer {
+        guard error.code == EBUSY else { return .lost(error) }
+        let since = busySince ?? now
+        busySince = since
+        return now - since > .seconds(1) ? .lost(DeviceError("flip, busy for a second", code: error.code)) : .busy
     }
 
     /// An event came; nil when it is not of the pending flip. `stamp` is the driver's time, nil when it is not on our clock.

@@ -12,7 +12,7 @@ final class KMSScreen: Screen {
     private(set) var buffers: [ScanoutBuffer] = []
     private let card: DRMCard
     private let pipe: any Pipe
-    private let framebuffers: [UInt32]
+    private let framebuffers: [FramebufferID]
     private var tracker: FlipTracker
     private let method: FlipMethod
     /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
@@ -44,7 +44,7 @@ final class KMSScreen: Screen {
             width: timing.width, height: timing.height, refreshPeriod: period, name: "\(record.connector.name) \(timing.name)")
         var sequence: UInt64 = 0
         var time: UInt64 = 0
-        let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc, &sequence, &time) != 0 && errno == EOPNOTSUPP)
+        let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
         tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
     }
 
@@ -53,11 +53,17 @@ final class KMSScreen: Screen {
     var timer: HostTime? { shown?.time ?? tracker.deadline }
 
     func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer {
-        guard method == .blocking else { return tracker.committed(id, code: pipe.flip(to: framebuffers[buffer], id: id), at: now) }
-        let code = pipe.flipBlocking(to: framebuffers[buffer])
-        if code != 0 { return tracker.committed(id, code: code, at: now) }
-        shown = Flip(id: id, time: .now, sequence: nil)
-        return .queued
+        do throws(DeviceError) {
+            switch method {
+            case .event:
+                try pipe.flip(to: framebuffers[buffer], id: id)
+                tracker.committed(id, at: now)
+            case .blocking:
+                try pipe.flipBlocking(to: framebuffers[buffer])
+                shown = Flip(id: id, time: .now, sequence: nil)
+            }
+            return .queued
+        } catch { return tracker.refused(error, at: now) }
     }
 
     func collect(at now: HostTime) -> ScreenReport? {

@@ -6,11 +6,11 @@ import Glibc
 protocol Pipe: AnyObject {
     /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. With
     /// `retrainingLink` the link to the display is set up anew even in the same mode.
-    func modeset(_ framebuffer: UInt32, retrainingLink: Bool) throws(DeviceError)
-    /// Asks for `framebuffer` from the next vblank on; an event with `id` will tell. 0, or an errno.
-    func flip(to framebuffer: UInt32, id: UInt64) -> Int32
-    /// Shows `framebuffer`, and blocks until it is on the screen. 0, or an errno.
-    func flipBlocking(to framebuffer: UInt32) -> Int32
+    func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError)
+    /// Asks for `framebuffer` from the next vblank on; an event with `id` will tell.
+    func flip(to framebuffer: FramebufferID, id: UInt64) throws(DeviceError)
+    /// Shows `framebuffer`, and blocks until it is on the screen.
+    func flipBlocking(to framebuffer: FramebufferID) throws(DeviceError)
     /// Puts back what was there before the first modeset.
     func restore()
 }
@@ -18,10 +18,10 @@ protocol Pipe: AnyObject {
 /// What a pipe runs through.
 struct PipeRoute {
     var card: DRMCard
-    var connector: UInt32
+    var connector: ConnectorID
     /// `HDMI-A-1`.
     var connectorName: String
-    var crtc: UInt32
+    var crtc: CRTCID
     /// The CRTC's bit in `possible_crtcs` masks.
     var crtcBit: UInt32
     var timing: drmModeModeInfo
@@ -30,17 +30,17 @@ struct PipeRoute {
     static func find(_ card: DRMCard, _ record: ConnectorRecord, mode: Int) throws(DeviceError) -> PipeRoute {
         let crtcs = card.crtcs()
         var possible: UInt32 = 0
-        var present: UInt32 = 0
+        var present = CRTCID.none
         for id in record.encoders {
             guard let encoder = drmModeGetEncoder(card.fd, id) else { continue }
             possible |= encoder.pointee.possible_crtcs
-            if id == record.encoder { present = encoder.pointee.crtc_id }
+            if id == record.encoder { present = CRTCID(rawValue: encoder.pointee.crtc_id) }
             drmModeFreeEncoder(encoder)
         }
-        var taken: Set<UInt32> = []
+        var taken: Set<CRTCID> = []
         for other in card.knownConnectors() where other.id != record.id && other.encoder != 0 {
             guard let encoder = drmModeGetEncoder(card.fd, other.encoder) else { continue }
-            taken.insert(encoder.pointee.crtc_id)
+            taken.insert(CRTCID(rawValue: encoder.pointee.crtc_id))
             drmModeFreeEncoder(encoder)
         }
         let candidates = crtcs.indices.filter { possible & (1 << UInt32($0)) != 0 }
@@ -60,12 +60,20 @@ struct SavedPipe {
     var crtc: drmModeCrtc?
     /// Every settable property of the CRTC, its planes and the connector; what an atomic commit can put back. The mode is kept
     /// by its contents in `crtc`, because the old blob dies with the old mode. The older calls put back those of the connector only.
-    var properties: [(object: UInt32, property: UInt32, value: UInt64)] = []
+    var properties: [AtomicRequest.Change] = []
 
     /// Keeps what ``ConnectorSettings`` are to change on a connector of `card`, unless that was kept before.
-    mutating func add(_ settings: [ConnectorSettings.Assignment], of connector: UInt32) {
-        for setting in settings where !properties.contains(where: { $0.object == connector && $0.property == setting.property }) {
-            properties.append((connector, setting.property, setting.former))
-        }
+    mutating func add(_ settings: [ConnectorSettings.Assignment], of connector: ConnectorID) {
+        for setting in settings where !keeps(setting.property, of: connector) { keep(setting.property, of: connector, setting.former) }
+    }
+
+    /// Keeps a value of a property.
+    mutating func keep<Object: KMSObject>(_ property: PropertyID, of object: Object, _ value: UInt64) {
+        properties.append(AtomicRequest.Change(kind: Object.kind, object: object.rawValue, property: property, value: value))
+    }
+
+    /// Whether a value of a property is kept.
+    func keeps<Object: KMSObject>(_ property: PropertyID, of object: Object) -> Bool {
+        properties.contains { $0.object == object.rawValue && $0.property == property }
     }
 }

@@ -10,6 +10,9 @@ public enum SnapshotError: Error, CustomStringConvertible {
     /// The file could not be written.
     case file(String)
 
+    /// With `errno`, which is read first.
+    init(writing path: String, code: Int32 = errno) { self = .file("\(path): \(String(cString: strerror(code)))") }
+
     /// What went wrong, in words.
     public var description: String {
         switch self {
@@ -46,10 +49,8 @@ extension ScreenPixels {
             avcodec_receive_packet(context, encoded) >= 0
         else { throw .encoder("libavcodec refused \(width)x\(height)") }
 
-        guard let file = fopen(path, "we") else { throw .file("\(path): \(String(cString: strerror(errno)))") }
+        guard let file = fopen(path, "we") else { throw SnapshotError(writing: path) }
         let written = fwrite(encoded.pointee.data, 1, Int(encoded.pointee.size), file)
-        guard fclose(file) == 0, written == Int(encoded.pointee.size) else {
-            throw .file("\(path): \(String(cString: strerror(errno)))")
-        }
+        guard fclose(file) == 0, written == Int(encoded.pointee.size) else { throw SnapshotError(writing: path) }
     }
 }

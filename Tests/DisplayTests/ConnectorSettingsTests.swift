@@ -37,14 +37,20 @@ struct ConnectorSettingsTests {
         let (name, property, value) = Self.cases[index]
         let commandLine = "quiet video=HDMI-A-2:720x576 video=HDMI-A-1:1920x1080M@60,margin_top=16,margin_bottom=16,rotate=90\n"
         let found = ConnectorSettings.neutral(PropertyTable([name: property]), connector: "HDMI-A-1", commandLine: commandLine)
-        #expect(found == (value.map { [ConnectorSettings.Assignment(property: 7, value: $0, former: property.value)] } ?? []), "\(name)")
+        #expect(
+            found
+                == (value.map {
+                    [ConnectorSettings.Assignment(property: PropertyID(rawValue: 7, name: name), value: $0, former: property.value)]
+                } ?? []), "\(name)")
     }
 
     @Test func whatIsKeptIsTheFirstValue() {
         var saved = SavedPipe()
-        saved.add([.init(property: 7, value: 0, former: 2)], of: 31)
-        saved.add([.init(property: 7, value: 0, former: 1), .init(property: 8, value: 0, former: 5)], of: 31)
-        #expect(saved.properties.map(\.value) == [2, 5])
+        let (depth, audio) = (PropertyID(rawValue: 7, name: "max bpc"), PropertyID(rawValue: 8, name: "audio"))
+        let connector = ConnectorID(rawValue: 31)
+        saved.add([.init(property: depth, value: 0, former: 2)], of: connector)
+        saved.add([.init(property: depth, value: 0, former: 1), .init(property: audio, value: 0, former: 5)], of: connector)
+        #expect(saved.properties.map(\.value) == [2, 5] && saved.properties.allSatisfy { $0.object == 31 })
     }
 
     @Test func linearTables() {

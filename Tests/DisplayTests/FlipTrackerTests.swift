@@ -9,6 +9,13 @@ struct FlipTrackerTests {
     static let start = HostTime(nanoseconds: 1_000_000_000)
     private var tracker = FlipTracker(refreshPeriod: .milliseconds(16), reportsVblank: true)
 
+    /// What the tracker makes of a commit that the kernel answers with an errno, or takes.
+    private mutating func committed(_ id: UInt64, code: Int32, at now: HostTime) -> ScreenAnswer {
+        if code != 0 { return tracker.refused(DeviceError("flip", code: code), at: now) }
+        tracker.committed(id, at: now)
+        return .queued
+    }
+
     private func kind(_ answer: ScreenAnswer) -> String {
         switch answer {
         case .queued: "queued"
@@ -18,7 +25,7 @@ struct FlipTrackerTests {
     }
 
     @Test mutating func anEventEndsItsFlipOnly() {
-        #expect(kind(tracker.committed(7, code: 0, at: Self.start)) == "queued")
+        #expect(kind(committed(7, code: 0, at: Self.start)) == "queued")
         #expect(tracker.event(userData: 6, sequence: 1, stamp: nil, at: Self.start) == nil)
         let stamp = Self.start + .milliseconds(9)
         #expect(
@@ -29,13 +36,13 @@ struct FlipTrackerTests {
     }
 
     @Test mutating func aLostEventIsSurvivedAndItsLateArrivalIgnored() {
-        _ = tracker.committed(1, code: 0, at: Self.start)
+        tracker.committed(1, at: Self.start)
         #expect(tracker.deadline == Self.start + .milliseconds(100))
         #expect(tracker.overdue(at: Self.start + .milliseconds(99)) == nil)
         let late = Self.start + .milliseconds(100)
         #expect(tracker.overdue(at: late) == Flip(id: 1, time: late, sequence: nil))
         #expect(tracker.lostCount == 1 && tracker.overdue(at: late) == nil)
-        _ = tracker.committed(2, code: 0, at: late)
+        tracker.committed(2, at: late)
         #expect(tracker.event(userData: 1, sequence: 9, stamp: nil, at: late) == nil)
         #expect(tracker.event(userData: 2, sequence: 10, stamp: nil, at: late)?.id == 2)
     }
@@ -45,25 +52,25 @@ struct FlipTrackerTests {
     }
 
     @Test mutating func busyLeavesNothingBehindButIsBounded() {
-        #expect(kind(tracker.committed(1, code: EBUSY, at: Self.start)) == "busy")
+        #expect(kind(committed(1, code: EBUSY, at: Self.start)) == "busy")
         #expect(tracker.deadline == nil)
-        #expect(kind(tracker.committed(1, code: 0, at: Self.start + .seconds(0.9))) == "queued")
-        #expect(kind(tracker.committed(2, code: EBUSY, at: Self.start + .seconds(1.5))) == "busy")
-        #expect(kind(tracker.committed(2, code: EBUSY, at: Self.start + .seconds(2.6))) == "lost")
+        #expect(kind(committed(1, code: 0, at: Self.start + .seconds(0.9))) == "queued")
+        #expect(kind(committed(2, code: EBUSY, at: Self.start + .seconds(1.5))) == "busy")
+        #expect(kind(committed(2, code: EBUSY, at: Self.start + .seconds(2.6))) == "lost")
     }
 
     @Test(arguments: [EACCES, ENODEV, EINVAL, ENOENT]) mutating func otherErrorsLoseTheDisplay(_ code: Int32) {
-        #expect(kind(tracker.committed(1, code: code, at: Self.start)) == "lost")
+        #expect(kind(committed(1, code: code, at: Self.start)) == "lost")
         #expect(tracker.deadline == nil)
     }
 
     @Test mutating func noCounterMeansNoVblanks() {
         for (id, sequence) in [(1, 5), (2, 0), (3, 6), (4, 0)] as [(UInt64, UInt32)] {
-            _ = tracker.committed(id, code: 0, at: Self.start)
+            tracker.committed(id, at: Self.start)
             #expect(tracker.event(userData: id, sequence: sequence, stamp: nil, at: Self.start)?.sequence == UInt64(sequence))
         }
         #expect(tracker.reportsVblank)
-        _ = tracker.committed(5, code: 0, at: Self.start)
+        tracker.committed(5, at: Self.start)
         #expect(tracker.event(userData: 5, sequence: 0, stamp: nil, at: Self.start)?.sequence == nil)
         #expect(!tracker.reportsVblank)
     }

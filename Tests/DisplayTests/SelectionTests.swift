@@ -36,7 +36,7 @@ struct SelectionTests {
 
     @Test func refusedModesAreLeftOutUnlessAllAre() {
         var record = ConnectorRecord(
-            id: 1, connector: Connector(name: "HDMI-A-1", status: .connected, modes: Self.tv, isWriteback: false),
+            id: ConnectorID(rawValue: 1), connector: Connector(name: "HDMI-A-1", status: .connected, modes: Self.tv, isWriteback: false),
             timings: (0..<Self.tv.count).map { index in
                 var timing = drmModeModeInfo()
                 timing.clock = UInt32(index)
@@ -56,7 +56,8 @@ struct SelectionTests {
         func sees(_ status: Connector.Status) -> ConnectorMode? {
             let connector = Connector(name: "HDMI-A-1", status: status, modes: status == .connected ? Self.tv : [], isWriteback: false)
             let record = ConnectorRecord(
-                id: 1, connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [], encoder: 0,
+                id: ConnectorID(rawValue: 1), connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [],
+                encoder: 0,
                 hasEDID: true, linkIsBad: false)
             guard case .ready(let target, _) = finder.choose(among: [card], [[record]]) else { return nil }
             return target.mode
@@ -132,7 +133,8 @@ struct SelectionTests {
 
     static func record(_ connector: Connector) -> ConnectorRecord {
         ConnectorRecord(
-            id: 1, connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [], encoder: 0, hasEDID: true,
+            id: ConnectorID(rawValue: 1), connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [],
+            encoder: 0, hasEDID: true,
             linkIsBad: false)
     }
 

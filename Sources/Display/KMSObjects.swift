@@ -1,0 +1,46 @@
+import CDRM
+
+/// The kernel's number for an object of a card, with the kind it is of; 0 is no object. One type for each kind, so that none is taken for another.
+protocol KMSObject: RawRepresentable<UInt32>, Hashable, Sendable {
+    /// `DRM_MODE_OBJECT_PLANE` and so on.
+    static var objectType: UInt32 { get }
+    /// What it is called in a message: `plane`.
+    static var kind: String { get }
+}
+
+/// A plane: one layer of what a CRTC scans out.
+struct PlaneID: KMSObject {
+    var rawValue: UInt32
+    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_PLANE) }
+    static var kind: String { "plane" }
+}
+
+/// A CRTC: puts planes together and sends them to connectors at the rate of a mode.
+struct CRTCID: KMSObject {
+    var rawValue: UInt32
+    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_CRTC) }
+    static var kind: String { "CRTC" }
+    /// What a connector or a plane that is off is on.
+    static let none = CRTCID(rawValue: 0)
+}
+
+/// A connector: the socket of a display.
+struct ConnectorID: KMSObject {
+    var rawValue: UInt32
+    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_CONNECTOR) }
+    static var kind: String { "connector" }
+}
+
+/// A framebuffer: memory with a size and a format, which a plane can show.
+struct FramebufferID: KMSObject {
+    var rawValue: UInt32
+    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_FB) }
+    static var kind: String { "framebuffer" }
+}
+
+/// A property of an object, as a request names it. That an object does not offer one is told by nil.
+struct PropertyID: Hashable, Sendable {
+    var rawValue: UInt32
+    /// `FB_ID`; for messages.
+    var name: String
+}

@@ -1,0 +1,69 @@
+import CDRM
+
+/// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
+struct PropertyTable {
+    /// A property that the object offers.
+    struct Property {
+        /// 0 is none.
+        var id: UInt32
+        var value: UInt64
+        /// The values by their names, of a set of bits the number of each; empty unless it is an enumeration or a set.
+        var choices: [String: UInt64] = [:]
+        /// The least and the greatest value; nil unless it is a number.
+        var range: ClosedRange<UInt64>?
+        /// Only the kernel changes it.
+        var isImmutable = false
+    }
+
+    private var entries: [String: Property] = [:]
+
+    init(_ entries: [String: Property]) { self.entries = entries }
+
+    /// Those of `object`; none where it has gone. The corresponding C function is `drmModeObjectGetProperties`.
+    init<Object: KMSObject>(_ card: DRMCard, of object: Object) {
+        guard let properties = drmModeObjectGetProperties(card.fd, object.rawValue, Object.objectType) else { return }
+        defer { drmModeFreeObjectProperties(properties) }
+        for index in 0..<Int(properties.pointee.count_props) {
+            guard let property = drmModeGetProperty(card.fd, properties.pointee.props[index]) else { continue }
+            defer { drmModeFreeProperty(property) }
+            let name = withUnsafePointer(to: &property.pointee.name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
+            }
+            entries[name] = Property(property.pointee, value: properties.pointee.prop_values[index])
+        }
+    }
+
+    /// The property's id; nil when the object does not offer it.
+    func id(_ name: String) -> PropertyID? {
+        guard let property = entries[name], property.id != 0 else { return nil }
+        return PropertyID(rawValue: property.id, name: name)
+    }
+    /// The property's value when the table was read; nil when the object does not offer it.
+    func value(_ name: String) -> UInt64? { entries[name]?.value }
+    /// All that is known of the property; nil when the object does not offer it.
+    subscript(_ name: String) -> Property? { entries[name] }
+    /// The name of an enumeration's value; nil when the object does not offer it.
+    func choice(_ name: String) -> String? {
+        entries[name].flatMap { property in property.choices.first { $0.value == property.value }?.key }
+    }
+}
+
+extension PropertyTable.Property {
+    /// From the kernel's description.
+    init(_ property: drmModePropertyRes, value: UInt64) {
+        self.init(id: property.prop_id, value: value, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
+        if property.flags & UInt32(DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK) != 0, let enums = property.enums {
+            for choice in UnsafeBufferPointer(start: enums, count: Int(property.count_enums)) {
+                let name = withUnsafePointer(to: choice.name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
+                }
+                choices[name] = choice.value
+            }
+        }
+        if property.flags & UInt32(DRM_MODE_PROP_RANGE) != 0, let values = property.values, property.count_values >= 2,
+            values[0] <= values[1]
+        {
+            range = values[0]...values[1]
+        }
+    }
+}
