@@ -183,6 +183,9 @@ public final class Player: Sendable {
         }
     }
 
+    /// Carries out what was asked for at `time`: the kernel's time of the key or the touch; nil where nobody knows.
+    public func perform(_ command: Command, at time: HostTime?) { perform(command) }
+
     /// Plays on from where it stands; from the first item when the playlist has ended.
     public func play() { setPlaying { _ in true } }
 
