@@ -3,6 +3,8 @@ import Glibc
 import Platform
 
 /// An open evdev node. The corresponding C type is `struct libevdev`. Belongs to one thread.
+///
+/// libevdev keeps the state of keys and slots as of the last event read; ``contacts()``, ``isHeld(_:)`` and ``modifiers()`` read it.
 struct EvdevDevice: ~Copyable {
     let path: String
     let name: String
@@ -23,7 +25,9 @@ struct EvdevDevice: ~Copyable {
         }
     }
 
-    /// Opens a node; its events will carry the time of CLOCK_MONOTONIC. `keys` are those of interest.
+    /// Opens a node without blocking; its events will carry the time of CLOCK_MONOTONIC. `keys` are those of interest.
+    ///
+    /// - Throws: what open(2) or libevdev says, with the path.
     static func open(_ path: String, keys: Set<KeyCode>) throws(OpenError) -> EvdevDevice {
         let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw OpenError(path: path, errno: errno) }
@@ -59,32 +63,34 @@ struct EvdevDevice: ~Copyable {
 
     /// What happened to a device.
     enum Event: Equatable {
-        case key(KeyCode, KeyEvent, HostTime)
-        /// Positions and buttons are complete as of this time: the moment to look at ``EvdevDevice/contacts()``.
+        case key(KeyCode, KeyEvent.Phase, HostTime)
+        /// Positions and buttons are complete as of this time (SYN_REPORT): the moment to look at ``EvdevDevice/contacts()``.
         case report(HostTime)
-        /// The kernel's queue overflowed; what follows brings the state up to date.
-        case lost
+        /// The kernel's queue overflowed at this time and events are missing (SYN_DROPPED). The state is up to date.
+        case lost(HostTime)
     }
 
-    /// The next event; nil when there is none now. Throws when the device is gone.
+    /// The next event with the kernel's time of it; nil when there is none now. The corresponding C function is `libevdev_next_event`.
+    ///
+    /// - Throws: when the device is gone.
     func next() throws(OpenError) -> Event? {
         while true {
             var event = input_event()
             var status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_NORMAL.rawValue), &event)
+            let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
             if status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue) {
                 // libevdev now holds the difference between what was said and what is; to take it brings its own state up to date.
                 repeat {
                     status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_SYNC.rawValue), &event)
                 } while status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue)
-                return .lost
+                return .lost(time)
             }
             if status == -EAGAIN { return nil }
             if status == -EINTR { continue }
             guard status >= 0 else { throw OpenError(path: path, errno: -status) }
-            let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
             switch Int32(event.type) {
             case EV_KEY:
-                if let change = KeyEvent(rawValue: event.value) { return .key(KeyCode(rawValue: event.code), change, time) }
+                if let phase = KeyEvent.Phase(rawValue: event.value) { return .key(KeyCode(rawValue: event.code), phase, time) }
             case EV_SYN where Int32(event.code) == SYN_REPORT:
                 return .report(time)
             default: break
@@ -92,10 +98,19 @@ struct EvdevDevice: ~Copyable {
         }
     }
 
-    /// Whether a key is down, as of the last event read.
-    func isDown(_ key: KeyCode) -> Bool { libevdev_get_event_value(device, UInt32(EV_KEY), UInt32(key.rawValue)) != 0 }
+    /// Whether a key is down.
+    func isHeld(_ key: KeyCode) -> Bool { libevdev_get_event_value(device, UInt32(EV_KEY), UInt32(key.rawValue)) != 0 }
 
-    /// What touches the panel, in its own coordinates, as of the last report read.
+    /// The modifier keys that are down.
+    func modifiers() -> KeyEvent.Modifiers {
+        var held: KeyEvent.Modifiers = []
+        if isHeld(KeyCode(KEY_LEFTCTRL)) || isHeld(KeyCode(KEY_RIGHTCTRL)) { held.insert(.control) }
+        if isHeld(KeyCode(KEY_LEFTALT)) || isHeld(KeyCode(KEY_RIGHTALT)) { held.insert(.alternate) }
+        if isHeld(KeyCode(KEY_LEFTMETA)) || isHeld(KeyCode(KEY_RIGHTMETA)) { held.insert(.meta) }
+        return held
+    }
+
+    /// What touches the panel, in its own coordinates, slot by slot.
     func contacts() -> [Contact] {
         switch abilities.contacts {
         case .none:
@@ -105,20 +120,20 @@ struct EvdevDevice: ~Copyable {
                 let id = libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_TRACKING_ID))
                 guard id >= 0 else { return nil }
                 return Contact(
-                    id: Int(id),
+                    slot: slot, id: Int(id),
                     x: fraction(libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_POSITION_X)), ABS_MT_POSITION_X),
-                    y: fraction(libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_POSITION_Y)), ABS_MT_POSITION_Y))
+                    y: fraction(libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_POSITION_Y)), ABS_MT_POSITION_Y),
+                    surface: abilities.surface)
             }
         case .absolute(let button):
-            guard isDown(button) else { return [] }
+            guard isHeld(button) else { return [] }
             return [
                 Contact(
-                    id: 0, x: fraction(libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(ABS_X)), ABS_X),
-                    y: fraction(libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(ABS_Y)), ABS_Y))
+                    slot: 0, id: 0, x: fraction(libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(ABS_X)), ABS_X),
+                    y: fraction(libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(ABS_Y)), ABS_Y), surface: abilities.surface)
             ]
         case .mouse:
-            // Where a mouse is on the screen nobody knows: there is no pointer to be seen.
-            return isDown(KeyCode(BTN_LEFT)) ? [Contact(id: 0, x: 0.5, y: 0.5)] : []
+            return isHeld(KeyCode(BTN_LEFT)) ? [Contact(slot: 0, id: 0, x: 0.5, y: 0.5, surface: abilities.surface)] : []
         }
     }
 
@@ -126,77 +141,5 @@ struct EvdevDevice: ~Copyable {
         let (low, high) = (libevdev_get_abs_minimum(device, UInt32(axis)), libevdev_get_abs_maximum(device, UInt32(axis)))
         guard high > low else { return 0 }
         return min(max(0, (Double(value) - Double(low)) / (Double(high) - Double(low))), 1)
-    }
-}
-
-/// What a device has that is of use here.
-struct DeviceAbilities: Hashable, Sendable {
-    enum ContactSource: Hashable, Sendable {
-        case none
-        /// Protocol B, with so many slots.
-        case multitouch(slots: Int)
-        /// One position, touched while a button is down: old touch screens, pens, the absolute mice of virtual machines.
-        case absolute(button: KeyCode)
-        /// Relative; only its clicks are of use.
-        case mouse
-    }
-
-    var contacts: ContactSource
-    /// Whether positions on it are positions on the picture (a screen, not a touchpad), so that they turn with it.
-    var isDirect: Bool
-    /// The keys of interest that it has.
-    var keys: Set<KeyCode>
-
-    /// Whether anything on it is of use.
-    var isUsed: Bool { contacts != .none || !keys.isEmpty }
-
-    /// Whether to keep its events from everybody else. The power button's own device is logind's, even where a key of it is of interest.
-    var isGrabbed: Bool { contacts != .none || !keys.subtracting(Self.systemKeys).isEmpty }
-
-    private static let systemKeys: Set<KeyCode> = [
-        KeyCode(KEY_POWER), KeyCode(KEY_POWER2), KeyCode(KEY_SLEEP), KeyCode(KEY_SUSPEND), KeyCode(KEY_WAKEUP), KeyCode(KEY_RESTART),
-    ]
-
-    init(contacts: ContactSource, isDirect: Bool, keys: Set<KeyCode>) {
-        self.contacts = contacts
-        self.isDirect = isDirect
-        self.keys = keys
-    }
-
-    init(_ device: OpaquePointer, keys: Set<KeyCode>) {
-        func has(_ type: Int32, _ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(type), UInt32(code)) != 0 }
-        func hasProperty(_ property: Int32) -> Bool { libevdev_has_property(device, UInt32(property)) != 0 }
-        self.keys = keys.filter { has(EV_KEY, Int32($0.rawValue)) }
-        isDirect = !hasProperty(INPUT_PROP_POINTER) || hasProperty(INPUT_PROP_DIRECT)
-        let slots = Int(libevdev_get_num_slots(device))
-        let hasPosition = has(EV_ABS, ABS_X) && has(EV_ABS, ABS_Y) && !hasProperty(INPUT_PROP_ACCELEROMETER)
-        contacts =
-            if slots > 0, has(EV_ABS, ABS_MT_POSITION_X), has(EV_ABS, ABS_MT_POSITION_Y) {
-                .multitouch(slots: slots)
-            } else if hasPosition, has(EV_KEY, BTN_TOUCH) {
-                .absolute(button: KeyCode(BTN_TOUCH))
-            } else if hasPosition, has(EV_KEY, BTN_LEFT) {
-                .absolute(button: KeyCode(BTN_LEFT))
-            } else if has(EV_REL, REL_X), has(EV_REL, REL_Y), has(EV_KEY, BTN_LEFT) {
-                .mouse
-            } else {
-                .none
-            }
-    }
-}
-
-extension DeviceAbilities: CustomStringConvertible {
-    /// `touch, 10 fingers; 24 keys`.
-    var description: String {
-        var parts: [String] = []
-        switch contacts {
-        case .none: break
-        case .multitouch(let slots): parts.append("\(isDirect ? "touch screen" : "touch pad"), \(slots) finger\(slots == 1 ? "" : "s")")
-        case .absolute(KeyCode(BTN_TOUCH)): parts.append(isDirect ? "touch screen, one finger" : "touch pad, one finger")
-        case .absolute: parts.append("absolute pointer")
-        case .mouse: parts.append("mouse")
-        }
-        if !keys.isEmpty { parts.append("\(keys.count) key\(keys.count == 1 ? "" : "s")") }
-        return parts.isEmpty ? "nothing of use" : parts.joined(separator: "; ")
     }
 }

@@ -1,43 +1,15 @@
-import Media
 import Platform
 import Playback
 
-/// A finger on a screen, a pressed button of a mouse.
-public struct Contact: Hashable, Sendable {
-    /// The same from touch to lift.
-    public var id: Int
-    /// 0 at the left edge of the upright picture, 1 at the right.
-    public var x: Double
-    /// 0 at the top, 1 at the bottom.
-    public var y: Double
-
-    /// A contact from its parts.
-    public init(id: Int, x: Double, y: Double) {
-        self.id = id
-        self.x = x
-        self.y = y
-    }
-
-    /// A contact on a panel, as seen on the picture that is shown there turned clockwise by `rotation`.
-    public func upright(_ rotation: Rotation) -> Contact {
-        switch rotation {
-        case .none: self
-        case .clockwise90: Contact(id: id, x: y, y: 1 - x)
-        case .clockwise180: Contact(id: id, x: 1 - x, y: 1 - y)
-        case .clockwise270: Contact(id: id, x: 1 - y, y: x)
-        }
-    }
-}
-
 /// What fingers mean.
-public enum Gesture: Hashable, Sendable {
+package enum Gesture: Hashable, Sendable {
     /// One short touch.
     case tap
     /// One finger drawn sideways: so many seek steps, positive to the right.
     case swipe(steps: Int)
 
     /// What it asks for.
-    public var command: Command {
+    package var command: Command {
         switch self {
         case .tap: .togglePlayback
         case .swipe(let steps): .seekSteps(steps)
@@ -45,7 +17,7 @@ public enum Gesture: Hashable, Sendable {
     }
 }
 
-/// Makes gestures of contacts. A pure value: what touches at some time in, a gesture out, on the lift that completes it.
+/// Makes gestures of the contacts of one device. A pure value: contact events in, a gesture out, on the lift that completes it.
 ///
 /// Horizontal distances are fractions of the picture's width, vertical ones of its height.
 ///
@@ -55,65 +27,84 @@ public enum Gesture: Hashable, Sendable {
 ///   takes less than ``swipeDuration``. It is one seek step, and one more for each ``stepDistance`` beyond.
 /// - Anything else is nothing: a second finger (until all are lifted), a resting hand, a stroke up or down.
 /// - A touch within ``bounce`` after a lift is the same touch, on a panel that flickers.
-public struct GestureRecognizer: Sendable {
+/// - What is cancelled is nothing, and neither are the fingers that touch at that time.
+package struct GestureRecognizer: Sendable {
     /// How far a tap may wander.
-    public static let tapDistance = 0.03
+    package static let tapDistance = 0.03
     /// How long a tap may take.
-    public static let tapDuration = MediaTime.milliseconds(700)
+    package static let tapDuration = MediaTime.milliseconds(700)
     /// How long a swipe is at least.
-    public static let swipeDistance = 0.1
+    package static let swipeDistance = 0.1
     /// How long a swipe may take.
-    public static let swipeDuration = MediaTime.milliseconds(1000)
+    package static let swipeDuration = MediaTime.milliseconds(1000)
     /// How much longer a swipe is for one seek step more.
-    public static let stepDistance = 0.25
+    package static let stepDistance = 0.25
     /// What flickers, flickers faster than this; nobody taps twice as fast.
-    public static let bounce = MediaTime.milliseconds(40)
+    package static let bounce = MediaTime.milliseconds(40)
 
     private enum State {
+        /// Nothing touches. `lifted` is when the last contact ended; nil when there was none or it was cancelled.
         case idle(lifted: HostTime?)
+        /// One contact touches and may become a gesture.
         case following(start: Contact, last: Contact, farthest: Double, since: HostTime)
-        case ignoring
+        /// The contacts of these ids touch and mean nothing.
+        case ignoring(touching: Set<Int>)
     }
     private var state = State.idle(lifted: nil)
 
     /// A recogniser that has seen nothing.
-    public init() {}
+    package init() {}
 
-    /// Takes all that touches at `time`, in no particular order.
-    public mutating func update(_ contacts: [Contact], at time: HostTime) -> Gesture? {
+    /// Takes the next event of the device. Returns the gesture that it completes.
+    package mutating func update(_ event: ContactEvent) -> Gesture? {
+        switch event.phase {
+        case .down: begin(event.contact, at: event.time)
+        case .move: move(event.contact)
+        case .up: return end(event.contact.id, at: event.time)
+        case .cancelled: cancel(event.contact.id)
+        }
+        return nil
+    }
+
+    private mutating func begin(_ contact: Contact, at time: HostTime) {
         switch state {
         case .idle(let lifted):
-            if contacts.count == 1, lifted.map({ time - $0 >= Self.bounce }) ?? true {
-                state = .following(start: contacts[0], last: contacts[0], farthest: 0, since: time)
-            } else if !contacts.isEmpty {
-                state = .ignoring
-            }
-            return nil
-
-        case .following(let start, let last, let farthest, let since):
-            if contacts.isEmpty {
-                state = .idle(lifted: time)
-                return Self.gesture(from: start, to: last, farthest: farthest, duration: time - since)
-            }
-            guard contacts.count == 1, contacts[0].id == start.id else {
-                // The first finger lifted in the same report in which another touched: it was a gesture of its own.
-                let isReplaced = !contacts.contains { $0.id == start.id }
-                state = .ignoring
-                return isReplaced ? Self.gesture(from: start, to: last, farthest: farthest, duration: time - since) : nil
-            }
-            let contact = contacts[0]
-            let distance = max(abs(contact.x - start.x), abs(contact.y - start.y))
-            state = .following(start: start, last: contact, farthest: max(farthest, distance), since: since)
-            return nil
-
-        case .ignoring:
-            if contacts.isEmpty { state = .idle(lifted: time) }
-            return nil
+            let isBounce = lifted.map { time - $0 < Self.bounce } ?? false
+            state =
+                isBounce ? .ignoring(touching: [contact.id]) : .following(start: contact, last: contact, farthest: 0, since: time)
+        case .following(let start, _, _, _): state = .ignoring(touching: [start.id, contact.id])
+        case .ignoring(let touching): state = .ignoring(touching: touching.union([contact.id]))
         }
     }
 
-    /// Events were lost, or not meant for us: what touches now means nothing until it is lifted.
-    public mutating func cancel(touching contacts: [Contact]) { state = contacts.isEmpty ? .idle(lifted: nil) : .ignoring }
+    private mutating func move(_ contact: Contact) {
+        guard case .following(let start, _, let farthest, let since) = state, contact.id == start.id else { return }
+        let distance = max(abs(contact.x - start.x), abs(contact.y - start.y))
+        state = .following(start: start, last: contact, farthest: max(farthest, distance), since: since)
+    }
+
+    private mutating func end(_ id: Int, at time: HostTime) -> Gesture? {
+        switch state {
+        case .following(let start, let last, let farthest, let since) where start.id == id:
+            state = .idle(lifted: time)
+            return Self.gesture(from: start, to: last, farthest: farthest, duration: time - since)
+        case .ignoring(let touching):
+            let rest = touching.subtracting([id])
+            state = rest.isEmpty ? .idle(lifted: time) : .ignoring(touching: rest)
+            return nil
+        case .idle, .following: return nil
+        }
+    }
+
+    private mutating func cancel(_ id: Int) {
+        switch state {
+        case .following(let start, _, _, _) where start.id == id: state = .idle(lifted: nil)
+        case .ignoring(let touching):
+            let rest = touching.subtracting([id])
+            state = rest.isEmpty ? .idle(lifted: nil) : .ignoring(touching: rest)
+        case .idle, .following: break
+        }
+    }
 
     private static func gesture(from start: Contact, to end: Contact, farthest: Double, duration: MediaTime) -> Gesture? {
         if farthest < tapDistance { return duration < tapDuration ? .tap : nil }

@@ -2,20 +2,19 @@ import Glibc
 import Logging
 import Media
 import Platform
-import Playback
 import Synchronization
 
 let log = Logger(label: "input")
 
-/// Reads every keyboard, remote, touch screen and mouse, as they come and go, and says what is asked for with them.
+/// Reads every keyboard, remote, touch screen and mouse, as they come and go, and hands on what happens on them.
 ///
 /// One thread, `input`, waits for all of them. Devices that are of use are grabbed, so that their keys do not reach a shell
 /// underneath. /dev/input is looked at when udev or the kernel announces a change, and every two seconds.
-public final class InputReader: Sendable {
-    /// Receives a command and the kernel's time of the event that asked for it. Called on the input thread; returns at once.
-    public typealias Handler = @Sendable (Command, HostTime) -> Void
+package final class InputReader: Sendable {
+    /// Receives an event. Called on the input thread; returns at once.
+    package typealias Handler = @Sendable (InputEvent) -> Void
 
-    private let keyMap: KeyMap
+    private let keys: Set<KeyCode>
     private let grabs: Bool
     private let usesTouch: Bool
     private let control = Control()
@@ -32,40 +31,40 @@ public final class InputReader: Sendable {
     /// A reader.
     ///
     /// - Parameters:
-    ///   - keyMap: what keys ask for.
+    ///   - keys: the keys of interest. A device that has none of them, no touch panel and no mouse button is not used. Of a device that is
+    ///     used every key is handed on.
     ///   - grabs: whether to keep the devices' events from other programs.
-    ///   - usesTouch: whether fingers and mice ask for anything.
-    public init(keyMap: KeyMap, grabs: Bool = true, usesTouch: Bool = true) {
-        self.keyMap = keyMap
+    ///   - usesTouch: whether to hand on contacts.
+    package init(keys: Set<KeyCode>, grabs: Bool = true, usesTouch: Bool = true) {
+        self.keys = keys
         self.grabs = grabs
         self.usesTouch = usesTouch
     }
 
     /// Begins to read. Called once.
-    public func start(_ handler: @escaping Handler) {
-        let (keyMap, grabs, usesTouch, control) = (keyMap, grabs, usesTouch, control)
+    package func start(_ handler: @escaping Handler) {
+        let (keys, grabs, usesTouch, control) = (keys, grabs, usesTouch, control)
         control.thread.withLock {
             precondition($0 == nil, "an input reader is started once")
             $0 = Thread("input") {
-                var loop = InputLoop(
-                    keyMap: keyMap, grabs: grabs, usesTouch: usesTouch, control: control, handler: handler)
+                var loop = InputLoop(keys: keys, grabs: grabs, usesTouch: usesTouch, control: control, handler: handler)
                 loop.run()
             }
         }
     }
 
     /// The clockwise turn of the picture on the panel, with which touch turns; none to begin with. From any thread.
-    public func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
+    package func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
 
-    /// Whether the devices are ours: false while another virtual terminal is in front; then they are let go and say nothing. True to
-    /// begin with. From any thread.
-    public func setActive(_ isActive: Bool) {
+    /// Whether the devices are ours: false while another virtual terminal is in front; then they are let go, contacts are cancelled, keys
+    /// released, and nothing more is handed on. True to begin with. From any thread.
+    package func setActive(_ isActive: Bool) {
         control.isActive.store(isActive, ordering: .releasing)
         control.wakeUp.wake()
     }
 
-    /// Ends the reading and lets the devices go. Blocks until the input thread has ended.
-    public func stop() {
+    /// Ends the reading and lets the devices go. Blocks until the input thread has ended; nothing is handed on afterwards.
+    package func stop() {
         control.isStopped.store(true, ordering: .releasing)
         control.wakeUp.wake()
         let thread = control.thread.withLock { $0.take() }
@@ -73,27 +72,34 @@ public final class InputReader: Sendable {
     }
 }
 
-/// A device in use, with what its events have come to so far.
+/// A device in use, and what has been told of it.
 private final class Source {
     private(set) var device: EvdevDevice?
     let descriptor: Int32
     let abilities: DeviceAbilities
-    var recognizer = GestureRecognizer()
+    var state: DeviceState
     /// Whether the device is to be grabbed and is.
     var isGrabbed = false
     let node: InputFolder.Node
 
-    init(_ device: consuming EvdevDevice, node: InputFolder.Node) {
+    init(_ device: consuming EvdevDevice, node: InputFolder.Node, id: DeviceID) {
         descriptor = device.descriptor
         abilities = device.abilities
         self.device = consume device
         self.node = node
+        state = DeviceState(device: id)
+    }
+
+    /// Ends what is under way, as events are missing at `time`.
+    func cancel(at time: HostTime, keepingHeldKeys: Bool = false) -> [InputEvent] {
+        let touching = device!.contacts()
+        return state.cancel(touching: touching, isStillHeld: { keepingHeldKeys && device!.isHeld($0) }, at: time)
     }
 }
 
 /// All that the input thread knows.
 private struct InputLoop: ~Copyable {
-    private let keyMap: KeyMap
+    private let keys: Set<KeyCode>
     private let grabs: Bool
     private let usesTouch: Bool
     private let control: InputReader.Control
@@ -110,12 +116,12 @@ private struct InputLoop: ~Copyable {
 
     static let lookInterval = MediaTime.milliseconds(2000)
     /// How long a node may refuse before somebody is told.
-    private static let patience = MediaTime.seconds(3)
+    private static let refusalTimeout = MediaTime.seconds(3)
 
     init(
-        keyMap: KeyMap, grabs: Bool, usesTouch: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler
+        keys: Set<KeyCode>, grabs: Bool, usesTouch: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler
     ) {
-        self.keyMap = keyMap
+        self.keys = keys
         self.grabs = grabs
         self.usesTouch = usesTouch
         self.control = control
@@ -148,16 +154,18 @@ private struct InputLoop: ~Copyable {
 
     private mutating func open(_ node: InputFolder.Node) {
         do throws(EvdevDevice.OpenError) {
-            let device = try EvdevDevice.open(node.path, keys: keyMap.keys)
+            let device = try EvdevDevice.open(node.path, keys: keys)
             settled.insert(node)
             refusals[node] = nil
             guard device.abilities.isUsed else { return }
             log.info("\(device.path) \(device.name): \(device.abilities)")
-            sources.append(Source(device, node: node))
+            let taken = Set(sources.map(\.state.device))
+            let id = (0...sources.count).lazy.map(DeviceID.init).first { !taken.contains($0) }!
+            sources.append(Source(device, node: node, id: id))
         } catch {
             // A node exists before udev has given it its permissions, on a slow machine for some seconds.
             let refusal = refusals[node] ?? (since: .now, isTold: false)
-            let isLasting = HostTime.now - refusal.since >= Self.patience
+            let isLasting = HostTime.now - refusal.since >= Self.refusalTimeout
             if isLasting, !refusal.isTold { log.warning("\(error)") }
             refusals[node] = (refusal.since, refusal.isTold || isLasting)
         }
@@ -172,7 +180,9 @@ private struct InputLoop: ~Copyable {
     private mutating func activate(_ isActive: Bool) {
         self.isActive = isActive
         for source in sources {
-            source.recognizer.cancel(touching: source.device!.contacts())
+            // While another terminal was in front nothing was told, so that this tells nothing then; what touches now is left out until it
+            // is lifted.
+            source.cancel(at: .now).forEach(handler)
             if isActive {
                 grab(source)
             } else {
@@ -185,30 +195,29 @@ private struct InputLoop: ~Copyable {
     private mutating func read(_ source: Source) {
         do throws(EvdevDevice.OpenError) {
             while let event = try source.device!.next() {
-                if let (command, time) = interpret(event, source), isActive { handler(command, time) }
+                if isActive { translate(event, source).forEach(handler) }
             }
         } catch {
             log.info("\(source.node.path) is gone")
+            source.state.cancel(touching: [], at: .now).forEach(handler)
             sources.removeAll { $0 === source }
             settled.remove(source.node)
             nextLook = .now
         }
     }
 
-    private func interpret(_ event: EvdevDevice.Event, _ source: Source) -> (Command, HostTime)? {
+    private func translate(_ event: EvdevDevice.Event, _ source: Source) -> [InputEvent] {
         switch event {
-        case .key(let key, let change, let time):
-            let modifierHeld = KeyMap.modifiers.contains { source.device!.isDown($0) }
-            return keyMap.command(for: key, change, modifierHeld: modifierHeld).map { ($0, time) }
+        case .key(let key, let phase, let time):
+            let modifiers = source.device!.modifiers()
+            return source.state.key(key, phase, modifiers: modifiers, at: time).map { [$0] } ?? []
         case .report(let time):
-            guard usesTouch, source.abilities.contacts != .none else { return nil }
+            guard usesTouch, source.abilities.contacts != .none else { return [] }
             let panel = source.device!.contacts()
             let rotation = Rotation(rawValue: control.rotation.load(ordering: .acquiring)) ?? .none
-            let contacts = source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel
-            return source.recognizer.update(contacts, at: time).map { ($0.command, time) }
-        case .lost:
-            source.recognizer.cancel(touching: source.device!.contacts())
-            return nil
+            return source.state.report(source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel, at: time)
+        case .lost(let time):
+            return source.cancel(at: time, keepingHeldKeys: true)
         }
     }
 }

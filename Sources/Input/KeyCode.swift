@@ -1,18 +1,20 @@
 import CEvdev
 
 /// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h).
-public struct KeyCode: Hashable, Sendable {
+package struct KeyCode: Hashable, Sendable {
     /// The number.
-    public var rawValue: UInt16
+    package var rawValue: UInt16
 
     /// The key of a number.
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     init(_ code: Int32) { rawValue = UInt16(code) }
 
     /// The key of a name: the kernel's, in any case, with or without `KEY_`: `space`, `KEY_PLAYPAUSE`, `btn_left`. The corresponding
     /// C function is `libevdev_event_code_from_name`.
-    public init(named name: String) throws(UnknownKey) {
+    ///
+    /// - Throws: the name, and one that is nearly the same where there is one.
+    package init(named name: String) throws(UnknownKey) {
         let upper = name.uppercased()
         for candidate in ["KEY_" + upper, upper] {
             let code = libevdev_event_code_from_name(UInt32(EV_KEY), candidate)
@@ -25,7 +27,7 @@ public struct KeyCode: Hashable, Sendable {
     }
 
     /// The kernel's name; `KEY_0x2a1` for a number without one.
-    public var name: String {
+    package var name: String {
         if let name = libevdev_event_code_get_name(UInt32(EV_KEY), UInt32(rawValue)) { return String(cString: name) }
         return "KEY_0x" + String(rawValue, radix: 16)
     }
@@ -63,12 +65,12 @@ public struct KeyCode: Hashable, Sendable {
 }
 
 /// A key name that the kernel's headers do not have.
-public struct UnknownKey: Error, Hashable, Sendable, CustomStringConvertible {
+package struct UnknownKey: Error, Hashable, Sendable, CustomStringConvertible {
     /// As it was written.
-    public let name: String
+    package let name: String
     /// A name that is nearly the same, where there is one.
-    public let suggestion: String?
+    package let suggestion: String?
 
     /// `unknown key "spcae"; did you mean "SPACE"?`.
-    public var description: String { "unknown key \"\(name)\"" + (suggestion.map { "; did you mean \"\($0)\"?" } ?? "") }
+    package var description: String { "unknown key \"\(name)\"" + (suggestion.map { "; did you mean \"\($0)\"?" } ?? "") }
 }

@@ -81,7 +81,7 @@ struct Devices: ParsableCommand {
 
     private func listInput(_ configuration: Configuration, _ keyMap: KeyMap) {
         print("\nInput")
-        let devices = InputDevice.all(keyMap: keyMap)
+        let devices = InputDevice.all(keys: keyMap.keys)
         for device in devices {
             let use = device.refusal ?? (device.isUsed ? "used" : "not used")
             print("  \(device.path)  \(device.name ?? "?")  \(device.abilities)  → \(use)")

@@ -129,9 +129,9 @@ struct Play: ParsableCommand {
             default: break
             }
         }
-        let input = InputReader(keyMap: keyMap, grabs: configuration.input.grabsDevices, usesTouch: configuration.input.usesTouch)
+        let input = InputReader(keys: keyMap.keys, grabs: configuration.input.grabsDevices, usesTouch: configuration.input.usesTouch)
         display.observeRotation { input.setRotation($0) }
-        input.start { [player] command, _ in player.perform(command) }
+        input.start(CommandRecognizer.handler(keyMap) { [player] command, time in player.perform(command, at: time) })
         display.observeTerminal { input.setActive($0) }
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))

@@ -51,31 +51,61 @@ import Testing
         Case("nothing, repeatedly", [(0, up), (10, up), (20, up)]),
     ]
 
-    @Test(arguments: cases) func table(_ example: Case) {
+    /// A panel of which somebody says where all fingers are, and what is recognised of it.
+    private struct Panel {
+        var device = DeviceState(device: DeviceID(rawValue: 0))
         var recognizer = GestureRecognizer()
+
+        mutating func report(_ milliseconds: Int64, _ contacts: [Contact]) -> [Gesture] {
+            recognize(device.report(contacts, at: HostTime(nanoseconds: 0) + .milliseconds(milliseconds)))
+        }
+
+        mutating func lose(_ milliseconds: Int64, touching contacts: [Contact]) -> [Gesture] {
+            recognize(device.cancel(touching: contacts, at: HostTime(nanoseconds: 0) + .milliseconds(milliseconds)))
+        }
+
+        private mutating func recognize(_ events: [InputEvent]) -> [Gesture] {
+            events.compactMap { event in
+                guard case .contact(let event) = event else { return nil }
+                return recognizer.update(event)
+            }
+        }
+    }
+
+    private static func finger(_ id: Int, _ x: Double, _ y: Double) -> Contact { Contact(slot: id, id: id, x: x, y: y, surface: .display) }
+
+    @Test(arguments: cases) func table(_ example: Case) {
+        var panel = Panel()
         var found: [Gesture] = []
         for report in example.reports {
             let (milliseconds, fingers) = report()
-            let contacts = fingers.enumerated().compactMap { index, place in place.map { Contact(id: index, x: $0.0, y: $0.1) } }
-            let time = HostTime(nanoseconds: 0) + .milliseconds(milliseconds)
-            if let gesture = recognizer.update(contacts, at: time) { found.append(gesture) }
+            let contacts = fingers.enumerated().compactMap { index, place in place.map { Self.finger(index, $0.0, $0.1) } }
+            found += panel.report(milliseconds, contacts)
         }
         #expect(found == example.gestures)
     }
 
     @Test func lostEventsSpoilOnlyTheGestureAtHand() {
-        var recognizer = GestureRecognizer()
-        let finger = [Contact(id: 0, x: 0.5, y: 0.5)]
-        func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 0) + .milliseconds(milliseconds) }
-        _ = recognizer.update(finger, at: at(0))
-        recognizer.cancel(touching: finger)
-        #expect(recognizer.update([], at: at(50)) == nil)
-        _ = recognizer.update(finger, at: at(150))
-        #expect(recognizer.update([], at: at(200)) == .tap)
+        var panel = Panel()
+        let finger = [Self.finger(0, 0.5, 0.5)]
+        #expect(panel.report(0, finger) == [])
+        #expect(panel.lose(20, touching: finger) == [])
+        #expect(panel.report(50, []) == [])
+        #expect(panel.report(150, finger) == [])
+        #expect(panel.report(200, []) == [.tap])
         // With nothing touching, the next touch is a new one.
-        recognizer.cancel(touching: [])
-        _ = recognizer.update(finger, at: at(1000))
-        #expect(recognizer.update([], at: at(1050)) == .tap)
+        #expect(panel.lose(210, touching: []) == [])
+        #expect(panel.report(1000, finger) == [])
+        #expect(panel.report(1050, []) == [.tap])
+    }
+
+    /// What is cancelled completes nothing, but is no second finger either.
+    @Test func aCancelledFingerIsGone() {
+        var panel = Panel()
+        #expect(panel.report(0, [Self.finger(0, 0.2, 0.5), Self.finger(1, 0.4, 0.5)]) == [])
+        #expect(panel.lose(30, touching: []) == [])
+        #expect(panel.report(40, [Self.finger(2, 0.5, 0.5)]) == [])
+        #expect(panel.report(90, []) == [.tap])
     }
 
     @Test func whatGesturesAskFor() {
@@ -87,8 +117,8 @@ import Testing
     /// right, bottom right, bottom left.
     @Test(arguments: zip(Rotation.allCases, [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
     func touchTurnsWithThePicture(rotation: Rotation, panel: (Double, Double)) {
-        #expect(Contact(id: 3, x: panel.0, y: panel.1).upright(rotation) == Contact(id: 3, x: 0, y: 0))
-        #expect(Contact(id: 3, x: 0.5, y: 0.5).upright(rotation) == Contact(id: 3, x: 0.5, y: 0.5))
+        #expect(Self.finger(3, panel.0, panel.1).upright(rotation) == Self.finger(3, 0, 0))
+        #expect(Self.finger(3, 0.5, 0.5).upright(rotation) == Self.finger(3, 0.5, 0.5))
     }
 
     /// A stroke that a viewer of the turned picture sees go to the right.
@@ -96,10 +126,9 @@ import Testing
         arguments: zip(
             Rotation.allCases, [((0.2, 0.5), (0.5, 0.5)), ((0.5, 0.2), (0.5, 0.5)), ((0.8, 0.5), (0.5, 0.5)), ((0.5, 0.8), (0.5, 0.5))]))
     func aSwipeIsWhatTheViewerSees(rotation: Rotation, stroke: ((Double, Double), (Double, Double))) {
-        var recognizer = GestureRecognizer()
-        let start = HostTime(nanoseconds: 0)
-        _ = recognizer.update([Contact(id: 0, x: stroke.0.0, y: stroke.0.1).upright(rotation)], at: start)
-        _ = recognizer.update([Contact(id: 0, x: stroke.1.0, y: stroke.1.1).upright(rotation)], at: start + .milliseconds(100))
-        #expect(recognizer.update([], at: start + .milliseconds(110)) == .swipe(steps: 1))
+        var panel = Panel()
+        #expect(panel.report(0, [Self.finger(0, stroke.0.0, stroke.0.1).upright(rotation)]) == [])
+        #expect(panel.report(100, [Self.finger(0, stroke.1.0, stroke.1.1).upright(rotation)]) == [])
+        #expect(panel.report(110, []) == [.swipe(steps: 1)])
     }
 }

@@ -1,4 +1,5 @@
 import Configuration
+import Platform
 import Playback
 import Testing
 
@@ -46,15 +47,18 @@ import Testing
         #expect(throws: UnknownKey.self) { try self.map([("nosuchkey", .play)]) }
     }
 
-    @Test(arguments: [
-        ("RIGHT", KeyEvent.press, false, Command?.some(.seekSteps(1))), ("RIGHT", .repeat, false, .seekSteps(1)),
-        ("RIGHT", .release, false, nil),
-        ("RIGHT", .press, true, nil), ("UP", .repeat, false, .changeVolume(by: 5)), ("SPACE", .press, false, .togglePlayback),
-        ("SPACE", .repeat, false, nil), ("SPACE", .press, true, nil), ("N", .repeat, false, nil), ("Q", .repeat, false, nil),
-        ("F2", .press, false, nil),
-    ])
-    func events(name: String, event: KeyEvent, modifierHeld: Bool, command: Command?) throws {
-        #expect(try map().command(for: key(name), event, modifierHeld: modifierHeld) == command)
+    private static let presses: [(name: String, phase: KeyEvent.Phase, modifiers: KeyEvent.Modifiers, command: Command?)] = [
+        ("RIGHT", .press, [], .seekSteps(1)), ("RIGHT", .repeat, [], .seekSteps(1)), ("RIGHT", .release, [], nil),
+        ("RIGHT", .press, .control, nil), ("RIGHT", .press, .meta, nil), ("UP", .repeat, [], .changeVolume(by: 5)),
+        ("SPACE", .press, [], .togglePlayback), ("SPACE", .repeat, [], nil), ("SPACE", .press, [.alternate, .control], nil),
+        ("N", .repeat, [], nil), ("Q", .repeat, [], nil), ("F2", .press, [], nil),
+    ]
+
+    @Test(arguments: presses)
+    func events(name: String, phase: KeyEvent.Phase, modifiers: KeyEvent.Modifiers, command: Command?) throws {
+        let event = KeyEvent(
+            device: DeviceID(rawValue: 0), key: try key(name), phase: phase, modifiers: modifiers, time: HostTime(nanoseconds: 0))
+        #expect(try map().command(for: event) == command)
     }
 
     @Test func onlyDevicesOfUseAreUsedAndThePowerButtonIsLeftToOthers() throws {
@@ -66,5 +70,16 @@ import Testing
         #expect(keyboard.isUsed && keyboard.isGrabbed)
         let screen = DeviceAbilities(contacts: .multitouch(slots: 10), isDirect: true, keys: [])
         #expect(screen.isUsed && screen.isGrabbed && screen.description == "touch screen, 10 fingers")
+    }
+
+    /// Only what a viewer points at is a position on the display.
+    @Test func surfaces() throws {
+        func surface(_ contacts: DeviceAbilities.ContactSource, isDirect: Bool) -> Contact.Surface {
+            DeviceAbilities(contacts: contacts, isDirect: isDirect, keys: []).surface
+        }
+        #expect(surface(.multitouch(slots: 10), isDirect: true) == .display)
+        #expect(surface(.multitouch(slots: 5), isDirect: false) == .touchpad)
+        #expect(surface(.absolute(button: try key("BTN_LEFT")), isDirect: true) == .display)
+        #expect(surface(.mouse, isDirect: true) == .mouse)
     }
 }

@@ -1,0 +1,76 @@
+import CEvdev
+
+/// What a device has that is of use here.
+struct DeviceAbilities: Hashable, Sendable {
+    enum ContactSource: Hashable, Sendable {
+        case none
+        /// Protocol B, with so many slots.
+        case multitouch(slots: Int)
+        /// One position, touched while a button is down: old touch screens, pens, the absolute mice of virtual machines.
+        case absolute(button: KeyCode)
+        /// Relative; only its clicks are of use.
+        case mouse
+    }
+
+    var contacts: ContactSource
+    /// Whether positions on it are positions on the picture (a touch screen, not a touchpad), so that they turn with it.
+    var isDirect: Bool
+    /// The keys of interest that it has.
+    var keys: Set<KeyCode>
+
+    /// What positions on it are positions on.
+    var surface: Contact.Surface { contacts == .mouse ? .mouse : isDirect ? .display : .touchpad }
+
+    /// Whether anything on it is of use.
+    var isUsed: Bool { contacts != .none || !keys.isEmpty }
+
+    /// Whether to keep its events from everybody else. The power button's own device is logind's, even where a key of it is of interest.
+    var isGrabbed: Bool { contacts != .none || !keys.subtracting(Self.systemKeys).isEmpty }
+
+    private static let systemKeys: Set<KeyCode> = [
+        KeyCode(KEY_POWER), KeyCode(KEY_POWER2), KeyCode(KEY_SLEEP), KeyCode(KEY_SUSPEND), KeyCode(KEY_WAKEUP), KeyCode(KEY_RESTART),
+    ]
+
+    init(contacts: ContactSource, isDirect: Bool, keys: Set<KeyCode>) {
+        self.contacts = contacts
+        self.isDirect = isDirect
+        self.keys = keys
+    }
+
+    init(_ device: OpaquePointer, keys: Set<KeyCode>) {
+        func has(_ type: Int32, _ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(type), UInt32(code)) != 0 }
+        func hasProperty(_ property: Int32) -> Bool { libevdev_has_property(device, UInt32(property)) != 0 }
+        self.keys = keys.filter { has(EV_KEY, Int32($0.rawValue)) }
+        isDirect = !hasProperty(INPUT_PROP_POINTER) || hasProperty(INPUT_PROP_DIRECT)
+        let slots = Int(libevdev_get_num_slots(device))
+        let hasPosition = has(EV_ABS, ABS_X) && has(EV_ABS, ABS_Y) && !hasProperty(INPUT_PROP_ACCELEROMETER)
+        contacts =
+            if slots > 0, has(EV_ABS, ABS_MT_POSITION_X), has(EV_ABS, ABS_MT_POSITION_Y) {
+                .multitouch(slots: slots)
+            } else if hasPosition, has(EV_KEY, BTN_TOUCH) {
+                .absolute(button: KeyCode(BTN_TOUCH))
+            } else if hasPosition, has(EV_KEY, BTN_LEFT) {
+                .absolute(button: KeyCode(BTN_LEFT))
+            } else if has(EV_REL, REL_X), has(EV_REL, REL_Y), has(EV_KEY, BTN_LEFT) {
+                .mouse
+            } else {
+                .none
+            }
+    }
+}
+
+extension DeviceAbilities: CustomStringConvertible {
+    /// `touch, 10 fingers; 24 keys`.
+    var description: String {
+        var parts: [String] = []
+        switch contacts {
+        case .none: break
+        case .multitouch(let slots): parts.append("\(isDirect ? "touch screen" : "touch pad"), \(slots) finger\(slots == 1 ? "" : "s")")
+        case .absolute(KeyCode(BTN_TOUCH)): parts.append(isDirect ? "touch screen, one finger" : "touch pad, one finger")
+        case .absolute: parts.append("absolute pointer")
+        case .mouse: parts.append("mouse")
+        }
+        if !keys.isEmpty { parts.append("\(keys.count) key\(keys.count == 1 ? "" : "s")") }
+        return parts.isEmpty ? "nothing of use" : parts.joined(separator: "; ")
+    }
+}
