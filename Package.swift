@@ -30,20 +30,22 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Platform", "CPlatform", log, system,
+                "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform", "CPlatform", log, system,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
-        .target(name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Platform", system], swiftSettings: pure),
+        .target(
+            name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Vocabulary", "Platform", system], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
         .target(
-            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Configuration", "Playback", "Media", "Platform", log],
+            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
             swiftSettings: upcoming),
         .target(
-            name: "Audio", dependencies: ["CALSA", "CPlatform", "Configuration", "Playback", "Media", "Platform", log],
+            name: "Audio", dependencies: ["CALSA", "Playback", "Media", "Vocabulary", "Platform", log],
             swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Vocabulary", swiftSettings: pure),
         .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
@@ -66,9 +68,10 @@ let package = Package(
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
-            name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Platform", system], swiftSettings: upcoming),
+            name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Vocabulary", "Platform", system],
+            swiftSettings: upcoming),
         .testTarget(
-            name: "AudioTests", dependencies: ["Audio", "CALSA", "Configuration", "Media", "Playback", "Platform"], swiftSettings: upcoming),
+            name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
@@ -80,7 +83,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Audio", "CFFmpeg", "Configuration", "Display", "Media", "Platform", "Playback", log,
+                "Audio", "CFFmpeg", "Display", "Media", "Platform", "Playback", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),
@@ -104,7 +107,7 @@ let package = Package(
         .testTarget(name: "BedTests", dependencies: ["Bed"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
-            dependencies: ["Display", "Configuration", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Platform"],
+            dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Vocabulary", "Platform"],
             swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],

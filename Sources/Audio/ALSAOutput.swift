@@ -1,10 +1,10 @@
-import Configuration
 import Glibc
 import Logging
 import Media
 import Platform
 import Playback
 import Synchronization
+import Vocabulary
 
 /// Plays to an ALSA card. While there is none, samples are discarded in time by the monotonic clock (``SilentSink``).
 ///

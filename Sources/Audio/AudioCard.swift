@@ -1,7 +1,7 @@
 import CALSA
-import Configuration
 import Glibc
 import Platform
+import Vocabulary
 
 /// A sound card as ALSA lists it, and its playback devices.
 package struct AudioCard: Hashable, Sendable {

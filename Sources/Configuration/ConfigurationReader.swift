@@ -4,6 +4,7 @@ import Media
 import Platform
 import Playback
 import SystemPackage
+import Vocabulary
 
 extension Configuration {
     /// Reads the file at `path`; complaints name it just so. Blocks for as long as the file system does.

@@ -1,6 +1,6 @@
 import CDRM
-import Configuration
 import Glibc
+import Vocabulary
 
 /// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
 /// while another program has the screen, and on a machine without any of it.
@@ -58,7 +58,7 @@ public struct DisplayDevices: Sendable {
     public var chosenRefreshRate: Double?
 
     /// Describes the machine, and what `settings` choose on it.
-    public static func survey(_ settings: Configuration.Display) -> DisplayDevices {
+    public static func survey(_ settings: DisplaySettings) -> DisplayDevices {
         var devices = DisplayDevices()
         for path in DRMCard.paths() {
             do throws(DeviceError) {
@@ -80,7 +80,7 @@ public struct DisplayDevices: Sendable {
     }
 
     /// What `settings` choose among these devices, and why. Pure.
-    func choose(_ settings: Configuration.Display) -> (choice: String?, reason: String) {
+    func choose(_ settings: DisplaySettings) -> (choice: String?, reason: String) {
         if settings.connector == .offscreen { return ("offscreen", "as asked for: nothing is shown") }
         let scanout = cards.filter { $0.connectors.contains { !$0.isWriteback } }
         if settings.connector.takesCards, !scanout.isEmpty {
@@ -106,7 +106,7 @@ public struct DisplayDevices: Sendable {
         return (nil, problems.isEmpty ? "no graphics device; kiosk waits for one" : "no graphics device can be used; kiosk tries again")
     }
 
-    private func chosenMode(_ settings: Configuration.Display) -> ConnectorMode? {
+    private func chosenMode(_ settings: DisplaySettings) -> ConnectorMode? {
         let names = cards.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
         guard let place = settings.connector.choose(from: cards.map(\.connectors), named: names) else { return nil }
         let modes = cards[place.card].connectors[place.connector].modes

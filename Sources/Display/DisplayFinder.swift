@@ -1,15 +1,15 @@
-import Configuration
 import Glibc
 import Logging
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 /// Looks for the display that the settings ask for, and takes it over: DRM cards first, then the framebuffer device. Keeps the card of
 /// the display it found open, and its master, for as long as the card exists: another program, or the console, would otherwise
 /// draw on a display that is only unplugged for a moment. Presenter thread only.
 final class DisplayFinder {
-    private let settings: Configuration.Display
+    private let settings: DisplaySettings
     private var card: DRMCard?
     private var found: Found?
     /// The last thing said, so that it is said once.
@@ -26,13 +26,13 @@ final class DisplayFinder {
     /// Whether only errors go into the log.
     private let isSilent: Bool
 
-    init(_ settings: Configuration.Display, isSilent: Bool = false) {
+    init(_ settings: DisplaySettings, isSilent: Bool = false) {
         (self.settings, self.isSilent) = (settings, isSilent)
     }
 
     /// Whether the display that would be found now could be lit: it is plugged in, and no other program has its card. Holds nothing afterwards; what must
     /// not be opened is logged.
-    static func hasFreeDisplay(_ settings: Configuration.Display) -> Bool {
+    static func hasFreeDisplay(_ settings: DisplaySettings) -> Bool {
         let finder = DisplayFinder(settings, isSilent: true)
         if case .nothing = finder.look(probing: true, lit: nil) { return false }
         do throws(DeviceError) { try finder.card?.becomeMaster() } catch { return false }

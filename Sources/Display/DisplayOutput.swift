@@ -1,10 +1,10 @@
 import CDisplay
-import Configuration
 import Glibc
 import Logging
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 /// The display, in whichever form it comes: DRM card, framebuffer device, or memory. Present or not, the output exists; it lights up when
 /// a display appears, and goes dark and waits when it goes.
@@ -29,7 +29,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     }
 
     private let shared = Monitor(Shared())
-    private let settings: Configuration.Display
+    private let settings: DisplaySettings
     private let wakeUp = WakeUp()
     private let probed = WakeUp()
 
@@ -61,7 +61,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     ///
     /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is plugged in, none
     /// may be opened, or another program has it; that is decided here, once, before anything is taken.
-    public static func open(_ settings: Configuration.Display, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
+    public static func open(_ settings: DisplaySettings, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
         if settings.connector == .offscreen { return offscreen(settings) }
         if offscreenWhenNoneIsFree, settings.connector == .automatic {
             let terminal = try? VirtualTerminal.look()
@@ -78,7 +78,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// `onFlip` is called on the presenter thread at every flip, with the vblank's time on a fixed grid and the pixels that are on the
     /// screen from then on; these are valid during the call.
     public static func offscreen(
-        _ settings: Configuration.Display, onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil
+        _ settings: DisplaySettings, onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil
     ) -> DisplayOutput {
         var (width, height, refresh) = (1280, 720, 60.0)
         if case .size(let w, let h, let hertz) = settings.mode { (width, height, refresh) = (w, h, hertz ?? 60) }
@@ -88,7 +88,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     }
 
     /// Plays to `screen` and to nothing else, ever.
-    init(_ settings: Configuration.Display, screen: any Screen) {
+    init(_ settings: DisplaySettings, screen: any Screen) {
         self.settings = settings
         isOffscreen = screen is OffscreenScreen
         let mode = screen.mode
@@ -98,7 +98,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         events = []
     }
 
-    private init(_ settings: Configuration.Display) {
+    private init(_ settings: DisplaySettings) {
         self.settings = settings
         isOffscreen = false
         finder = DisplayFinder(settings)

@@ -1,6 +1,6 @@
 import CFFmpeg
-import Configuration
 import Playback
+import Vocabulary
 
 /// The pixel formats that pictures are converted to: what primary planes and framebuffer devices take everywhere.
 enum ScanoutFormat: Hashable {

@@ -41,7 +41,7 @@ struct Check: ParsableCommand {
         StandardErrorLog.bootstrap(level: .error)
         let (items, problems) = configuration.expandPlaylist()
         for problem in problems { printError(problem.printable) }
-        let rate = refresh ?? DisplayDevices.survey(configuration.display).chosenRefreshRate ?? 60
+        let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60
 
         var table = Table(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
         var (failures, warnings) = (0, 0)

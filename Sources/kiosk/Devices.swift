@@ -6,6 +6,7 @@ import Input
 import Logging
 import Media
 import Platform
+import Vocabulary
 
 /// `kiosk devices`: what there is to show on, to play to and to listen to.
 struct Devices: ParsableCommand {
@@ -27,7 +28,7 @@ struct Devices: ParsableCommand {
 
     /// Returns the display that would be used.
     private func listDisplays(_ configuration: Configuration) -> String? {
-        let survey = DisplayDevices.survey(configuration.display)
+        let survey = DisplayDevices.survey(DisplaySettings(configuration))
         print("Displays")
         for card in survey.cards {
             print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")

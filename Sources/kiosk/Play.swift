@@ -9,6 +9,7 @@ import Logging
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 /// `kiosk [SOURCE…]`: plays until it is told to stop.
 struct Play: ParsableCommand {
@@ -106,7 +107,7 @@ struct Play: ParsableCommand {
     /// Plays until a signal comes.
     private func play(_ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait) {
         let log = Logger(label: "kiosk")
-        let display = DisplayOutput.open(configuration.display, offscreenWhenNoneIsFree: preview)
+        let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview)
         let audio = configuration.audio.device.makeOutput { [display] in display.mode?.name }
 
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
@@ -172,6 +173,14 @@ struct Play: ParsableCommand {
                 _exit(128 + signal)
             }
         }.detach()
+    }
+}
+
+extension DisplaySettings {
+    /// What the configuration says about the display.
+    init(_ configuration: Configuration) {
+        let display = configuration.display
+        self.init(connector: display.connector, mode: display.mode, rotation: display.rotation, background: display.background)
     }
 }
 

@@ -4,6 +4,7 @@ import Glibc
 import Input
 import Platform
 import Playback
+import Vocabulary
 
 /// What every subcommand reads: the configuration file, and the options that beat it and matter to each of them.
 struct Settings: ParsableArguments {

@@ -1,5 +1,5 @@
-import Configuration
 import Testing
+import Vocabulary
 
 @testable import Audio
 

@@ -1,10 +1,10 @@
-import Configuration
 import Glibc
 import Media
 import Platform
 import Playback
 import Synchronization
 import Testing
+import Vocabulary
 
 @testable import Audio
 

@@ -2,6 +2,7 @@ import Media
 import Platform
 import Playback
 import Testing
+import Vocabulary
 
 @testable import Configuration
 

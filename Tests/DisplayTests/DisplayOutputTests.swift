@@ -1,11 +1,11 @@
 import CFFmpeg
-import Configuration
 import Glibc
 import Media
 import Platform
 import Playback
 import Synchronization
 import Testing
+import Vocabulary
 
 @testable import Display
 
@@ -37,7 +37,7 @@ struct DisplayOutputTests {
 
     @Test func simulatedVblanksLieOnTheGrid() throws {
         let flips = Mutex<[(flip: Flip, colour: UInt32)]>([])
-        var settings = Configuration().display
+        var settings = DisplaySettings()
         settings.mode = .size(width: 32, height: 18, refresh: 240)
         let output = DisplayOutput.offscreen(settings) { flip, pixels in flips.withLock { $0.append((flip, pixels[0, 0])) } }
         #expect(output.mode?.name == "offscreen 32x18@240.00")
@@ -74,7 +74,7 @@ struct DisplayOutputTests {
 
     @Test func buffersComeBack() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(Configuration().display, screen: screen)
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
         let (a, b) = (try prepared(output), try prepared(output))
         guard case .noSpareBuffer = output.prepare(Scene()) else { throw Unexpected() }
         guard case .queued = output.commit(a, id: 1), case .busy = output.commit(b, id: 2) else { throw Unexpected() }
@@ -91,7 +91,7 @@ struct DisplayOutputTests {
 
     @Test func busyDriverLeavesTheFrameWithTheCaller() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(Configuration().display, screen: screen)
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
         let frame = try prepared(output)
         screen.answer = .busy
         guard case .busy = output.commit(frame, id: 1) else { throw Unexpected() }
@@ -101,7 +101,7 @@ struct DisplayOutputTests {
 
     @Test func aLostDisplayIsAState() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(Configuration().display, screen: screen)
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
         let (a, b) = (try prepared(output), try prepared(output))
         let before = output.generation
         screen.answer = .lost(DeviceError("flip", code: ENODEV))
@@ -116,7 +116,7 @@ struct DisplayOutputTests {
     }
 
     @Test func wakesAndDeadlines() throws {
-        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
         output.wake()
         output.wake()
         guard case .woken = output.wait(until: nil) else { throw Unexpected() }
@@ -134,7 +134,7 @@ struct DisplayOutputTests {
     /// After a freeze both are there at the first look.
     @Test func aFlipIsToldOfBeforeAWake() throws {
         let screen = ManualScreen()
-        let output = DisplayOutput(Configuration().display, screen: screen)
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
         guard case .queued = output.commit(try prepared(output), id: 1) else { throw Unexpected() }
         screen.report = .flipped(Flip(id: 1, time: .now, sequence: 1))
         output.wake()
@@ -143,7 +143,7 @@ struct DisplayOutputTests {
     }
 
     @Test func badFramesAreDrawnAsBackground() throws {
-        var settings = Configuration().display
+        var settings = DisplaySettings()
         settings.background = Color(red: 0x11, green: 0x22, blue: 0x33)
         let screen = ManualScreen()
         let output = DisplayOutput(settings, screen: screen)
@@ -153,7 +153,7 @@ struct DisplayOutputTests {
     }
 
     @Test func snapshotIsAPicture() throws {
-        var settings = Configuration().display
+        var settings = DisplaySettings()
         settings.mode = .size(width: 64, height: 36, refresh: 500)
         settings.background = Color(red: 0x33, green: 0x66, blue: 0xcc)
         let output = DisplayOutput.offscreen(settings)
@@ -173,7 +173,7 @@ struct DisplayOutputTests {
     @Test func threadsAtOnce() throws {
         let queue = Monitor<(tokens: [(PreparedScene, UInt32)], done: Bool)>(([], false))
         let shown = Mutex<[UInt32]>([])
-        var settings = Configuration().display
+        var settings = DisplaySettings()
         settings.mode = .size(width: 48, height: 20, refresh: 900)
         let output = DisplayOutput.offscreen(settings) { _, pixels in
             let corners = [pixels[0, 0], pixels[47, 0], pixels[0, 19], pixels[47, 19]]
@@ -217,7 +217,7 @@ struct DisplayOutputTests {
     }
 
     @Test func tellsWhenTheTerminalIsNotInFront() {
-        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
         let seen = Mutex<[Bool]>([])
         output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
         #expect(seen.withLock { $0 } == [true])
@@ -232,7 +232,7 @@ struct DisplayOutputTests {
     @Test func picturesAndTouchTurnWithThePanel() throws {
         let screen = ManualScreen()
         screen.panelTurn = .clockwise90
-        var settings = Configuration().display
+        var settings = DisplaySettings()
         settings.rotation = .clockwise180
         let output = DisplayOutput(settings, screen: screen)
         let seen = Mutex<[Rotation]>([])
@@ -248,7 +248,7 @@ struct DisplayOutputTests {
 
     /// The screen was given to us and wanted back before we looked: it is somebody else's.
     @Test func whatCameBackAndIsToLeaveAgainIsNotInFront() {
-        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
         let seen = Mutex<[Bool]>([])
         output.leave()
         output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
@@ -264,7 +264,7 @@ struct DisplayOutputTests {
     }
 
     @Test func anObserverThatComesLateIsToldOfTheTerminalToo() {
-        let output = DisplayOutput(Configuration().display, screen: ManualScreen())
+        let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
         output.leave()
         let seen = Mutex<[Bool]>([])
         output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
@@ -273,5 +273,5 @@ struct DisplayOutputTests {
     }
 
     /// Works with whatever this machine has, nothing included.
-    @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey(Configuration().display).reason.isEmpty) }
+    @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey(DisplaySettings()).reason.isEmpty) }
 }

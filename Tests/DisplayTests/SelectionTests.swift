@@ -1,7 +1,7 @@
 import CDRM
-import Configuration
 import Glibc
 import Testing
+import Vocabulary
 
 @testable import Display
 
@@ -50,7 +50,7 @@ struct SelectionTests {
 
     /// A display in the dark whose preferred mode is refused again and again gets another one, until it is unplugged.
     @Test func refusalsEndWithTheDisplay() throws {
-        let finder = DisplayFinder(Configuration().display)
+        let finder = DisplayFinder(DisplaySettings())
         let card = DRMCard(
             path: "/dev/dri/card0", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
         func sees(_ status: Connector.Status) -> ConnectorMode? {
@@ -118,7 +118,7 @@ struct SelectionTests {
 
     /// The same by the finder, on two cards.
     @Test func aConnectedDisplayOnAnotherCardIsFound() throws {
-        let finder = DisplayFinder(Configuration().display)
+        let finder = DisplayFinder(DisplaySettings())
         let cards = try (0..<2).map {
             DRMCard(
                 path: "/dev/dri/card\($0)", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
@@ -151,7 +151,7 @@ struct SelectionTests {
 
     /// A driver that takes every mode and refuses every flip: the display is given up for another one, and rests where there is none.
     @Test func aDisplayThatShowsNothingGivesWay() throws {
-        let finder = DisplayFinder(Configuration().display)
+        let finder = DisplayFinder(DisplaySettings())
         let card = DRMCard(
             path: "/dev/dri/card0", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
         let (dead, other) = (Self.record(Self.connector("A", .connected)), Self.record(Self.connector("B", .connected)))
@@ -176,7 +176,7 @@ struct SelectionTests {
 
     @Test func theSurveyGivesReasons() {
         var devices = DisplayDevices()
-        var wanted = Configuration().display
+        var wanted = DisplaySettings()
         #expect(devices.choose(wanted) == (nil, "no graphics device; kiosk waits for one"))
         devices.framebuffers = [.init(path: "/dev/fb0", width: 800, height: 480, bitsPerPixel: 16, canPan: false)]
         #expect(devices.choose(wanted) == ("/dev/fb0 800x480", "no DRM card with connectors can be used"))

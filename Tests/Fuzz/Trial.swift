@@ -1,5 +1,4 @@
 import Audio
-import Configuration
 import Display
 import Foundation
 import Media
@@ -41,7 +40,7 @@ public enum Trial {
             var isRound = false
         }
         let seen = Monitor(Seen())
-        var settings = Configuration().display
+        var settings = DisplaySettings()
         settings.mode = .size(width: 128, height: 72, refresh: 120)
         let display = DisplayOutput.offscreen(settings)
         var options = Player.Options()

@@ -78,7 +78,7 @@ public struct Color: Hashable, Sendable, LosslessStringConvertible {
         self.blue = blue
     }
 
-    /// The colour of unlit glass.
+    /// What a display shows that is given no light.
     public static let black = Color(red: 0, green: 0, blue: 0)
 
     /// nil when `text` is not `#` and six hexadecimal digits.

@@ -1,6 +1,6 @@
 /// Where the sound goes: `auto`, any PCM name ALSA knows, or `off`.
 public enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
-    /// The system's default where somebody has set one, else the sound of the lit display, else the first real card with playback.
+    /// The system's default where somebody has set one, else the sound of the display in use, else the first real card with playback.
     case automatic
     /// A PCM by ALSA's name for it: `default`, `hw:1,0`, `hdmi:CARD=vc4hdmi0`.
     case pcm(String)

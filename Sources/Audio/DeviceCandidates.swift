@@ -1,9 +1,9 @@
 import CALSA
-import Configuration
 import Glibc
 import Logging
 import Platform
 import Playback
+import Vocabulary
 
 let log = Logger(label: "audio")
 
