@@ -35,17 +35,17 @@ let package = Package(
             ],
             swiftSettings: upcoming),
         .target(
-            name: "Configuration", dependencies: ["CTOML", "Playback", "Media", "Vocabulary", "Platform", system], swiftSettings: pure),
-        .target(name: "Input", dependencies: ["CEvdev", "Playback", "Media", "Platform", log, system], swiftSettings: upcoming),
+            name: "Configuration", dependencies: ["CTOML", "Vocabulary", "Platform", system], swiftSettings: pure),
+        .target(name: "Input", dependencies: ["CEvdev", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
             swiftSettings: upcoming),
         .target(
             name: "Audio", dependencies: ["CALSA", "Playback", "Media", "Vocabulary", "Platform", log],
             swiftSettings: upcoming),
-        .target(name: "Playback", dependencies: ["Media", "Platform", log, deque], swiftSettings: pure),
-        .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Platform", log, deque], swiftSettings: upcoming),
-        .target(name: "Vocabulary", swiftSettings: pure),
+        .target(name: "Playback", dependencies: ["Media", "Vocabulary", "Platform", log, deque], swiftSettings: pure),
+        .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Vocabulary", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Vocabulary", dependencies: ["Platform"], swiftSettings: pure),
         .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
 
         .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
@@ -68,12 +68,12 @@ let package = Package(
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
-            name: "ConfigurationTests", dependencies: ["Configuration", "Playback", "Media", "Vocabulary", "Platform", system],
+            name: "ConfigurationTests", dependencies: ["Configuration", "Vocabulary", "Platform", system],
             swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
-            name: "InputTests", dependencies: ["Input", "Configuration", "Playback", "Media", "Platform"], swiftSettings: upcoming),
+            name: "InputTests", dependencies: ["Input", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport"], swiftSettings: upcoming),
         .testTarget(

@@ -1,6 +1,4 @@
-import Media
 import Platform
-import Playback
 import Vocabulary
 
 /// Everything kiosk.conf says. As made here, every value is the default; kiosk.conf at the top of the repository explains each.

@@ -1,8 +1,6 @@
 // From a TOML tree to values. Reading goes on after a complaint, so that all of them come at once; what could not be read keeps its default and is
 // never seen, because a file with a complaint gives no configuration.
-import Media
 import Platform
-import Playback
 import SystemPackage
 import Vocabulary
 

@@ -1,5 +1,5 @@
 import Platform
-import Playback
+import Vocabulary
 
 /// What a key does: one line of `[input.keys]`, or a default.
 public struct KeyBinding: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Platform
-import Playback
+import Vocabulary
 
 /// One `[[playlist]]`: what to play and what it says about how. nil is what the file leaves out.
 public struct PlaylistEntry: Hashable, Sendable {

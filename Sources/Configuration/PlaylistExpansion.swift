@@ -1,5 +1,5 @@
 import Platform
-import Playback
+import Vocabulary
 
 /// Keeps the items of a playlist in step with its folders and lists: looks into them again and again (``ExpansionSchedule``) and tells what has changed.
 ///

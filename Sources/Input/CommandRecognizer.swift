@@ -1,6 +1,6 @@
 import Platform
-import Playback
 import Synchronization
+import Vocabulary
 
 /// Makes commands of input events, with the key map and the gestures of each device. A pure value: events in, commands out.
 package struct CommandRecognizer: Sendable {

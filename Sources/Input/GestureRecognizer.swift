@@ -1,5 +1,5 @@
 import Platform
-import Playback
+import Vocabulary
 
 /// What fingers mean.
 package enum Gesture: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Media
 import Platform
+import Vocabulary
 
 /// Something that happened on an input device.
 ///

@@ -1,8 +1,8 @@
 import Glibc
 import Logging
-import Media
 import Platform
 import Synchronization
+import Vocabulary
 
 let log = Logger(label: "input")
 

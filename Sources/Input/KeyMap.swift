@@ -1,4 +1,4 @@
-import Playback
+import Vocabulary
 
 /// Which key asks for what.
 package struct KeyMap: Sendable {

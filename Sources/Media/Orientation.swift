@@ -1,16 +1,5 @@
-/// A clockwise turn by a multiple of 90°.
-public enum Rotation: Int, Sendable, CaseIterable {
-    case none = 0
-    case clockwise90 = 90
-    case clockwise180 = 180
-    case clockwise270 = 270
-
-    /// Whether width and height change places.
-    public var swapsAxes: Bool { self == .clockwise90 || self == .clockwise270 }
-
-    /// One turn after another.
-    public static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
-}
+// Whoever imports Media has the rotations that an orientation is made of.
+@_exported import Vocabulary
 
 /// How a stored picture must be rotated to be upright: first mirrored left to right where `isMirrored`, then rotated
 /// clockwise by `rotation`. From a video track's display matrix or a still's EXIF orientation.

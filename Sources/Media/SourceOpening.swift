@@ -8,14 +8,6 @@ import Platform
 let openingTimeLimit = MediaTime.seconds(15)
 let readingTimeLimit = MediaTime.seconds(10)
 
-/// Whether `source` is something other than a file path for libavformat: it begins with a scheme and `://` (`https://…`, `rtsp://…`).
-public func isURL(_ source: String) -> Bool {
-    let scheme = source.unicodeScalars.prefix { $0 != ":" }
-    guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
-    guard source.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
-    return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
-}
-
 extension FormatContext {
     /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step; longer only where a network protocol makes a call that
     /// cannot be interrupted. The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.

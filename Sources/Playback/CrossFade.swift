@@ -1,15 +1,6 @@
 import Media
 import Platform
 
-/// What happens where one turn gives way to the next.
-public enum Transition: String, Sendable, CaseIterable {
-    /// The next one's first frame follows the last one's last.
-    case cut
-    /// The next one fades in over the end of the last one, picture and sound, for ``Player/Options/transitionDuration`` but at most half of either. Where
-    /// the length of what ends is not known, or one of the two is only sound, it is a cut.
-    case fade
-}
-
 /// A turn that is fading out while the next one, which is the feeder's, fades in.
 ///
 /// The turn that ends is laid up to the frame at which the fade begins. There its lane is handed over with that frame in hand, and goes on being read here:

@@ -1,7 +1,7 @@
 import Platform
-import Playback
 import Synchronization
 import Testing
+import Vocabulary
 
 @testable import Configuration
 

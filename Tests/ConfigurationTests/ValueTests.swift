@@ -1,6 +1,4 @@
-import Media
 import Platform
-import Playback
 import Testing
 import Vocabulary
 

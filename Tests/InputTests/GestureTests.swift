@@ -1,7 +1,6 @@
-import Media
 import Platform
-import Playback
 import Testing
+import Vocabulary
 
 @testable import Input
 

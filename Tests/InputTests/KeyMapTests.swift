@@ -1,7 +1,7 @@
 import Configuration
 import Platform
-import Playback
 import Testing
+import Vocabulary
 
 @testable import Input
 

@@ -1,15 +1,5 @@
 import Platform
 
-/// What the engine starts over with when it has come to the end.
-public enum LoopMode: String, Sendable, CaseIterable {
-    /// After the last item comes the first.
-    case playlist
-    /// The present item, again and again; next and previous still move.
-    case item
-    /// Nothing: the last frame stays on the screen.
-    case off
-}
-
 /// One entry of the playlist: what to play, and how.
 public struct PlaylistItem: Hashable, Sendable {
     /// An absolute path, or a URL that libavformat opens.
@@ -26,8 +16,8 @@ public struct PlaylistItem: Hashable, Sendable {
     public var start: MediaTime
     /// Where in the source to end; nil is its end.
     public var end: MediaTime?
-    /// How long one turn stands on the wall: a still is held for it, a longer clip is cut, a shorter one begins again from
-    /// `start`. nil is the clip's own length, or `imageDuration` for a still.
+    /// How long one playthrough lasts: a still is held for it, a longer clip is cut, a shorter one begins again from
+    /// `start`. nil is the clip's own length; of a still, `Player.Options.imageDuration`.
     public var duration: MediaTime?
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
@@ -47,4 +37,12 @@ public struct PlaylistItem: Hashable, Sendable {
         self.end = end
         self.duration = duration
     }
+}
+
+/// Whether `source` is something other than a file path for libavformat: it begins with a scheme and `://` (`https://…`, `rtsp://…`).
+public func isURL(_ source: String) -> Bool {
+    let scheme = source.unicodeScalars.prefix { $0 != ":" }
+    guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
+    guard source.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
+    return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
 }

@@ -1,4 +1,3 @@
-import Media
 import Platform
 
 /// What a viewer or an operator asks of the player: the one vocabulary of keys, fingers and (later) the control socket.
