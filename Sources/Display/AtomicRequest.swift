@@ -1,8 +1,8 @@
 import CDRM
 import Glibc
 
-/// A list of property changes that take effect together or not at all. An error sticks: the first property that is not offered, or memory that is
-/// not to be had, makes ``test(_:)`` and ``commit(_:userData:)`` fail, so that nothing need be checked on the way.
+/// A list of property changes that take effect together or not at all. An error sticks: the first property that is not offered, or memory
+/// that is not to be had, makes ``test(_:)`` and ``commit(_:userData:)`` fail, so that nothing need be checked on the way.
 struct AtomicRequest: ~Copyable {
     /// One change that is asked for.
     struct Change: Hashable, Sendable {
@@ -65,8 +65,8 @@ struct AtomicRequest: ~Copyable {
         try submit(purpose(), flags & ~UInt32(DRM_MODE_PAGE_FLIP_EVENT | DRM_MODE_ATOMIC_NONBLOCK) | UInt32(DRM_MODE_ATOMIC_TEST_ONLY), 0)
     }
 
-    /// Does it. `purpose` is what for: `set 1920x1080@60.00 on /dev/dri/card0`; `userData` comes back with the event that `flags` may ask for. The
-    /// corresponding C function is `drmModeAtomicCommit`.
+    /// Does it. `purpose` is what for: `set 1920x1080@60.00 on /dev/dri/card0`; `userData` comes back with the event that `flags` may ask
+    /// for. The corresponding C function is `drmModeAtomicCommit`.
     ///
     /// - Throws: the purpose, every change that was asked for, and what the kernel said.
     func commit(_ purpose: @autoclosure () -> String, _ flags: UInt32, userData: UInt64 = 0) throws(DeviceError) {

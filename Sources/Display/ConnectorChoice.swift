@@ -26,9 +26,9 @@ extension DisplayConnector {
 
     /// Which connector to use, out of all cards in the order of their numbers; nil when none answers the request.
     ///
-    /// `auto` prefers a connected one with modes, then a connected one that has none yet, then one whose state the driver
-    /// does not know but which has modes. A headset (`non-desktop`) is taken only by its name, a writeback connector, which leads to no display, never.
-    /// What is in `resting` is taken only where there is nothing else.
+    /// `auto` prefers a connected one with modes, then a connected one that has none yet, then one whose state the driver does not know but
+    /// which has modes. A headset (`non-desktop`) is taken only by its name, a writeback connector, which leads to no display, never. What
+    /// is in `resting` is taken only where there is nothing else.
     func choose(from cards: [[Connector]], named names: [String], resting: Set<Place> = []) -> Place? {
         guard takesCards else { return nil }
         var best: (rank: Int, place: Place)?
@@ -47,13 +47,13 @@ extension DisplayConnector {
         return best?.place
     }
 
-    /// Which connector is to be driven instead of the one at `lit`, which is driven now; nil to stay.
+    /// Which connector is to be driven instead of the one at `active`, which is driven now; nil to stay.
     ///
-    /// A display that is connected keeps the picture. One of which the driver does not know whether it is there, such as a VGA or composite socket
-    /// that cannot tell, gives it up to one that is connected and has modes.
-    func replacement(for lit: Place?, from cards: [[Connector]], named names: [String], resting: Set<Place> = []) -> Place? {
-        if let lit, cards[lit.card][lit.connector].status != .unknown { return nil }
-        guard let place = choose(from: cards, named: names, resting: resting), place != lit, !resting.contains(place),
+    /// A display that is connected keeps the picture. One of which the driver does not know whether it is there, such as a VGA or composite
+    /// socket that cannot tell, gives it up to one that is connected and has modes.
+    func replacement(for active: Place?, from cards: [[Connector]], named names: [String], resting: Set<Place> = []) -> Place? {
+        if let active, cards[active.card][active.connector].status != .unknown { return nil }
+        guard let place = choose(from: cards, named: names, resting: resting), place != active, !resting.contains(place),
             Self.rank(cards[place.card][place.connector]) == 0
         else { return nil }
         return place

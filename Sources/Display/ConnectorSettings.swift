@@ -2,8 +2,9 @@ import CDRM
 import Glibc
 import Logging
 
-/// Properties of a connector that other programs leave behind, and that change what is seen or heard: read by name, and set to what shows a picture as it
-/// is, edge to edge. Unlike colour tables they are put back at the end: they can be what somebody has chosen for this display.
+/// Properties of a connector that other programs leave behind, and that change what is seen or heard: read by name, and set to what shows a
+/// picture as it is, edge to edge. Unlike colour tables they are put back at the end: they can be what somebody has chosen for this
+/// display.
 ///
 /// | property | neutral | else |
 /// |---|---|---|
@@ -15,7 +16,8 @@ import Logging
 /// | `content type` | No Data | the television processes the picture |
 /// | `audio` | auto | no sound over HDMI |
 ///
-/// `scaling mode` None stays: then the display scales, which is as good, and with the refresh that was asked for. So does a `max bpc` above 8.
+/// `scaling mode` None stays: then the display scales, which is as good, and with the refresh that was asked for. So does a `max bpc` above
+/// 8.
 struct ConnectorSettings {
     struct Assignment: Equatable {
         var property: PropertyID
@@ -71,7 +73,8 @@ struct GammaRamp {
     /// A table that leaves colours as they are.
     static func linear(_ count: Int) -> [UInt16] { (0..<count).map { UInt16($0 * 0xffff / max(count - 1, 1)) } }
 
-    /// Makes the table of a CRTC linear, if it has one and that is not. The corresponding C functions are `drmModeCrtcGetGamma` and `drmModeCrtcSetGamma`.
+    /// Makes the table of a CRTC linear, if it has one and that is not. The corresponding C functions are `drmModeCrtcGetGamma` and
+    /// `drmModeCrtcSetGamma`.
     static func reset(_ card: DRMCard, crtc id: CRTCID) {
         guard let crtc = drmModeGetCrtc(card.fd, id.rawValue) else { return }
         let count = Int(crtc.pointee.gamma_size)

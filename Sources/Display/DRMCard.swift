@@ -77,8 +77,8 @@ final class DRMCard: @unchecked Sendable {
 
     /// All connectors; nil when the card has gone or cannot set modes at all.
     ///
-    /// Asking the display itself (`probing`) can take a tenth of a second on real cables, in which the kernel lets no flip through. Without it the kernel
-    /// answers with what it knows, and is made to probe only connectors on which it knows of nothing to drive.
+    /// Asking the display itself (`probing`) can take a tenth of a second on real cables, in which the kernel lets no flip through. Without
+    /// it the kernel answers with what it knows, and is made to probe only connectors on which it knows of nothing to drive.
     func connectors(probing: Bool) -> [ConnectorRecord]? {
         guard let resources = drmModeGetResources(fd) else { return nil }
         defer { drmModeFreeResources(resources) }

@@ -25,8 +25,8 @@ struct DeviceError: Error, CustomStringConvertible {
     /// What an atomic request asked for.
     var changes: [AtomicRequest.Change] = []
 
-    /// With `errno`, or with the negative error number that libdrm's functions return. `errno` is read before `action` is evaluated: to make a string
-    /// can change it.
+    /// With `errno`, or with the negative error number that libdrm's functions return. `errno` is read before `action` is evaluated: to
+    /// make a string can change it.
     init(_ action: @autoclosure () -> String, code: Int32 = errno, changes: [AtomicRequest.Change] = []) {
         self.code = abs(code)
         self.action = action()

@@ -15,7 +15,8 @@ final class DisplayFinder {
     /// The last thing said, so that it is said once.
     private var lastNote = ""
     private var lastUnmet = ""
-    /// What was refused on each display, by its name in ``DisplayState/Target``; until it is unplugged, as the next one may have another cable.
+    /// What was refused on each display, by its name in ``DisplayState/Target``; until it is unplugged, as the next one may have another
+    /// cable.
     private var refusals: [String: Refusals] = [:]
 
     private enum Found {
@@ -30,17 +31,17 @@ final class DisplayFinder {
         (self.settings, self.isSilent) = (settings, isSilent)
     }
 
-    /// Whether the display that would be found now could be lit: it is plugged in, and no other program has its card. Holds nothing afterwards; what must
-    /// not be opened is logged.
+    /// Whether the display that would be found now could be driven: it is plugged in, and no other program has its card. Holds nothing
+    /// afterwards; what must not be opened is logged.
     static func hasFreeDisplay(_ settings: DisplaySettings) -> Bool {
         let finder = DisplayFinder(settings, isSilent: true)
-        if case .nothing = finder.look(probing: true, lit: nil) { return false }
+        if case .nothing = finder.look(probing: true, active: nil) { return false }
         do throws(DeviceError) { try finder.card?.becomeMaster() } catch { return false }
         return true
     }
 
-    /// Looks at the display that is lit, or at everything when none is. With `probing` the displays themselves are asked.
-    func look(probing: Bool, lit screen: (any Screen)?) -> DisplayState.Sighting {
+    /// Looks at the display that is active, or at everything when none is. With `probing` the displays themselves are asked.
+    func look(probing: Bool, active screen: (any Screen)?) -> DisplayState.Sighting {
         if screen is KMSScreen, let card, case .connector(let record, _, _) = found {
             guard let now = card.connector(record.id, probing: probing) else { return .nothing }
             if now.connector.status == .unknown, let sighting = lookForSurerDisplay(than: now, on: card) { return sighting }
@@ -75,8 +76,8 @@ final class DisplayFinder {
         return !record.hasEDID || settings.mode.choose(from: record.connector.modes) != .init(index: mode, isAsRequested: true)
     }
 
-    /// What makes the kernel ask the display that was found, for a thread of its own; the next look has the answer. nil for a
-    /// framebuffer device, which knows no more than it says. Where the driver cannot tell whether there is a display, all connectors are asked.
+    /// What makes the kernel ask the display that was found, for a thread of its own; the next look has the answer. nil for a framebuffer
+    /// device, which knows no more than it says. Where the driver cannot tell whether there is a display, all connectors are asked.
     func probe() -> (@Sendable () -> Void)? {
         guard let card, case .connector(let record, _, _) = found else { return nil }
         let isSure = record.connector.status != .unknown
@@ -90,7 +91,7 @@ final class DisplayFinder {
     }
 
     /// Takes over the display that the last look found.
-    func light() throws(DeviceError) -> any Screen {
+    func activate() throws(DeviceError) -> any Screen {
         switch found {
         case .connector(let record, let mode, let method):
             guard let card else { break }
@@ -205,28 +206,28 @@ final class DisplayFinder {
         return (cards, records)
     }
 
-    /// Looks at all connectors while one is lit of which the driver does not know whether there is a display on it: by what the kernel knows, as
-    /// flips go on meanwhile. nil to stay with it.
-    private func lookForSurerDisplay(than lit: ConnectorRecord, on litCard: DRMCard) -> DisplayState.Sighting? {
+    /// Looks at all connectors while one is active of which the driver does not know whether there is a display on it: by what the kernel
+    /// knows, as flips go on meanwhile. nil to stay with it.
+    private func lookForSurerDisplay(than active: ConnectorRecord, on activeCard: DRMCard) -> DisplayState.Sighting? {
         var problem: DeviceError?
-        let (cards, records) = survey(&problem) { $0 === litCard ? $0.knownConnectors() : $0.connectors(probing: false) }
-        return replace(lit, on: litCard, among: cards, records)
+        let (cards, records) = survey(&problem) { $0 === activeCard ? $0.knownConnectors() : $0.connectors(probing: false) }
+        return replace(active, on: activeCard, among: cards, records)
     }
 
-    /// Finds the connected display that is to be driven instead of `lit`; nil to stay with that.
+    /// Finds the connected display that is to be driven instead of `active`; nil to stay with that.
     func replace(
-        _ lit: ConnectorRecord, on litCard: DRMCard, among cards: [DRMCard], _ records: [[ConnectorRecord]]
+        _ active: ConnectorRecord, on activeCard: DRMCard, among cards: [DRMCard], _ records: [[ConnectorRecord]]
     ) -> DisplayState.Sighting? {
-        let litPlace = cards.firstIndex { $0 === litCard }.flatMap { index in
-            records[index].firstIndex { $0.id == lit.id }.map { DisplayConnector.Place(card: index, connector: $0) }
+        let activePlace = cards.firstIndex { $0 === activeCard }.flatMap { index in
+            records[index].firstIndex { $0.id == active.id }.map { DisplayConnector.Place(card: index, connector: $0) }
         }
-        guard let litPlace else { return nil }
+        guard let activePlace else { return nil }
         let (connectors, names) = (records.map { $0.map(\.connector) }, cards.map(\.name))
-        let place = settings.connector.replacement(for: litPlace, from: connectors, named: names, resting: resting(cards, records))
+        let place = settings.connector.replacement(for: activePlace, from: connectors, named: names, resting: resting(cards, records))
         guard let place else { return nil }
         card = cards[place.card]
         let record = records[place.card][place.connector]
-        log.notice("\(record.connector.name) is connected: leaving \(lit.connector.name), of which the driver does not know whether it is")
+        log.notice("\(record.connector.name) is connected: leaving \(active.connector.name), of which the driver does not know whether it is")
         return sight(record, on: cards[place.card])
     }
 

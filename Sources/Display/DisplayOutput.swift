@@ -18,7 +18,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     // presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
 
     private struct Shared {
-        var book = BufferBook()
+        var pool = BufferPool()
         var buffers: [ScanoutBuffer] = []
         var mode: DisplayMode?
         var reportsVblank = true
@@ -45,7 +45,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private var nextClaim: HostTime?
     private var terminalWait = TerminalWait()
     /// When the screen was made, and whether a flip of it has happened.
-    private var litSince = HostTime.now
+    private var activeSince = HostTime.now
     private var hasFlipped = false
     /// Whether the screen has been looked at only once yet.
     private var isNew = false
@@ -59,8 +59,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
     /// standard input, else the one on the screen.
     ///
-    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is plugged in, none
-    /// may be opened, or another program has it; that is decided here, once, before anything is taken.
+    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is
+    /// plugged in, none may be opened, or another program has it; that is decided here, once, before anything is taken.
     public static func open(_ settings: DisplaySettings, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
         if settings.connector == .offscreen { return offscreen(settings) }
         if offscreenWhenNoneIsFree, settings.connector == .automatic {
@@ -93,7 +93,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         isOffscreen = screen is OffscreenScreen
         let mode = screen.mode
         let shape = ConnectorMode(width: mode.width, height: mode.height, refresh: 0, isPreferred: true, isProgressive: true)
-        state = .lit(DisplayState.Target(display: mode.name, mode: shape))
+        state = .active(DisplayState.Target(display: mode.name, mode: shape))
         publish(screen)
         events = []
     }
@@ -128,7 +128,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// The present mode; nil while there is no display.
     public var mode: DisplayMode? { shared.withLock { $0.mode } }
     /// Grows by one with every display gained, lost or driven differently.
-    public var generation: UInt64 { shared.withLock { $0.book.generation } }
+    public var generation: UInt64 { shared.withLock { $0.pool.generation } }
     /// Whether flips are reported with the vblank's own time; can change with the display.
     public var reportsVblank: Bool { shared.withLock { $0.reportsVblank } }
 
@@ -139,7 +139,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     public func wake() { wakeUp.wake() }
 
     /// Gives back the buffer of a scene that is not committed.
-    public func discard(_ prepared: PreparedScene) { shared.withLock { $0.book.discard(prepared) } }
+    public func discard(_ prepared: PreparedScene) { shared.withLock { $0.pool.discard(prepared) } }
 
     /// Calls `observer` with whether our virtual terminal is in front: at once, and on the presenter thread at each switch to another one
     /// and back. To be called once, before anything is presented.
@@ -151,8 +151,8 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         observer(isInFront)
     }
 
-    /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned: at once, and
-    /// on the presenter thread whenever it changes with the display. To be called once, before anything is presented.
+    /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned:
+    /// at once, and on the presenter thread whenever it changes with the display. To be called once, before anything is presented.
     public func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) {
         let panelTurn = shared.withLock { shared in
             shared.onTurn = observer
@@ -165,11 +165,11 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
     public func snapshot(to path: String) throws(SnapshotError) {
         let reading = shared.withLock { shared -> (buffer: ScanoutBuffer, index: Int, generation: UInt64)? in
-            guard let index = shared.book.beginReading() else { return nil }
-            return (shared.buffers[index], index, shared.book.generation)
+            guard let index = shared.pool.beginReading() else { return nil }
+            return (shared.buffers[index], index, shared.pool.generation)
         }
-        guard let reading else { throw .dark }
-        defer { shared.withLock { $0.book.endReading(reading.index, generation: reading.generation) } }
+        guard let reading else { throw .noDisplay }
+        defer { shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) } }
         try ScreenPixels(reading.buffer).writePNG(to: path)
     }
 
@@ -178,13 +178,13 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Paints `scene` into a spare scan-out buffer.
     public func prepare(_ scene: borrowing Scene) -> Preparation {
         let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, prepared: PreparedScene, rotation: Rotation)? in
-            guard let index = shared.book.take() else { return nil }
-            let prepared = PreparedScene(buffer: index, generation: shared.book.generation)
+            guard let index = shared.pool.take() else { return nil }
+            let prepared = PreparedScene(buffer: index, generation: shared.pool.generation)
             return (shared.buffers[index], prepared, settings.rotation + shared.panelTurn)
         }
         guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
         painter.paint(scene, rotation: slot.rotation, background: settings.background.rgb, into: slot.buffer)
-        shared.withLock { $0.book.finish(slot.prepared.buffer, generation: slot.prepared.generation) }
+        shared.withLock { $0.pool.finish(slot.prepared.buffer, generation: slot.prepared.generation) }
         return .prepared(slot.prepared)
     }
 
@@ -192,16 +192,16 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Asks for a prepared scene to be scanned out from the next vblank on.
     public func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
-        let (isCurrent, hasPending) = shared.withLock { ($0.book.isCurrent(prepared), $0.book.hasPending) }
+        let (isCurrent, hasPending) = shared.withLock { ($0.pool.isCurrent(prepared), $0.pool.hasPending) }
         guard isCurrent, let screen else { return .stale }
         guard !hasPending else { return .busy }
         switch screen.present(prepared.buffer, id: id, at: .now) {
         case .queued:
-            shared.withLock { $0.book.flip(to: prepared.buffer) }
+            shared.withLock { $0.pool.flip(to: prepared.buffer) }
             return .queued
         case .busy: return .busy
         case .lost(let error):
-            if Refusals.isRefusal(error.code), HostTime.now - litSince < DisplayState.provingTime {
+            if Refusals.isRefusal(error.code), HostTime.now - activeSince < DisplayState.provingTime {
                 finder?.refuseFlip(error, isFirst: !hasFlipped)
                 loseScreen()
             } else {
@@ -277,7 +277,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private func flipped(_ flip: Flip, on screen: any Screen, isAssumed: Bool) {
         hasFlipped = true
         shared.withLock {
-            $0.book.flipped(isAssumed: isAssumed)
+            $0.pool.flipped(isAssumed: isAssumed)
             $0.reportsVblank = screen.reportsVblank
         }
         events.append(.flipped(flip))
@@ -287,7 +287,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     public func close() {
         probe?.join()
         screen?.restore()
-        darken()
+        deactivate()
         finder = nil
         _ = monitor.take()
         _ = terminal.take()
@@ -308,10 +308,10 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         let before = screen
         if state != .away {
-            perform(state.saw(finder.look(probing: probing, lit: screen), at: now), at: now)
+            perform(state.saw(finder.look(probing: probing, active: screen), at: now), at: now)
             // The display that was lit has gone; there may be another one.
             if before != nil, screen == nil, state == .absent {
-                perform(state.saw(finder.look(probing: true, lit: nil), at: now), at: now)
+                perform(state.saw(finder.look(probing: true, active: nil), at: now), at: now)
             }
         }
         // Some displays tell what they can do only once they are driven: a new one is looked at again soon.
@@ -348,15 +348,15 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
     private func perform(_ action: DisplayState.Action, at now: HostTime) {
         switch action {
         case .none: break
-        case .light(let target):
+        case .activate(let target):
             do throws(DeviceError) {
-                let fresh = try finder!.light()
-                state.litUp(target, at: .now)
+                let fresh = try finder!.activate()
+                state.activated(target, at: .now)
                 publish(fresh)
             } catch { perform(state.failed(), at: now) }
-        case .darken: darken()
+        case .deactivate: deactivate()
         case .release:
-            darken()
+            deactivate()
             finder?.dropMaster()
             nextLook = nil
         case .reacquire:
@@ -367,7 +367,7 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func lose(_ error: DeviceError) {
         log.warning("display lost: cannot \(error)")
-        if hasFlipped, HostTime.now - litSince >= DisplayState.provingTime { finder?.proveFlips() }
+        if hasFlipped, HostTime.now - activeSince >= DisplayState.provingTime { finder?.proveFlips() }
         loseScreen()
     }
 
@@ -434,14 +434,14 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func publish(_ fresh: any Screen) {
         screen = fresh
-        (litSince, hasFlipped) = (.now, false)
+        (activeSince, hasFlipped) = (.now, false)
         let turned = shared.withLock { shared in
             defer { shared.panelTurn = fresh.panelTurn }
             return shared.panelTurn == fresh.panelTurn ? nil : shared.onTurn
         }
         turned?(settings.rotation + fresh.panelTurn)
         shared.withLock {
-            $0.book.renew(count: fresh.buffers.count)
+            $0.pool.renew(count: fresh.buffers.count)
             $0.buffers = fresh.buffers
             $0.mode = fresh.mode
             $0.reportsVblank = fresh.reportsVblank
@@ -454,10 +454,10 @@ public final class DisplayOutput: VideoOutput, @unchecked Sendable {
         events.append(.changed)
     }
 
-    private func darken() {
+    private func deactivate() {
         guard screen != nil else { return }
         shared.withLock {
-            $0.book.renew(count: 0)
+            $0.pool.renew(count: 0)
             $0.buffers = []
             $0.mode = nil
         }

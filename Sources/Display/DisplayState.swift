@@ -2,20 +2,20 @@ import Platform
 
 /// What is known of the display, and what to do when that changes.
 ///
-///     absent ──> settling ──> lit          away: the VT is someone else's
+///     absent ──> settling ──> active       away: the VT is someone else's
 ///        ^──────────┴──── blocked <─┘      blocked: there is a display, but driving it failed; tried again with back-off
 ///                           resting        resting: there is a display, but the driver has refused all that could be tried on it
 ///
 /// A display that is connected need not be ready: its mode list can still be empty while it boots or while its EDID is being read.
 /// It is then given ``settlingTime``, looked at often; after that it is looked at as seldom as an absent one.
-/// The type decides only. ``DisplayOutput`` looks, lights and darkens as told, and reports back.
+/// The type decides only. ``DisplayOutput`` looks, activates and deactivates as told, and reports back.
 enum DisplayState: Equatable {
     case absent
     case settling(since: HostTime)
     case blocked(failures: Int)
     case resting
-    /// `relit` where it had been lost or refused before.
-    case lit(Target, relit: Relit? = nil)
+    /// `reactivated` where it had been lost or refused before.
+    case active(Target, reactivated: Reactivation? = nil)
     case away
 
     /// What to drive: enough to notice that it has become something else.
@@ -25,9 +25,9 @@ enum DisplayState: Equatable {
         var mode: ConnectorMode
     }
 
-    /// How often driving it had failed when it was lit at last. For a display that takes the mode and then refuses every flip, that was
+    /// How often driving it had failed when it was activated at last. For a display that takes the mode and then refuses every flip, that was
     /// not the end of it.
-    struct Relit: Equatable {
+    struct Reactivation: Equatable {
         var failures: Int
         var time: HostTime
     }
@@ -45,10 +45,10 @@ enum DisplayState: Equatable {
 
     enum Action: Equatable {
         case none
-        /// Drive the target with a full modeset, then report ``litUp(_:at:)`` or ``failed()``.
-        case light(Target)
-        /// Forget the screen: composed frames are void.
-        case darken
+        /// Drive the target with a full modeset, then report ``activated(_:at:)`` or ``failed()``.
+        case activate(Target)
+        /// Forget the screen: prepared scenes are void.
+        case deactivate
         /// Forget the screen and let go of the card's master, then let the VT go.
         case release
         /// Become master again, then look.
@@ -58,13 +58,13 @@ enum DisplayState: Equatable {
     /// How long a connected display may take to have modes before it is looked at less often.
     static let settlingTime = MediaTime.seconds(7)
 
-    /// A display that stays lit for so long has got over what was before.
+    /// A display that stays active for so long has got over what was before.
     static let provingTime = MediaTime.seconds(5)
 
     /// How long until the next look, when nothing else calls for one.
     func lookInterval(at now: HostTime) -> MediaTime? {
         switch self {
-        case .absent, .lit, .resting: .seconds(2)
+        case .absent, .active, .resting: .seconds(2)
         case .settling(let since): now - since < Self.settlingTime ? .milliseconds(250) : .seconds(2)
         case .blocked(let failures): .milliseconds(min(125 << Int64(min(failures, 3)), 1000))
         case .away: nil
@@ -75,18 +75,18 @@ enum DisplayState: Equatable {
     mutating func saw(_ sighting: Sighting, at now: HostTime) -> Action {
         switch (self, sighting) {
         case (.away, _): return .none
-        case (.lit(let present, _), .ready(let target, let linkIsBad)):
-            return present == target && !linkIsBad ? .none : .light(target)
-        case (_, .ready(let target, _)): return .light(target)
-        case (.lit, .nothing):
+        case (.active(let present, _), .ready(let target, let linkIsBad)):
+            return present == target && !linkIsBad ? .none : .activate(target)
+        case (_, .ready(let target, _)): return .activate(target)
+        case (.active, .nothing):
             self = .absent
-            return .darken
-        case (.lit, .modeless):
+            return .deactivate
+        case (.active, .modeless):
             self = .settling(since: now)
-            return .darken
-        case (.lit, .resting):
+            return .deactivate
+        case (.active, .resting):
             self = .resting
-            return .darken
+            return .deactivate
         case (_, .resting):
             self = .resting
             return .none
@@ -101,27 +101,27 @@ enum DisplayState: Equatable {
     }
 
     /// The modeset to `target` succeeded.
-    mutating func litUp(_ target: Target, at now: HostTime) {
+    mutating func activated(_ target: Target, at now: HostTime) {
         switch self {
         case .away: break
-        case .blocked(let failures): self = .lit(target, relit: Relit(failures: failures, time: now))
-        case .lit(_, let relit): self = .lit(target, relit: relit)
+        case .blocked(let failures): self = .active(target, reactivated: Reactivation(failures: failures, time: now))
+        case .active(_, let reactivated): self = .active(target, reactivated: reactivated)
         // It has not recovered before it has stood for a while.
-        case .resting: self = .lit(target, relit: Relit(failures: 0, time: now))
-        case .absent, .settling: self = .lit(target)
+        case .resting: self = .active(target, reactivated: Reactivation(failures: 0, time: now))
+        case .absent, .settling: self = .active(target)
         }
     }
 
-    /// The modeset failed, or the card could not be had. The screen that was lit before, if any, is gone.
+    /// The modeset failed, or the card could not be had. The screen that was active before, if any, is gone.
     mutating func failed() -> Action {
         switch self {
         case .away: return .none
         case .blocked(let failures):
             self = .blocked(failures: failures + 1)
             return .none
-        case .lit:
+        case .active:
             self = .blocked(failures: 1)
-            return .darken
+            return .deactivate
         case .absent, .settling, .resting:
             self = .blocked(failures: 1)
             return .none
@@ -130,13 +130,13 @@ enum DisplayState: Equatable {
 
     /// A flip was refused: display, card or master is gone.
     mutating func lost(at now: HostTime) -> Action {
-        guard case .lit(_, let relit) = self else { return .none }
-        if let relit, now - relit.time < Self.provingTime {
-            self = .blocked(failures: relit.failures + 1)
+        guard case .active(_, let reactivated) = self else { return .none }
+        if let reactivated, now - reactivated.time < Self.provingTime {
+            self = .blocked(failures: reactivated.failures + 1)
         } else {
             self = .blocked(failures: 0)
         }
-        return .darken
+        return .deactivate
     }
 
     /// The VT is to be given to someone else.

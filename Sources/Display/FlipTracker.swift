@@ -31,7 +31,8 @@ struct FlipTracker {
         busySince = nil
     }
 
-    /// The kernel refused a flip. Busy leaves nothing behind, but a second of nothing else means that the kernel waits for a flip it will never finish.
+    /// The kernel refused a flip. Busy leaves nothing behind, but a second of nothing else means that the kernel waits for a flip it will
+    /// never finish.
     mutating func refused(_ error: DeviceError, at now: HostTime) -> ScreenAnswer {
         guard error.code == EBUSY else { return .lost(error) }
         let since = busySince ?? now

@@ -74,7 +74,8 @@ struct FramebufferDevice: ~Copyable {
     /// Whether the picture does not begin at the first pixel of the memory.
     var isPanned: Bool { information.xoffset != 0 || information.yoffset != 0 }
 
-    /// Lights the display where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank refuse it.
+    /// Turns the display on where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
+    /// refuse it.
     func unblank() { _ = ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_UNBLANK)) }
 
     /// Shows the rows from `offset` on. The corresponding C call is `ioctl(FBIOPAN_DISPLAY)`.
@@ -103,7 +104,8 @@ struct FramebufferDevice: ~Copyable {
 }
 
 extension ScanoutFormat {
-    /// The format that a framebuffer device describes by the bits of its pixels and where the colours are in them; nil for one that is not known here. Pure.
+    /// The format that a framebuffer device describes by the bits of its pixels and where the colours are in them; nil for one that is not
+    /// known here. Pure.
     init?(_ screen: fb_var_screeninfo) {
         let (red, green, blue) = (screen.red, screen.green, screen.blue)
         let lengths = (red.length, green.length, blue.length)

@@ -1,6 +1,7 @@
 import CDRM
 
-/// The kernel's number for an object of a card, with the kind it is of; 0 is no object. One type for each kind, so that none is taken for another.
+/// The kernel's number for an object of a card, with the kind it is of; 0 is no object. One type for each kind, so that none is taken for
+/// another.
 protocol KMSObject: RawRepresentable<UInt32>, Hashable, Sendable {
     /// `DRM_MODE_OBJECT_PLANE` and so on.
     static var objectType: UInt32 { get }

@@ -5,8 +5,8 @@ import Media
 import Platform
 import Playback
 
-/// A display on a DRM card. Every flip is committed without blocking and answered by an event on the card's descriptor; or, where the driver refuses
-/// that, committed by a call that blocks for up to a refresh period, and reported right after.
+/// A display on a DRM card. Every flip is committed without blocking and answered by an event on the card's descriptor; or, where the
+/// driver refuses that, committed by a call that blocks for up to a refresh period, and reported right after.
 final class KMSScreen: Screen {
     let mode: DisplayMode
     private(set) var buffers: [ScanoutBuffer] = []

@@ -12,9 +12,9 @@ import Playback
 ///     convert   to the screen's format without scaling, which is libswscale's fast path
 ///     place     into scan-out memory: mirrored and turned, or row by row where `convert` cannot write there itself
 ///
-/// Scaling in YUV and then converting is 2.5 times faster than libswscale's one pass (720p to 1080p: 1.9 ms against 4.9); and once there are two
-/// passes bicubic costs a tenth more than bilinear, so bicubic it is. RGB goes in one pass, at full chroma resolution.
-/// Contexts and pictures between the steps are kept until the layout changes, so that steady play allocates nothing.
+/// Scaling in YUV and then converting is 2.5 times faster than libswscale's one pass (720p to 1080p: 1.9 ms against 4.9); and once there
+/// are two passes bicubic costs a tenth more than bilinear, so bicubic it is. RGB goes in one pass, at full chroma resolution. Contexts and
+/// pictures between the steps are kept until the layout changes, so that steady play allocates nothing.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class PictureConverter {
@@ -42,8 +42,8 @@ final class PictureConverter {
     private var key: Key?
     private var steps: Steps?
 
-    /// Draws `frame`, or what `crop` leaves of it, where `gravity` and `rotation` put it on `buffer`, and the bars around it. `turn` turns the picture alone, on
-    /// top of its own orientation; `rotation` turns everything.
+    /// Draws `frame`, or what `crop` leaves of it, where `gravity` and `rotation` put it on `buffer`, and the bars around it. `turn` turns
+    /// the picture alone, on top of its own orientation; `rotation` turns everything.
     func draw(
         _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, rotation: Rotation,
         background: UInt32, into buffer: ScanoutBuffer

@@ -1,7 +1,7 @@
 import Playback
 
-/// Puts pictures over each other, in ordinary memory: scan-out memory may be write-combined, and is only ever written, once and in order. So what is
-/// beneath is always read from ordinary memory, and only the result may go to scan-out memory.
+/// Puts pictures over each other, in ordinary memory: scan-out memory may be write-combined, and is only ever written, once and in order.
+/// So what is beneath is always read from ordinary memory, and only the result may go to scan-out memory.
 struct PixelBlend {
     /// Writes a mixture of two pictures of the same size and format to `target`; `share`, 0…1, is the upper one's. `target` may be `lower`.
     static func mix(_ upper: PixelMemory, over lower: PixelMemory, share: Double, into target: PixelMemory) {
@@ -52,7 +52,8 @@ struct PixelBlend {
         }
     }
 
-    /// Draws `bitmap` over what is in `target`, which is ordinary memory; what lies outside is cut off. `alpha`, 0…1, is that of the whole bitmap.
+    /// Draws `bitmap` over what is in `target`, which is ordinary memory; what lies outside is cut off. `alpha`, 0…1, is that of the whole
+    /// bitmap.
     static func draw(_ bitmap: SurfaceBitmap, alpha: Double, over target: PixelMemory) {
         let place = bitmap.place
         let (left, right) = (max(place.x, 0), min(place.x + place.width, target.width))
@@ -88,8 +89,8 @@ struct PixelBlend {
         return (((pixel & 0xff_00ff) &* weight) >> 8 & 0xff_00ff) | ((pixel >> 8 & 0xff_00ff) &* weight & 0xff00_ff00)
     }
 
-    /// A premultiplied pixel over an opaque one: every channel c + d * (255 - a) / 255, two at a time. No channel of `over` is above its alpha, so none
-    /// overflows.
+    /// A premultiplied pixel over an opaque one: every channel c + d * (255 - a) / 255, two at a time. No channel of `over` is above its
+    /// alpha, so none overflows.
     private static func blended(_ over: UInt32, _ under: UInt32) -> UInt32 {
         let rest = 255 - over >> 24
         if rest == 255 { return under | 0xff00_0000 }

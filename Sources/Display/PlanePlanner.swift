@@ -2,16 +2,18 @@ import CDRM
 import Media
 import Playback
 
-// libliftoff is not used: its search over planes and its test commits are one function, so it can be tried on a device only and not by a table of
-// cases, and it works on layers that all have framebuffers already. Here the choice must come first, as it decides whether a picture is imported,
-// uploaded or converted; and with at most four layers the search is short.
+// libliftoff is not used: its search over planes and its test commits are one function, so it can be tried on a device only and not by a
+// table of cases, and it works on layers that all have framebuffers already. Here the choice must come first, as it decides whether a
+// picture is imported, uploaded or converted; and with at most four layers the search is short.
 
-/// Which plane shows which layer. A pure value: planes and layers in; the assignments that can be tried, the best first, or why there is none.
+/// Which plane shows which layer. A pure value: planes and layers in; the assignments that can be tried, the best first, or why there is
+/// none.
 ///
-/// The rearmost layer takes the primary plane and must cover the screen, as many drivers show nothing without that. The layers in front of it
-/// take overlays in their order. Cursor planes are left alone: they take small pictures of sizes that only their drivers know.
+/// The rearmost layer takes the primary plane and must cover the screen, as many drivers show nothing without that. The layers in front of
+/// it take overlays in their order. Cursor planes are left alone: they take small pictures of sizes that only their drivers know.
 ///
-/// What a driver can do beyond that (scaling, bandwidth, which planes go together) nobody but the driver knows: ``PlaneArrangements`` asks it.
+/// What a driver can do beyond that (scaling, bandwidth, which planes go together) nobody but the driver knows: ``PlaneArrangements`` asks
+/// it.
 struct PlanePlanner {
     /// A layer as a plane would show it.
     struct Layer: Hashable {
@@ -84,7 +86,8 @@ struct PlanePlanner {
     /// The most assignments that are worth a try.
     static let maximumTries = 8
 
-    /// For a screen of `width` x `height` pixels on `crtc`, whose bit in `possible_crtcs` masks is `bit`. What is on the CRTC already is tried first.
+    /// For a screen of `width` x `height` pixels on `crtc`, whose bit in `possible_crtcs` masks is `bit`. What is on the CRTC already is
+    /// tried first.
     init(_ planes: [PlaneRecord], crtc: CRTCID, bit: UInt32, width: Int, height: Int) {
         let free = planes.filter { $0.isFree(for: crtc, bit: bit) && $0.type != .cursor }
         self.planes = free.filter { $0.crtc == crtc } + free.filter { $0.crtc != crtc }
@@ -166,8 +169,8 @@ struct PlaneArrangements {
 
     init(_ planner: PlanePlanner) { self.planner = planner }
 
-    /// How `layers`, the rearmost first, are shown. `test` asks the driver (``AtomicRequest/test(_:_:)``); it is called for an arrangement that has not been
-    /// tested, with one assignment after the other until it does not throw.
+    /// How `layers`, the rearmost first, are shown. `test` asks the driver (``AtomicRequest/test(_:_:)``); it is called for an arrangement
+    /// that has not been tested, with one assignment after the other until it does not throw.
     mutating func answer(
         for layers: [PlanePlanner.Layer], test: ([PlanePlanner.Assignment]) throws(DeviceError) -> Void
     ) -> Answer {

@@ -23,7 +23,8 @@ struct PlaneRecord: Hashable {
     var crtc = CRTCID.none
     /// Fourcc codes, in the driver's order.
     var formats: [UInt32]
-    /// The memory layouts that go with each format (property `IN_FORMATS`); a format that is not in it is taken in rows, one after the other, only.
+    /// The memory layouts that go with each format (property `IN_FORMATS`); a format that is not in it is taken in rows, one after the
+    /// other, only.
     var modifiers: [UInt32: Set<UInt64>] = [:]
     /// False where it is known to show pictures at their own size only. The kernel does not say; a test commit does.
     var canScale = true
@@ -85,7 +86,8 @@ extension PlaneRecord {
         }
     }
 
-    /// What a property `rotation` offers. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and then turns clockwise. Pure.
+    /// What a property `rotation` offers. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and then
+    /// turns clockwise. Pure.
     static func turns(_ property: PropertyTable.Property?) -> Set<Orientation> {
         guard let property else { return [.up] }
         var turns: Set<Orientation> = []

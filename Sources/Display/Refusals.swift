@@ -11,10 +11,10 @@ enum FlipMethod: CaseIterable {
 
 /// What was refused on one display, and what is left to try. Pure; ``DisplayFinder`` keeps one for each display.
 ///
-/// A driver, or a cable, can refuse a mode in two ways. It refuses the modeset: after ``maximum`` times another mode is tried. Or it takes the modeset
-/// and refuses the flips after it: then the other ``FlipMethod`` is tried in the same mode, then another mode. Each try lights the display anew, which
-/// people see; so after ``maximumModes`` modes, or when there are no more, the display rests. Once in ``pause`` the first choice is tried again, for
-/// a driver that has recovered.
+/// A driver, or a cable, can refuse a mode in two ways. It refuses the modeset: after ``maximum`` times another mode is tried. Or it takes
+/// the modeset and refuses the flips after it: then the other ``FlipMethod`` is tried in the same mode, then another mode. Each try activates
+/// the display anew, which people see; so after ``maximumModes`` modes, or when there are no more, the display rests. Once in ``pause`` the
+/// first choice is tried again, for a driver that has recovered.
 struct Refusals {
     /// After so many refusals something else is tried.
     static let maximum = 3
@@ -43,8 +43,8 @@ struct Refusals {
     /// A modeset was refused.
     mutating func refusedModeset(_ mode: ConnectorMode) { modesets[mode, default: 0] += 1 }
 
-    /// A flip was refused by a driver that had taken the modeset. `isFirst`: it was the first one, which counts twice: it says more than one after others,
-    /// but can be due to another program that changed the mode in between.
+    /// A flip was refused by a driver that had taken the modeset. `isFirst`: it was the first one, which counts twice: it says more than
+    /// one after others, but can be due to another program that changed the mode in between.
     mutating func refusedFlip(_ mode: ConnectorMode, _ method: FlipMethod, isFirst: Bool) {
         flips[mode, default: [:]][method, default: 0] += isFirst ? 2 : 1
         if refusesFlips(mode), firstChoice == nil { firstChoice = mode }

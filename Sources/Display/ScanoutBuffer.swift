@@ -88,10 +88,10 @@ struct PixelMemory {
     }
 }
 
-/// One of a screen's buffers. Subclasses own its memory; whoever composes into it holds a reference, so that a screen that goes
+/// One of a screen's buffers. Subclasses own its memory; whoever paints into it holds a reference, so that a screen that goes
 /// away meanwhile does not take the memory with it.
 class ScanoutBuffer: @unchecked Sendable {
-    // Sendable because BufferBook gives a buffer to one composer at a time, and only that one touches `layout` and writes pixels.
+    // Sendable because BufferPool gives a buffer to one painter at a time, and only that one touches `layout` and writes pixels.
 
     let pixels: PixelMemory
     /// Where the picture stands that was drawn last, so that bars are drawn only when they move; nil when nothing was drawn.

@@ -4,9 +4,9 @@ import Playback
 
 /// Paints a whole scene into one scan-out buffer, for the primary plane: what is done with every layer that no plane of its own shows.
 ///
-/// One opaque picture, the usual case, is converted straight into the buffer. Anything else is put together in ordinary memory, the rearmost layer first,
-/// and only the result is written to the buffer (``PixelBlend``). The memory for that is kept from the first such scene on: to find it anew for
-/// each fade would cost the beginning of the fade some vblanks.
+/// One opaque picture, the usual case, is converted straight into the buffer. Anything else is put together in ordinary memory, the
+/// rearmost layer first, and only the result is written to the buffer (``PixelBlend``). The memory for that is kept from the first such
+/// scene on: to find it anew for each fade would cost the beginning of the fade some vblanks.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class ScenePainter {

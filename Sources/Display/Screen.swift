@@ -46,5 +46,5 @@ enum ScreenReport {
     case lost(DeviceError)
 }
 
-/// Buffers a screen has where it may choose: one on the screen, one waiting for its flip, one being composed.
+/// Buffers a screen has where it may choose: one on the screen, one waiting for its flip, one being prepared.
 let bufferCount = 3

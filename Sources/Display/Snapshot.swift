@@ -4,7 +4,7 @@ import Glibc
 /// Why a snapshot could not be made.
 public enum SnapshotError: Error, CustomStringConvertible {
     /// There is no display now.
-    case dark
+    case noDisplay
     /// libavcodec has no PNG encoder, or it failed.
     case encoder(String)
     /// The file could not be written.
@@ -16,7 +16,7 @@ public enum SnapshotError: Error, CustomStringConvertible {
     /// What went wrong, in words.
     public var description: String {
         switch self {
-        case .dark: "there is no display to take a snapshot of"
+        case .noDisplay: "there is no display to take a snapshot of"
         case .encoder(let reason): "the snapshot could not be encoded: \(reason)"
         case .file(let reason): "the snapshot could not be written: \(reason)"
         }

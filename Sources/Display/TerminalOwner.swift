@@ -4,11 +4,12 @@ import Platform
 
 /// Whether a virtual terminal is another program's screen, such as a desktop's. Pure but for ``look(_:_:)``.
 ///
-/// A desktop, or logind for it, sets its terminal to graphics mode and has switches announced to itself (VT_PROCESS). So does kiosk; and where it was
-/// killed together with its guard, that is what it leaves: nobody's, and to be taken over. The kernel knows who is to be told of switches, but does not say.
-/// What it says is with which signal (VT_GETMODE). Whoever is told handles that signal, and has the terminal open: a shell underneath does not handle it,
-/// a killed player has nothing open. Where processes of other users cannot be seen, or the owner waits by sigwait(3), in which the kernel shows no blocked signal,
-/// there is one more sign: a terminal on the screen, while another program is master of a graphics card, is that program's.
+/// A desktop, or logind for it, sets its terminal to graphics mode and has switches announced to itself (VT_PROCESS). So does kiosk; and
+/// where it was killed together with its guard, that is what it leaves: nobody's, and to be taken over. The kernel knows who is to be told
+/// of switches, but does not say. What it says is with which signal (VT_GETMODE). Whoever is told handles that signal, and has the terminal
+/// open: a shell underneath does not handle it, a killed player has nothing open. Where processes of other users cannot be seen, or the
+/// owner waits by sigwait(3), in which the kernel shows no blocked signal, there is one more sign: a terminal on the screen, while another
+/// program is master of a graphics card, is that program's.
 struct TerminalOwner {
     /// KD_GRAPHICS, and switches are announced to somebody (VT_PROCESS).
     var isTaken: Bool
@@ -43,8 +44,8 @@ struct TerminalOwner {
         return owner
     }
 
-    /// Whether a process with this `/proc/PID/status` catches a signal, or waits for it with signalfd(2), which it blocks it for. Guards of ours block all
-    /// signals, and are nobody.
+    /// Whether a process with this `/proc/PID/status` catches a signal, or waits for it with signalfd(2), which it blocks it for. Guards of
+    /// ours block all signals, and are nobody.
     static func handles(_ signal: Int, _ status: String) -> Bool {
         var handled: UInt64 = 0
         for line in status.split(separator: "\n") {

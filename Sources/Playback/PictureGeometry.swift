@@ -98,8 +98,8 @@ public struct PictureGeometry: Hashable, Sendable {
         return ((length - kept) / 2 / grid * grid, kept)
     }
 
-    /// The part of `length` pixels that `wanted` covers, out to the next multiples of `grid` (the end of the picture counts as one); all of it for nil. Never
-    /// empty.
+    /// The part of `length` pixels that `wanted` covers, out to the next multiples of `grid` (the end of the picture counts as one); all of
+    /// it for nil. Never empty.
     private static func widen(_ wanted: (start: Int, length: Int)?, within length: Int, grid: Int) -> (start: Int, length: Int) {
         guard let wanted else { return (0, length) }
         let start = min(max(wanted.start, 0), length - 1) / grid * grid

@@ -25,60 +25,60 @@ struct DisplayStateTests {
     static let edges: [Edge] = [
         Edge(testDescription: "absent, nothing", from: .absent, event: saw(.nothing), to: .absent, action: .none),
         Edge(testDescription: "absent, modeless", from: .absent, event: saw(.modeless), to: .settling(since: start), action: .none),
-        Edge(testDescription: "absent, ready", from: .absent, event: saw(ready), to: .absent, action: .light(tv)),
+        Edge(testDescription: "absent, ready", from: .absent, event: saw(ready), to: .absent, action: .activate(tv)),
         Edge(
             testDescription: "settling, modeless keeps its beginning", from: .settling(since: HostTime(nanoseconds: 0)),
             event: saw(.modeless), to: .settling(since: HostTime(nanoseconds: 0)), action: .none),
         Edge(
             testDescription: "settling, ready", from: .settling(since: start), event: saw(ready), to: .settling(since: start),
-            action: .light(tv)),
+            action: .activate(tv)),
         Edge(testDescription: "settling, nothing", from: .settling(since: start), event: saw(.nothing), to: .absent, action: .none),
-        Edge(testDescription: "lit, the same", from: .lit(tv), event: saw(ready), to: .lit(tv), action: .none),
+        Edge(testDescription: "active, the same", from: .active(tv), event: saw(ready), to: .active(tv), action: .none),
         Edge(
-            testDescription: "lit, bad link", from: .lit(tv), event: saw(.ready(tv, linkIsBad: true)), to: .lit(tv), action: .light(tv)),
+            testDescription: "active, bad link", from: .active(tv), event: saw(.ready(tv, linkIsBad: true)), to: .active(tv), action: .activate(tv)),
         Edge(
-            testDescription: "lit, another", from: .lit(tv), event: saw(.ready(other, linkIsBad: false)), to: .lit(tv),
-            action: .light(other)),
-        Edge(testDescription: "lit, gone", from: .lit(tv), event: saw(.nothing), to: .absent, action: .darken),
-        Edge(testDescription: "lit, modeless", from: .lit(tv), event: saw(.modeless), to: .settling(since: start), action: .darken),
+            testDescription: "active, another", from: .active(tv), event: saw(.ready(other, linkIsBad: false)), to: .active(tv),
+            action: .activate(other)),
+        Edge(testDescription: "active, gone", from: .active(tv), event: saw(.nothing), to: .absent, action: .deactivate),
+        Edge(testDescription: "active, modeless", from: .active(tv), event: saw(.modeless), to: .settling(since: start), action: .deactivate),
         Edge(
-            testDescription: "lit, flip refused", from: .lit(tv), event: { $0.lost(at: start) }, to: .blocked(failures: 0), action: .darken),
-        Edge(testDescription: "lit, modeset failed", from: .lit(tv), event: { $0.failed() }, to: .blocked(failures: 1), action: .darken),
+            testDescription: "active, flip refused", from: .active(tv), event: { $0.lost(at: start) }, to: .blocked(failures: 0), action: .deactivate),
+        Edge(testDescription: "active, modeset failed", from: .active(tv), event: { $0.failed() }, to: .blocked(failures: 1), action: .deactivate),
         Edge(testDescription: "absent, modeset failed", from: .absent, event: { $0.failed() }, to: .blocked(failures: 1), action: .none),
         Edge(
             testDescription: "blocked, failed again", from: .blocked(failures: 1), event: { $0.failed() }, to: .blocked(failures: 2),
             action: .none),
         Edge(
-            testDescription: "blocked, ready", from: .blocked(failures: 3), event: saw(ready), to: .blocked(failures: 3), action: .light(tv)
+            testDescription: "blocked, ready", from: .blocked(failures: 3), event: saw(ready), to: .blocked(failures: 3), action: .activate(tv)
         ),
         Edge(testDescription: "blocked, nothing", from: .blocked(failures: 3), event: saw(.nothing), to: .absent, action: .none),
         Edge(
             testDescription: "blocked, lost", from: .blocked(failures: 3), event: { $0.lost(at: start) }, to: .blocked(failures: 3),
             action: .none),
-        Edge(testDescription: "lit, nothing left to try", from: .lit(tv), event: saw(.resting), to: .resting, action: .darken),
+        Edge(testDescription: "active, nothing left to try", from: .active(tv), event: saw(.resting), to: .resting, action: .deactivate),
         Edge(
             testDescription: "blocked, nothing left to try", from: .blocked(failures: 3), event: saw(.resting), to: .resting, action: .none),
         Edge(testDescription: "resting, still", from: .resting, event: saw(.resting), to: .resting, action: .none),
-        Edge(testDescription: "resting, ready", from: .resting, event: saw(ready), to: .resting, action: .light(tv)),
+        Edge(testDescription: "resting, ready", from: .resting, event: saw(ready), to: .resting, action: .activate(tv)),
         Edge(testDescription: "resting, gone", from: .resting, event: saw(.nothing), to: .absent, action: .none),
         Edge(testDescription: "resting, modeset failed", from: .resting, event: { $0.failed() }, to: .blocked(failures: 1), action: .none),
         Edge(testDescription: "resting, VT leaves", from: .resting, event: { $0.leave() }, to: .away, action: .release),
-        Edge(testDescription: "lit, VT leaves", from: .lit(tv), event: { $0.leave() }, to: .away, action: .release),
+        Edge(testDescription: "active, VT leaves", from: .active(tv), event: { $0.leave() }, to: .away, action: .release),
         Edge(testDescription: "away, leaves again", from: .away, event: { $0.leave() }, to: .away, action: .none),
         Edge(testDescription: "away, ready", from: .away, event: saw(ready), to: .away, action: .none),
         Edge(testDescription: "away, failed", from: .away, event: { $0.failed() }, to: .away, action: .none),
         Edge(testDescription: "away, VT comes back", from: .away, event: { $0.comeBack() }, to: .absent, action: .reacquire),
-        Edge(testDescription: "lit, comes back unasked", from: .lit(tv), event: { $0.comeBack() }, to: .lit(tv), action: .none),
+        Edge(testDescription: "active, comes back unasked", from: .active(tv), event: { $0.comeBack() }, to: .active(tv), action: .none),
         Edge(
-            testDescription: "absent, lit up", from: .absent,
+            testDescription: "absent, activated", from: .absent,
             event: {
-                $0.litUp(tv, at: start)
+                $0.activated(tv, at: start)
                 return .none
-            }, to: .lit(tv), action: .none),
+            }, to: .active(tv), action: .none),
         Edge(
-            testDescription: "away, lit up too late", from: .away,
+            testDescription: "away, activated too late", from: .away,
             event: {
-                $0.litUp(tv, at: start)
+                $0.activated(tv, at: start)
                 return .none
             }, to: .away, action: .none),
     ]
@@ -90,29 +90,29 @@ struct DisplayStateTests {
         #expect(state == edge.to)
     }
 
-    /// Lit, and the next flip refused, again and again: as seldom as what cannot be lit at all, until it has stood for a while.
+    /// Active, and the next flip refused, again and again: as seldom as what cannot be activated at all, until it has stood for a while.
     @Test func whatIsLostAtOnceIsTriedLessAndLessOften() throws {
         var (state, now) = (DisplayState.absent, Self.start)
         var waits: [Int64] = []
         for _ in 0..<6 {
-            #expect(state.saw(Self.ready, at: now) == .light(Self.tv))
-            state.litUp(Self.tv, at: now)
+            #expect(state.saw(Self.ready, at: now) == .activate(Self.tv))
+            state.activated(Self.tv, at: now)
             now = now + .milliseconds(20)
-            #expect(state.lost(at: now) == .darken)
+            #expect(state.lost(at: now) == .deactivate)
             let wait = try #require(state.lookInterval(at: now))
             waits.append(wait.nanoseconds / 1_000_000)
             now = now + wait
         }
         #expect(waits == [125, 250, 500, 1000, 1000, 1000])
-        state.litUp(Self.tv, at: now)
+        state.activated(Self.tv, at: now)
         #expect(state.saw(Self.ready, at: now) == .none)
-        #expect(state.lost(at: now + DisplayState.provingTime) == .darken && state == .blocked(failures: 0))
+        #expect(state.lost(at: now + DisplayState.provingTime) == .deactivate && state == .blocked(failures: 0))
     }
 
     @Test func howOftenItIsLookedAt() {
         let now = Self.start
         #expect(DisplayState.absent.lookInterval(at: now) == .seconds(2))
-        #expect(DisplayState.lit(Self.tv).lookInterval(at: now) == .seconds(2))
+        #expect(DisplayState.active(Self.tv).lookInterval(at: now) == .seconds(2))
         #expect(DisplayState.away.lookInterval(at: now) == nil && DisplayState.resting.lookInterval(at: now) == .seconds(2))
         let settling = DisplayState.settling(since: now)
         #expect(settling.lookInterval(at: now + .seconds(6.9)) == .milliseconds(250))

@@ -48,7 +48,7 @@ struct SelectionTests {
         #expect(record.connector.modes.count == Self.tv.count - 1)
     }
 
-    /// A display in the dark whose preferred mode is refused again and again gets another one, until it is unplugged.
+    /// A display that is not active whose preferred mode is refused again and again gets another one, until it is unplugged.
     @Test func refusalsEndWithTheDisplay() throws {
         let finder = DisplayFinder(DisplaySettings())
         let card = DRMCard(
@@ -104,14 +104,14 @@ struct SelectionTests {
         #expect(DisplayConnector.automatic.choose(from: [[Self.connector("A", .unknown)]], named: names)?.connector == 0)
     }
 
-    /// What is lit, what else there is, and what takes its place: nil, nothing.
+    /// What is active, what else there is, and what takes its place: nil, nothing.
     @Test(
         arguments: [
             (.unknown, .connected, 1, "auto", "HDMI-A-1"), (.unknown, .connected, 0, "auto", nil), (.unknown, .unknown, 1, "auto", nil),
             (.unknown, .disconnected, 0, "auto", nil), (.connected, .connected, 1, "auto", nil), (.unknown, .connected, 1, "VGA-1", nil),
         ] as [(Connector.Status, Connector.Status, Int, String, String?)])
-    func whatMayNotBeThereGivesWay(_ lit: Connector.Status, _ other: Connector.Status, _ modes: Int, _ request: String, _ taken: String?) {
-        let cards = [[Self.connector("VGA-1", lit), Self.connector("HDMI-A-1", other, modes: modes)]]
+    func whatMayNotBeThereGivesWay(_ active: Connector.Status, _ other: Connector.Status, _ modes: Int, _ request: String, _ taken: String?) {
+        let cards = [[Self.connector("VGA-1", active), Self.connector("HDMI-A-1", other, modes: modes)]]
         let place = DisplayConnector(request)?.replacement(for: .init(card: 0, connector: 0), from: cards, named: ["card0"])
         #expect(place.map { cards[$0.card][$0.connector].name } == taken)
     }

@@ -2,20 +2,20 @@ import Playback
 
 /// Who has which scan-out buffer. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///
-///     spare ──take──> composing ──finish──> composed ──flip──> pending ──flipped──> onScreen ──(next flip)──> spare
+///     spare ──take──> preparing ──finish──> prepared ──flip──> pending ──flipped──> onScreen ──(next flip)──> spare
 ///                         └──────<─────────────┴── discard                          └──assumed──> leaving ──(next flip)──> spare
 ///
-/// A flip whose end nobody told of is assumed to have happened, but may not have yet: the buffer before it is *leaving*, and not to be drawn
-/// into until the kernel takes the next flip, which it does when it is done with the one before.
+/// A flip whose end nobody told of is assumed to have happened, but may not have yet: the buffer before it is *leaving*, and not to be
+/// painted into until the kernel takes the next flip, which it does when it is done with the one before.
 ///
 /// Every change of screen begins a new generation: all buffers are then new ones, and whatever comes back under an older
 /// generation has nothing left to give back.
-struct BufferBook {
-    enum Use: Equatable { case spare, composing, composed, pending, onScreen, leaving }
+struct BufferPool {
+    enum Use: Equatable { case spare, preparing, prepared, pending, onScreen, leaving }
 
     private(set) var generation: UInt64 = 0
     private(set) var uses: [Use] = []
-    /// Readers (snapshots) of a buffer; it does not become spare to a composer while it has any.
+    /// Readers (snapshots) of a buffer; it does not become spare to a painter while it has any.
     private var readers: [Int] = []
 
     /// Begins the next generation with `count` buffers, the first of which is on the screen; 0 when there is no screen.
@@ -25,21 +25,21 @@ struct BufferBook {
         readers = Array(repeating: 0, count: count)
     }
 
-    /// A spare buffer to compose into.
+    /// A spare buffer to paint into.
     mutating func take() -> Int? {
         guard let index = uses.indices.first(where: { uses[$0] == .spare && readers[$0] == 0 }) else { return nil }
-        uses[index] = .composing
+        uses[index] = .preparing
         return index
     }
 
-    /// The buffer that was taken is composed.
+    /// The buffer that was taken is prepared.
     mutating func finish(_ buffer: Int, generation: UInt64) {
-        if generation == self.generation, uses[buffer] == .composing { uses[buffer] = .composed }
+        if generation == self.generation, uses[buffer] == .preparing { uses[buffer] = .prepared }
     }
 
-    /// Whether `frame` can be flipped to; false for one of an older generation.
-    func isCurrent(_ frame: PreparedScene) -> Bool {
-        frame.generation == generation && uses.indices.contains(frame.buffer) && uses[frame.buffer] == .composed
+    /// Whether `prepared` can be flipped to; false for one of an older generation.
+    func isCurrent(_ prepared: PreparedScene) -> Bool {
+        prepared.generation == generation && uses.indices.contains(prepared.buffer) && uses[prepared.buffer] == .prepared
     }
 
     /// Whether a flip is under way.
@@ -47,7 +47,7 @@ struct BufferBook {
 
     /// The flip to `buffer` is queued.
     mutating func flip(to buffer: Int) {
-        precondition(uses[buffer] == .composed && !hasPending)
+        precondition(uses[buffer] == .prepared && !hasPending)
         for index in uses.indices where uses[index] == .leaving { uses[index] = .spare }
         uses[buffer] = .pending
     }
@@ -59,12 +59,12 @@ struct BufferBook {
         uses[pending] = .onScreen
     }
 
-    /// An unpresented frame comes back.
-    mutating func discard(_ frame: PreparedScene) {
-        if isCurrent(frame) { uses[frame.buffer] = .spare }
+    /// A scene that is not committed comes back.
+    mutating func discard(_ prepared: PreparedScene) {
+        if isCurrent(prepared) { uses[prepared.buffer] = .spare }
     }
 
-    /// The buffer on the screen, kept from composers until ``endReading(_:generation:)``.
+    /// The buffer on the screen, not painted into until ``endReading(_:generation:)``.
     mutating func beginReading() -> Int? {
         guard let index = uses.firstIndex(of: .onScreen) else { return nil }
         readers[index] += 1
