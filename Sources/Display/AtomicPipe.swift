@@ -85,8 +85,9 @@ final class AtomicPipe: Pipe {
         let card = route.card
         let mode = try ModeBlob(PropertyBlob.make(card, route.timing))
         arrange(framebuffer, mode, retrainingLink: retrainingLink)
-        if card.saved[route.crtc] == nil { card.saved[route.crtc] = save() }
-        card.saved[route.crtc]?.add(settings, of: route.connector)
+        var saved = card.saved.withLock { $0[route.crtc] } ?? save()
+        saved.add(settings, of: route.connector)
+        card.saved.withLock { $0[route.crtc] = saved }
         func commit(_ settings: [ConnectorSettings.Assignment]) throws(DeviceError) {
             let request = request(framebuffer, on: primary, plane, mode, retrainingLink: retrainingLink, settings)
             let purpose = "set \(ConnectorMode(route.timing).name) on \(card.path)"
@@ -207,7 +208,7 @@ final class AtomicPipe: Pipe {
     }
 
     func restore() {
-        guard let saved = route.card.saved.removeValue(forKey: route.crtc) else { return }
+        guard let saved = route.card.saved.withLock({ $0.removeValue(forKey: route.crtc) }) else { return }
         var request = AtomicRequest(route.card)
         // Another connector of ours may have been the first on it.
         let wasOurs = connectorCRTC.map { saved.keeps($0, of: route.connector) } ?? false

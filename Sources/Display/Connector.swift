@@ -2,9 +2,9 @@ import CDRM
 import Media
 
 /// A socket on a graphics card, and what is plugged into it.
-public struct Connector: Hashable, Sendable {
+package struct Connector: Hashable, Sendable {
     /// Whether there is a display.
-    public enum Status: String, Sendable {
+    package enum Status: String, Sendable {
         case connected
         case disconnected
         /// The hardware cannot tell.
@@ -12,15 +12,15 @@ public struct Connector: Hashable, Sendable {
     }
 
     /// The kernel's name, as in `/sys/class/drm`: `HDMI-A-1`.
-    public var name: String
+    package var name: String
     /// Whether there is a display.
-    public var status: Status
+    package var status: Status
     /// What the display can show; empty while it is not known.
-    public var modes: [ConnectorMode]
+    package var modes: [ConnectorMode]
     /// Leads back into memory, not to a display.
-    public var isWriteback: Bool
+    package var isWriteback: Bool
     /// What is plugged in says that it is no screen for people to look at from outside: a headset. Property `non-desktop`.
-    public var isNonDesktop = false
+    package var isNonDesktop = false
 }
 
 /// A connector with what is needed to drive it.

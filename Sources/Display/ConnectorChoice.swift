@@ -28,8 +28,8 @@ extension DisplayConnector {
     ///
     /// `auto` prefers a connected one with modes, then a connected one that has none yet, then one whose state the driver does not know but
     /// which has modes. A headset (`non-desktop`) is taken only by its name, a writeback connector, which leads to no display, never. What
-    /// is in `resting` is taken only where there is nothing else.
-    func choose(from cards: [[Connector]], named names: [String], resting: Set<Place> = []) -> Place? {
+    /// is in `resting` is taken only where there is nothing else, what is in `taken` never.
+    func choose(from cards: [[Connector]], named names: [String], resting: Set<Place> = [], taken: Set<Place> = []) -> Place? {
         guard takesCards else { return nil }
         var best: (rank: Int, place: Place)?
         for (card, connectors) in cards.enumerated() {
@@ -40,6 +40,7 @@ extension DisplayConnector {
                     continue
                 }
                 let place = Place(card: card, connector: index)
+                if taken.contains(place) { continue }
                 guard let rank = Self.rank(connector).map({ resting.contains(place) ? $0 + 10 : $0 }) else { continue }
                 if rank < best?.rank ?? .max { best = (rank, place) }
             }
@@ -51,9 +52,11 @@ extension DisplayConnector {
     ///
     /// A display that is connected keeps the picture. One of which the driver does not know whether it is there, such as a VGA or composite
     /// socket that cannot tell, gives it up to one that is connected and has modes.
-    func replacement(for active: Place?, from cards: [[Connector]], named names: [String], resting: Set<Place> = []) -> Place? {
+    func replacement(
+        for active: Place?, from cards: [[Connector]], named names: [String], resting: Set<Place> = [], taken: Set<Place> = []
+    ) -> Place? {
         if let active, cards[active.card][active.connector].status != .unknown { return nil }
-        guard let place = choose(from: cards, named: names, resting: resting), place != active, !resting.contains(place),
+        guard let place = choose(from: cards, named: names, resting: resting, taken: taken), place != active, !resting.contains(place),
             Self.rank(cards[place.card][place.connector]) == 0
         else { return nil }
         return place

@@ -1,20 +1,23 @@
 import CDRM
 import Glibc
 import Media
+import Platform
 
 /// An open DRM card (`/dev/dri/card0`). Referenced by everything that lives in it, so that the descriptor closes last.
 ///
-/// Its calls may come from any thread (the kernel locks); `saved` belongs to the presenter thread.
+/// Its calls may come from any thread: the kernel locks.
 final class DRMCard: @unchecked Sendable {
-    // Sendable because the descriptor is set once and `saved` is touched by the presenter thread alone.
+    // Sendable because the descriptor is set once; the rest is constant or thread-safe.
 
     let path: String
     private(set) var descriptor: Descriptor
     let isAtomic: Bool
     /// Whether event timestamps are on CLOCK_MONOTONIC.
     let hasMonotonicTimestamps: Bool
+    /// What its flips have to tell.
+    let events = CardEvents()
     /// What every CRTC showed before we drove it.
-    var saved: [CRTCID: SavedPipe] = [:]
+    let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
     var fd: Int32 { descriptor.raw }
     /// `card0`.

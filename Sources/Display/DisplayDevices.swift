@@ -4,61 +4,61 @@ import Vocabulary
 
 /// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
 /// while another program has the screen, and on a machine without any of it.
-public struct DisplayDevices: Sendable {
+package struct DisplayDevices: Sendable {
     /// A DRM card.
-    public struct Card: Sendable {
+    package struct Card: Sendable {
         /// `/dev/dri/card0`.
-        public var path: String
+        package var path: String
         /// The kernel driver, such as `vc4`.
-        public var driver: String
+        package var driver: String
         /// Whether it takes atomic commits.
-        public var isAtomic: Bool
+        package var isAtomic: Bool
         /// Its connectors; empty for cards that only render.
-        public var connectors: [Connector]
+        package var connectors: [Connector]
         /// Its planes.
-        public var planes: [Plane]
+        package var planes: [Plane]
         /// Other programs that have it open, as far as they can be seen; one of them may have the screen.
-        public var users: [String]
+        package var users: [String]
     }
 
     /// A layer that the hardware can show.
-    public struct Plane: Sendable {
+    package struct Plane: Sendable {
         /// The kernel's number for it.
-        public var id: UInt32
+        package var id: UInt32
         /// `primary`, `overlay` or `cursor`.
-        public var kind: String
+        package var kind: String
         /// The pixel formats it takes, by their four letters.
-        public var formats: [String]
+        package var formats: [String]
     }
 
     /// A framebuffer device.
-    public struct Framebuffer: Sendable {
+    package struct Framebuffer: Sendable {
         /// `/dev/fb0`.
-        public var path: String
+        package var path: String
         /// Pixels across and down.
-        public var width: Int, height: Int
+        package var width: Int, height: Int
         /// 32 or 16.
-        public var bitsPerPixel: Int
+        package var bitsPerPixel: Int
         /// Whether it has room to pan between pictures.
-        public var canPan: Bool
+        package var canPan: Bool
     }
 
     /// All cards that could be opened.
-    public var cards: [Card] = []
+    package var cards: [Card] = []
     /// All framebuffer devices that could be opened.
-    public var framebuffers: [Framebuffer] = []
+    package var framebuffers: [Framebuffer] = []
     /// Devices that are there but could not be used: `open /dev/dri/card0: Permission denied`.
-    public var problems: [String] = []
+    package var problems: [String] = []
     /// What would be driven, such as `card0:HDMI-A-1 1920x1080@60.00`; nil when there is nothing yet.
-    public var choice: String?
+    package var choice: String?
     /// Why that, or why nothing.
-    public var reason = ""
+    package var reason = ""
 
     /// The refresh of what would be driven, in Hz; nil when there is nothing yet.
-    public var chosenRefreshRate: Double?
+    package var chosenRefreshRate: Double?
 
     /// Describes the machine, and what `settings` choose on it.
-    public static func survey(_ settings: DisplaySettings) -> DisplayDevices {
+    package static func survey(_ settings: DisplaySettings) -> DisplayDevices {
         var devices = DisplayDevices()
         for path in DRMCard.paths() {
             do throws(DeviceError) {

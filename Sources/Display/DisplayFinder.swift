@@ -10,7 +10,12 @@ import Vocabulary
 /// draw on a display that is only unplugged for a moment. Presenter thread only.
 final class DisplayFinder {
     private let settings: DisplaySettings
-    private var card: DRMCard?
+    private var card: DRMCard? { didSet { if let card, card !== oldValue { seat.hold(card) } } }
+    private let seat: Seat
+    /// The output's number in the seat.
+    private let output: Int
+    /// Ends the output's wait, when another one has read its flips.
+    private let wake: @Sendable () -> Void
     private var found: Found?
     /// The last thing said, so that it is said once.
     private var lastNote = ""
@@ -27,8 +32,11 @@ final class DisplayFinder {
     /// Whether only errors go into the log.
     private let isSilent: Bool
 
-    init(_ settings: DisplaySettings, isSilent: Bool = false) {
-        (self.settings, self.isSilent) = (settings, isSilent)
+    init(
+        _ settings: DisplaySettings, seat: Seat = Seat(), output: Int = 0, isSilent: Bool = false,
+        wake: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.settings, self.seat, self.output, self.isSilent, self.wake) = (settings, seat, output, isSilent, wake)
     }
 
     /// Whether the display that would be found now could be driven: it is plugged in, and no other program has its card. Holds nothing
@@ -49,7 +57,7 @@ final class DisplayFinder {
         }
         var problem: DeviceError?
         if settings.connector.takesCards, let sighting = lookAtCards(probing: probing, &problem) { return sighting }
-        if let path = settings.connector.framebufferPath {
+        if let path = settings.connector.framebufferPath, !seat.reservations(besides: output).contains(where: { $0.device == path }) {
             if let framebuffer = screen as? FramebufferScreen {
                 let mode = framebuffer.mode
                 guard framebuffer.isAlive else { return .nothing }
@@ -107,9 +115,15 @@ final class DisplayFinder {
             }
             let screen: KMSScreen
             do throws(DeviceError) {
+                let reserved = Set(seat.reservations(besides: output).filter { $0.device == card.path }.compactMap(\.crtc))
+                let route = try PipeRoute.find(card, record, mode: mode, besides: reserved)
+                guard seat.reserve(Seat.Reservation(device: card.path, connector: record.id, crtc: route.crtc), for: output) else {
+                    throw DeviceError("have \(record.connector.name) on \(card.path), which another output has", code: EBUSY)
+                }
                 screen = try KMSScreen(
-                    card, record, mode: mode, method, background: settings.background.rgb, retrainingLink: record.linkIsBad)
+                    route, record, mode: mode, method, background: settings.background.rgb, retrainingLink: record.linkIsBad, wake: wake)
             } catch {
+                seat.release(output)
                 if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC { refuseModeset() }
                 note("cannot \(error); trying again", .error)
                 throw error
@@ -124,6 +138,9 @@ final class DisplayFinder {
             return screen
         case .framebuffer(let path):
             do throws(DeviceError) {
+                guard seat.reserve(Seat.Reservation(device: path), for: output) else {
+                    throw DeviceError("have \(path), which another output has", code: EBUSY)
+                }
                 let device = try FramebufferDevice.open(path)
                 let (format, pages) = (device.format, device.pages)
                 let screen = FramebufferScreen(device, background: settings.background.rgb)
@@ -132,21 +149,13 @@ final class DisplayFinder {
                 log.notice("\(screen.mode.name), \(format.bytesPerPixel * 8) bits a pixel, \(means), paced by timer")
                 return screen
             } catch {
+                seat.release(output)
                 note("cannot \(error); trying again", .error)
                 throw error
             }
         case nil: break
         }
         throw DeviceError("light a display that has gone", code: ENODEV)
-    }
-
-    /// Takes the card back where that is possible already: connectors are probed for their master only.
-    func takeMaster() { try? card?.becomeMaster() }
-
-    /// Hands the card over to whoever comes to the screen now. What it showed before us is then no longer ours to put back.
-    func dropMaster() {
-        card?.saved = [:]
-        card?.dropMaster()
     }
 
     /// A driver, or a cable, could not do the mode that was found.
@@ -191,7 +200,7 @@ final class DisplayFinder {
     ) -> (cards: [DRMCard], records: [[ConnectorRecord]]) {
         var (cards, records) = ([DRMCard](), [[ConnectorRecord]]())
         for path in DRMCard.paths() {
-            if let held = card, held.path == path, let connectors = ask(held) {
+            if let held = seat.heldCard(path), let connectors = ask(held) {
                 cards.append(held)
                 records.append(connectors)
                 continue
@@ -223,11 +232,13 @@ final class DisplayFinder {
         }
         guard let activePlace else { return nil }
         let (connectors, names) = (records.map { $0.map(\.connector) }, cards.map(\.name))
-        let place = settings.connector.replacement(for: activePlace, from: connectors, named: names, resting: resting(cards, records))
+        let place = settings.connector.replacement(
+            for: activePlace, from: connectors, named: names, resting: resting(cards, records), taken: taken(cards, records))
         guard let place else { return nil }
         card = cards[place.card]
         let record = records[place.card][place.connector]
-        log.notice("\(record.connector.name) is connected: leaving \(active.connector.name), of which the driver does not know whether it is")
+        log.notice(
+            "\(record.connector.name) is connected: leaving \(active.connector.name), of which the driver does not know whether it is")
         return sight(record, on: cards[place.card])
     }
 
@@ -254,10 +265,24 @@ final class DisplayFinder {
         return places
     }
 
+    /// The connectors that other outputs have.
+    private func taken(_ cards: [DRMCard], _ records: [[ConnectorRecord]]) -> Set<DisplayConnector.Place> {
+        var places: Set<DisplayConnector.Place> = []
+        for reservation in seat.reservations(besides: output) {
+            guard let card = cards.firstIndex(where: { $0.path == reservation.device }),
+                let connector = records[card].firstIndex(where: { $0.id == reservation.connector })
+            else { continue }
+            places.insert(DisplayConnector.Place(card: card, connector: connector))
+        }
+        return places
+    }
+
     /// Finds the display that is wanted on cards and their connectors.
     func choose(among cards: [DRMCard], _ records: [[ConnectorRecord]]) -> DisplayState.Sighting {
         let resting = resting(cards, records)
-        let place = settings.connector.choose(from: records.map { $0.map(\.connector) }, named: cards.map(\.name), resting: resting)
+        let place = settings.connector.choose(
+            from: records.map { $0.map(\.connector) }, named: cards.map(\.name), resting: resting,
+            taken: taken(cards, records))
         guard let place else {
             // The card stays ours, if it was, while its display is away.
             if let held = card, !cards.contains(where: { $0 === held }) { card = nil }

@@ -25,8 +25,8 @@ enum DisplayState: Equatable {
         var mode: ConnectorMode
     }
 
-    /// How often driving it had failed when it was activated at last. For a display that takes the mode and then refuses every flip, that was
-    /// not the end of it.
+    /// How often driving it had failed when it was activated at last. For a display that takes the mode and then refuses every flip, that
+    /// was not the end of it.
     struct Reactivation: Equatable {
         var failures: Int
         var time: HostTime

@@ -1,10 +1,20 @@
 import Glibc
 import Platform
 import Playback
+import Synchronization
+
+/// The ids that flips have in the kernel: unique in the process, whatever the ids are that engines give to theirs. So an event that comes
+/// late is never taken for one of another flip, of another output or of a screen that has gone.
+enum FlipID {
+    private static let last = Atomic<UInt64>(0)
+
+    /// An id that no flip has had.
+    static func next() -> UInt64 { last.add(1, ordering: .relaxed).newValue }
+}
 
 /// The one flip that can be pending on a CRTC, and what its event, or the lack of it, tells. Pure; ``KMSScreen`` makes the calls.
 ///
-/// Flips are known by their ids, never by pointers: an event can arrive after the flip was given up on, or after the screen it
+/// Flips are known by their ids (``FlipID``), never by pointers: an event can arrive after the flip was given up on, or after the screen it
 /// belonged to has gone. Some drivers lose an event now and then; the wait is bounded, and play goes on without.
 struct FlipTracker {
     /// How long an event may take.
@@ -13,7 +23,7 @@ struct FlipTracker {
     private(set) var reportsVblank: Bool
     /// Events that never came.
     private(set) var lostCount = 0
-    private var pending: (id: UInt64, deadline: HostTime)?
+    private var pending: (id: UInt64, flip: UInt64, deadline: HostTime)?
     private var silentCount = 0
     private var busySince: HostTime?
 
@@ -25,9 +35,9 @@ struct FlipTracker {
     /// When the pending flip is given up on.
     var deadline: HostTime? { pending?.deadline }
 
-    /// The kernel took a flip.
-    mutating func committed(_ id: UInt64, at now: HostTime) {
-        pending = (id, now + timeout)
+    /// The kernel took the engine's flip `id` as `flip` (``FlipID``).
+    mutating func committed(_ id: UInt64, as flip: UInt64, at now: HostTime) {
+        pending = (id, flip, now + timeout)
         busySince = nil
     }
 
@@ -43,7 +53,7 @@ struct FlipTracker {
     /// An event came; nil when it is not of the pending flip. `stamp` is the driver's time, nil when it is not on our clock.
     mutating func event(userData: UInt64, sequence: UInt32, stamp: HostTime?, at now: HostTime) -> Flip? {
         // As wide as a pointer, which is how libdrm carries it.
-        guard let expected = pending, UInt(truncatingIfNeeded: userData) == UInt(truncatingIfNeeded: expected.id) else { return nil }
+        guard let expected = pending, UInt(truncatingIfNeeded: userData) == UInt(truncatingIfNeeded: expected.flip) else { return nil }
         pending = nil
         silentCount = sequence == 0 ? silentCount + 1 : 0
         // A counter may pass zero once; twice in a row it is none.

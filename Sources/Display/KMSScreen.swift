@@ -11,6 +11,9 @@ final class KMSScreen: Screen {
     let mode: DisplayMode
     private(set) var buffers: [ScanoutBuffer] = []
     private let card: DRMCard
+    private let crtc: CRTCID
+    /// Ends that events of the CRTC are kept.
+    private let receiver: UInt64
     private let pipe: any Pipe
     private let framebuffers: [FramebufferID]
     private var tracker: FlipTracker
@@ -19,11 +22,13 @@ final class KMSScreen: Screen {
     private var shown: Flip?
     let panelTurn: Rotation
 
-    /// Takes the display over with a full modeset to the background colour.
+    /// Takes the display over with a full modeset to the background colour. `wake` makes whoever waits for the card call ``collect(at:)``;
+    /// from any thread.
     init(
-        _ card: DRMCard, _ record: ConnectorRecord, mode index: Int, _ method: FlipMethod, background: UInt32, retrainingLink: Bool
+        _ route: PipeRoute, _ record: ConnectorRecord, mode index: Int, _ method: FlipMethod, background: UInt32, retrainingLink: Bool,
+        wake: @escaping @Sendable () -> Void
     ) throws(DeviceError) {
-        let route = try PipeRoute.find(card, record, mode: index)
+        let card = route.card
         let timing = record.connector.modes[index]
         var made: [DumbScanoutBuffer] = []
         for _ in 0..<bufferCount {
@@ -34,6 +39,8 @@ final class KMSScreen: Screen {
         try pipe.modeset(made[0].framebuffer, retrainingLink: retrainingLink)
 
         self.card = card
+        crtc = route.crtc
+        receiver = card.events.add(route.crtc, wake: wake)
         self.pipe = pipe
         self.method = method
         panelTurn = record.panelTurn
@@ -48,6 +55,8 @@ final class KMSScreen: Screen {
         tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
     }
 
+    deinit { card.events.remove(crtc, receiver) }
+
     var reportsVblank: Bool { tracker.reportsVblank }
     var descriptor: Int32? { card.fd }
     var timer: HostTime? { shown?.time ?? tracker.deadline }
@@ -56,8 +65,9 @@ final class KMSScreen: Screen {
         do throws(DeviceError) {
             switch method {
             case .event:
-                try pipe.flip(to: framebuffers[buffer], id: id)
-                tracker.committed(id, at: now)
+                let flip = FlipID.next()
+                try pipe.flip(to: framebuffers[buffer], id: flip)
+                tracker.committed(id, as: flip, at: now)
             case .blocking:
                 try pipe.flipBlocking(to: framebuffers[buffer])
                 shown = Flip(id: id, time: .now, sequence: nil)
@@ -67,37 +77,21 @@ final class KMSScreen: Screen {
     }
 
     func collect(at now: HostTime) -> ScreenReport? {
-        var bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
-        let report = withUnsafeMutableBytes(of: &bytes) { buffer -> ScreenReport? in
-            let count = read(card.fd, buffer.baseAddress, buffer.count)
-            if count < 0 {
-                return errno == EAGAIN || errno == EINTR ? nil : .lost(DeviceError("read events of \(card.path)"))
+        do throws(DeviceError) {
+            while let event = try card.events.next(for: crtc, from: card.fd) {
+                let isOurs = card.hasMonotonicTimestamps && event.stamp.nanoseconds > 0
+                let stamp = isOurs ? event.stamp : nil
+                if let flip = tracker.event(userData: event.id, sequence: event.sequence, stamp: stamp, at: now) { return .flipped(flip) }
             }
-            var offset = 0
-            while offset + MemoryLayout<drm_event>.size <= count {
-                let event = buffer.loadUnaligned(fromByteOffset: offset, as: drm_event.self)
-                if event.type == UInt32(DRM_EVENT_FLIP_COMPLETE), Int(event.length) >= MemoryLayout<drm_event_vblank>.size,
-                    let flip = flipped(buffer.loadUnaligned(fromByteOffset: offset, as: drm_event_vblank.self), at: now)
-                {
-                    return .flipped(flip)
-                }
-                offset += max(Int(event.length), MemoryLayout<drm_event>.size)
-            }
-            return nil
+        } catch {
+            return .lost(DeviceError("read events of \(card.path)", code: error.code))
         }
-        if let report { return report }
         if let shown = shown.take() { return .flipped(shown) }
         guard let flip = tracker.overdue(at: now) else { return nil }
         if tracker.lostCount == 1 {
             log.warning("\(mode.name): no event for a flip within \(tracker.timeout.nanoseconds / 1_000_000) ms; going on without")
         }
         return .assumed(flip)
-    }
-
-    private func flipped(_ event: drm_event_vblank, at now: HostTime) -> Flip? {
-        let stamp = HostTime(nanoseconds: Int64(event.tv_sec) * 1_000_000_000 + Int64(event.tv_usec) * 1000)
-        let isOurs = card.hasMonotonicTimestamps && stamp.nanoseconds > 0
-        return tracker.event(userData: event.user_data, sequence: event.sequence, stamp: isOurs ? stamp : nil, at: now)
     }
 
     func restore() { pipe.restore() }

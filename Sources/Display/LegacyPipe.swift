@@ -10,14 +10,16 @@ final class LegacyPipe: Pipe {
 
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError) {
         let card = route.card
-        if card.saved[route.crtc] == nil, let crtc = drmModeGetCrtc(card.fd, route.crtc.rawValue) {
-            card.saved[route.crtc] = SavedPipe(crtc: crtc.pointee)
+        var saved = card.saved.withLock { $0[route.crtc] }
+        if saved == nil, let crtc = drmModeGetCrtc(card.fd, route.crtc.rawValue) {
+            saved = SavedPipe(crtc: crtc.pointee)
             drmModeFreeCrtc(crtc)
         }
         let table = PropertyTable(card, of: route.connector)
         let commandLine = ProcFile.read("/proc/cmdline") ?? ""
         let settings = ConnectorSettings.neutral(table, connector: route.connectorName, commandLine: commandLine)
-        card.saved[route.crtc]?.add(settings, of: route.connector)
+        saved?.add(settings, of: route.connector)
+        card.saved.withLock { $0[route.crtc] = saved }
         // What the driver refuses stays as it is.
         for setting in settings {
             drmModeConnectorSetProperty(card.fd, route.connector.rawValue, setting.property.rawValue, setting.value)
@@ -52,7 +54,7 @@ final class LegacyPipe: Pipe {
     }
 
     func restore() {
-        guard let saved = route.card.saved.removeValue(forKey: route.crtc), var crtc = saved.crtc else { return }
+        guard let saved = route.card.saved.withLock({ $0.removeValue(forKey: route.crtc) }), var crtc = saved.crtc else { return }
         for former in saved.properties {
             drmModeConnectorSetProperty(route.card.fd, former.object, former.property.rawValue, former.value)
         }

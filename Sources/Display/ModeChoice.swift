@@ -38,18 +38,18 @@ extension DisplayModeChoice {
 }
 
 /// One mode that a connector offers.
-public struct ConnectorMode: Hashable, Sendable {
+package struct ConnectorMode: Hashable, Sendable {
     /// Visible pixels across and down.
-    public var width: Int, height: Int
+    package var width: Int, height: Int
     /// Pictures a second, from the pixel clock.
-    public var refresh: Double
+    package var refresh: Double
     /// Whether the display prefers it.
-    public var isPreferred: Bool
+    package var isPreferred: Bool
     /// Neither interlaced nor double-scanned.
-    public var isProgressive: Bool
+    package var isProgressive: Bool
 
     /// `1920x1080@60.00`, with an `i` where interlaced.
-    public var name: String {
+    package var name: String {
         let hundredths = Int((refresh * 100).rounded())
         let fraction = hundredths % 100
         return "\(width)x\(height)\(isProgressive ? "" : "i")@\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"

@@ -38,18 +38,18 @@ final class OffscreenScreen: Screen {
 }
 
 /// What is on a screen, for looking at: snapshots and tests.
-public struct ScreenPixels {
+struct ScreenPixels {
     private let buffer: ScanoutBuffer
 
     init(_ buffer: ScanoutBuffer) { self.buffer = buffer }
 
     /// Pixels across and down, as scanned out.
-    public var width: Int { buffer.pixels.width }
+    var width: Int { buffer.pixels.width }
     /// Pixels down.
-    public var height: Int { buffer.pixels.height }
+    var height: Int { buffer.pixels.height }
 
     /// The colour at (`x`, `y`) as 0xRRGGBB.
-    public subscript(x: Int, y: Int) -> UInt32 {
+    subscript(x: Int, y: Int) -> UInt32 {
         precondition(x >= 0 && x < width && y >= 0 && y < height)
         let address = buffer.pixels.address(x, y)
         switch buffer.pixels.format {

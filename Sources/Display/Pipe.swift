@@ -26,8 +26,11 @@ struct PipeRoute {
     var crtcBit: UInt32
     var timing: drmModeModeInfo
 
-    /// A CRTC for `record`: the one it is on, if no other connector is; else one that nobody uses; else any it can have.
-    static func find(_ card: DRMCard, _ record: ConnectorRecord, mode: Int) throws(DeviceError) -> PipeRoute {
+    /// A CRTC for `record`: the one it is on, if no other connector is; else one that nobody uses; else any it can have. Never one of
+    /// `reserved`, which other outputs of ours have.
+    static func find(
+        _ card: DRMCard, _ record: ConnectorRecord, mode: Int, besides reserved: Set<CRTCID> = []
+    ) throws(DeviceError) -> PipeRoute {
         let crtcs = card.crtcs()
         var possible: UInt32 = 0
         var present = CRTCID.none
@@ -43,7 +46,7 @@ struct PipeRoute {
             taken.insert(CRTCID(rawValue: encoder.pointee.crtc_id))
             drmModeFreeEncoder(encoder)
         }
-        let candidates = crtcs.indices.filter { possible & (1 << UInt32($0)) != 0 }
+        let candidates = crtcs.indices.filter { possible & (1 << UInt32($0)) != 0 && !reserved.contains(crtcs[$0]) }
         let chosen =
             candidates.first { crtcs[$0] == present && !taken.contains(present) } ?? candidates.first { !taken.contains(crtcs[$0]) }
             ?? candidates.first

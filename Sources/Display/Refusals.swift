@@ -12,9 +12,9 @@ enum FlipMethod: CaseIterable {
 /// What was refused on one display, and what is left to try. Pure; ``DisplayFinder`` keeps one for each display.
 ///
 /// A driver, or a cable, can refuse a mode in two ways. It refuses the modeset: after ``maximum`` times another mode is tried. Or it takes
-/// the modeset and refuses the flips after it: then the other ``FlipMethod`` is tried in the same mode, then another mode. Each try activates
-/// the display anew, which people see; so after ``maximumModes`` modes, or when there are no more, the display rests. Once in ``pause`` the
-/// first choice is tried again, for a driver that has recovered.
+/// the modeset and refuses the flips after it: then the other ``FlipMethod`` is tried in the same mode, then another mode. Each try
+/// activates the display anew, which people see; so after ``maximumModes`` modes, or when there are no more, the display rests. Once in
+/// ``pause`` the first choice is tried again, for a driver that has recovered.
 struct Refusals {
     /// After so many refusals something else is tried.
     static let maximum = 3

@@ -2,7 +2,7 @@ import CFFmpeg
 import Glibc
 
 /// Why a snapshot could not be made.
-public enum SnapshotError: Error, CustomStringConvertible {
+package enum SnapshotError: Error, CustomStringConvertible {
     /// There is no display now.
     case noDisplay
     /// libavcodec has no PNG encoder, or it failed.
@@ -14,7 +14,7 @@ public enum SnapshotError: Error, CustomStringConvertible {
     init(writing path: String, code: Int32 = errno) { self = .file("\(path): \(String(cString: strerror(code)))") }
 
     /// What went wrong, in words.
-    public var description: String {
+    package var description: String {
         switch self {
         case .noDisplay: "there is no display to take a snapshot of"
         case .encoder(let reason): "the snapshot could not be encoded: \(reason)"

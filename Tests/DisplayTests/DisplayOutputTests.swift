@@ -35,6 +35,18 @@ struct DisplayOutputTests {
     }
     struct Unexpected: Error {}
 
+    /// The virtual terminal is to leave the screen, and the outputs do their part on the presenters' threads.
+    private func leave(_ outputs: DisplayOutput...) {
+        outputs[0].seat.switchTerminal(wantsOut: true, cameBack: false)
+        for output in outputs { _ = output.wait(until: .now) }
+    }
+
+    /// It has come back.
+    private func comeBack(_ outputs: DisplayOutput...) {
+        outputs[0].seat.switchTerminal(wantsOut: false, cameBack: true)
+        for output in outputs { _ = output.wait(until: .now) }
+    }
+
     @Test func simulatedVblanksLieOnTheGrid() throws {
         let flips = Mutex<[(flip: Flip, colour: UInt32)]>([])
         var settings = DisplaySettings()
@@ -221,9 +233,9 @@ struct DisplayOutputTests {
         let seen = Mutex<[Bool]>([])
         output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
         #expect(seen.withLock { $0 } == [true])
-        output.leave()
+        leave(output)
         #expect(seen.withLock { $0 } == [true, false] && output.mode == nil)
-        output.comeBack()
+        comeBack(output)
         #expect(seen.withLock { $0 } == [true, false, true])
         output.close()
     }
@@ -250,26 +262,66 @@ struct DisplayOutputTests {
     @Test func whatCameBackAndIsToLeaveAgainIsNotInFront() {
         let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
         let seen = Mutex<[Bool]>([])
-        output.leave()
+        leave(output)
         output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
-        output.switchTerminal(wantsOut: true, cameBack: true)
+        output.seat.switchTerminal(wantsOut: true, cameBack: true)
         #expect(seen.withLock { !$0.contains(true) })
-        output.switchTerminal(wantsOut: false, cameBack: false)
+        output.seat.switchTerminal(wantsOut: false, cameBack: false)
         #expect(seen.withLock { !$0.contains(true) })
-        output.switchTerminal(wantsOut: false, cameBack: true)
+        comeBack(output)
         #expect(seen.withLock { $0.last } == true)
-        output.switchTerminal(wantsOut: true, cameBack: false)
+        leave(output)
         #expect(seen.withLock { $0.last } == false)
         output.close()
     }
 
     @Test func anObserverThatComesLateIsToldOfTheTerminalToo() {
         let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
-        output.leave()
+        leave(output)
         let seen = Mutex<[Bool]>([])
         output.observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
         #expect(seen.withLock { $0 } == [false])
         output.close()
+    }
+
+    /// The screen is given away when the last output has let go of it, and is ours when all have looked.
+    @Test func aSwitchWaitsForEveryOutput() {
+        let seat = Seat()
+        let outputs = (0..<2).map { _ in DisplayOutput(DisplaySettings(), screen: ManualScreen(), on: seat) }
+        let seen = Mutex<[Bool]>([])
+        outputs[0].observeTerminal { isInFront in seen.withLock { $0.append(isInFront) } }
+        seat.switchTerminal(wantsOut: true, cameBack: false)
+        guard case .changed = outputs[0].wait(until: .now) else {
+            Issue.record("the first one has not left")
+            return
+        }
+        #expect(outputs[0].mode == nil && outputs[1].mode != nil && !seat.mayDrive)
+        // Nothing is waiting to come back before all have left.
+        seat.switchTerminal(wantsOut: false, cameBack: true)
+        #expect(seen.withLock { $0 } == [true, false])
+        _ = outputs[1].wait(until: .now)
+        seat.switchTerminal(wantsOut: false, cameBack: true)
+        _ = outputs[1].wait(until: .now)
+        #expect(seat.mayDrive && seen.withLock { $0 } == [true, false])
+        // One that closes is not waited for.
+        outputs[0].close()
+        #expect(seen.withLock { $0 } == [true, false, true])
+        outputs[1].close()
+    }
+
+    @Test func whatOneOutputHasNoOtherGets() {
+        let seat = Seat()
+        let (a, b) = (seat.add {}, seat.add {})
+        func place(_ device: String, _ connector: UInt32, _ crtc: UInt32) -> Seat.Reservation {
+            Seat.Reservation(device: device, connector: ConnectorID(rawValue: connector), crtc: CRTCID(rawValue: crtc))
+        }
+        #expect(seat.reserve(place("card0", 1, 11), for: a) && seat.reserve(place("card0", 1, 11), for: a))
+        #expect(!seat.reserve(place("card0", 1, 12), for: b) && !seat.reserve(place("card0", 2, 11), for: b))
+        #expect(seat.reserve(place("card1", 1, 11), for: b) && seat.reserve(place("card0", 2, 12), for: b))
+        #expect(seat.reservations(besides: a) == [place("card0", 2, 12)] && seat.reservations(besides: b) == [place("card0", 1, 11)])
+        seat.release(a)
+        #expect(seat.reserve(place("card0", 1, 11), for: b) && seat.reservations(besides: b).isEmpty)
+        #expect(seat.reserve(Seat.Reservation(device: "/dev/fb0"), for: a) && !seat.reserve(Seat.Reservation(device: "/dev/fb0"), for: b))
     }
 
     /// Works with whatever this machine has, nothing included.

@@ -35,21 +35,27 @@ struct DisplayStateTests {
         Edge(testDescription: "settling, nothing", from: .settling(since: start), event: saw(.nothing), to: .absent, action: .none),
         Edge(testDescription: "active, the same", from: .active(tv), event: saw(ready), to: .active(tv), action: .none),
         Edge(
-            testDescription: "active, bad link", from: .active(tv), event: saw(.ready(tv, linkIsBad: true)), to: .active(tv), action: .activate(tv)),
+            testDescription: "active, bad link", from: .active(tv), event: saw(.ready(tv, linkIsBad: true)), to: .active(tv),
+            action: .activate(tv)),
         Edge(
             testDescription: "active, another", from: .active(tv), event: saw(.ready(other, linkIsBad: false)), to: .active(tv),
             action: .activate(other)),
         Edge(testDescription: "active, gone", from: .active(tv), event: saw(.nothing), to: .absent, action: .deactivate),
-        Edge(testDescription: "active, modeless", from: .active(tv), event: saw(.modeless), to: .settling(since: start), action: .deactivate),
         Edge(
-            testDescription: "active, flip refused", from: .active(tv), event: { $0.lost(at: start) }, to: .blocked(failures: 0), action: .deactivate),
-        Edge(testDescription: "active, modeset failed", from: .active(tv), event: { $0.failed() }, to: .blocked(failures: 1), action: .deactivate),
+            testDescription: "active, modeless", from: .active(tv), event: saw(.modeless), to: .settling(since: start), action: .deactivate),
+        Edge(
+            testDescription: "active, flip refused", from: .active(tv), event: { $0.lost(at: start) }, to: .blocked(failures: 0),
+            action: .deactivate),
+        Edge(
+            testDescription: "active, modeset failed", from: .active(tv), event: { $0.failed() }, to: .blocked(failures: 1),
+            action: .deactivate),
         Edge(testDescription: "absent, modeset failed", from: .absent, event: { $0.failed() }, to: .blocked(failures: 1), action: .none),
         Edge(
             testDescription: "blocked, failed again", from: .blocked(failures: 1), event: { $0.failed() }, to: .blocked(failures: 2),
             action: .none),
         Edge(
-            testDescription: "blocked, ready", from: .blocked(failures: 3), event: saw(ready), to: .blocked(failures: 3), action: .activate(tv)
+            testDescription: "blocked, ready", from: .blocked(failures: 3), event: saw(ready), to: .blocked(failures: 3),
+            action: .activate(tv)
         ),
         Edge(testDescription: "blocked, nothing", from: .blocked(failures: 3), event: saw(.nothing), to: .absent, action: .none),
         Edge(

@@ -9,10 +9,13 @@ struct FlipTrackerTests {
     static let start = HostTime(nanoseconds: 1_000_000_000)
     private var tracker = FlipTracker(refreshPeriod: .milliseconds(16), reportsVblank: true)
 
+    /// Between the engine's ids and the kernel's.
+    static let offset: UInt64 = 1000
+
     /// What the tracker makes of a commit that the kernel answers with an errno, or takes.
     private mutating func committed(_ id: UInt64, code: Int32, at now: HostTime) -> ScreenAnswer {
         if code != 0 { return tracker.refused(DeviceError("flip", code: code), at: now) }
-        tracker.committed(id, at: now)
+        tracker.committed(id, as: id + Self.offset, at: now)
         return .queued
     }
 
@@ -26,25 +29,25 @@ struct FlipTrackerTests {
 
     @Test mutating func anEventEndsItsFlipOnly() {
         #expect(kind(committed(7, code: 0, at: Self.start)) == "queued")
-        #expect(tracker.event(userData: 6, sequence: 1, stamp: nil, at: Self.start) == nil)
+        #expect(tracker.event(userData: 6 + Self.offset, sequence: 1, stamp: nil, at: Self.start) == nil)
         let stamp = Self.start + .milliseconds(9)
         #expect(
-            tracker.event(userData: 7, sequence: 40, stamp: stamp, at: Self.start + .milliseconds(10))
+            tracker.event(userData: 7 + Self.offset, sequence: 40, stamp: stamp, at: Self.start + .milliseconds(10))
                 == Flip(id: 7, time: stamp, sequence: 40))
-        #expect(tracker.event(userData: 7, sequence: 40, stamp: stamp, at: Self.start) == nil)
+        #expect(tracker.event(userData: 7 + Self.offset, sequence: 40, stamp: stamp, at: Self.start) == nil)
         #expect(tracker.deadline == nil)
     }
 
     @Test mutating func aLostEventIsSurvivedAndItsLateArrivalIgnored() {
-        tracker.committed(1, at: Self.start)
+        tracker.committed(1, as: 1 + Self.offset, at: Self.start)
         #expect(tracker.deadline == Self.start + .milliseconds(100))
         #expect(tracker.overdue(at: Self.start + .milliseconds(99)) == nil)
         let late = Self.start + .milliseconds(100)
         #expect(tracker.overdue(at: late) == Flip(id: 1, time: late, sequence: nil))
         #expect(tracker.lostCount == 1 && tracker.overdue(at: late) == nil)
-        tracker.committed(2, at: late)
-        #expect(tracker.event(userData: 1, sequence: 9, stamp: nil, at: late) == nil)
-        #expect(tracker.event(userData: 2, sequence: 10, stamp: nil, at: late)?.id == 2)
+        tracker.committed(2, as: 2 + Self.offset, at: late)
+        #expect(tracker.event(userData: 1 + Self.offset, sequence: 9, stamp: nil, at: late) == nil)
+        #expect(tracker.event(userData: 2 + Self.offset, sequence: 10, stamp: nil, at: late)?.id == 2)
     }
 
     @Test func slowDisplaysAreWaitedForLonger() {
@@ -66,12 +69,12 @@ struct FlipTrackerTests {
 
     @Test mutating func noCounterMeansNoVblanks() {
         for (id, sequence) in [(1, 5), (2, 0), (3, 6), (4, 0)] as [(UInt64, UInt32)] {
-            tracker.committed(id, at: Self.start)
-            #expect(tracker.event(userData: id, sequence: sequence, stamp: nil, at: Self.start)?.sequence == UInt64(sequence))
+            tracker.committed(id, as: id + Self.offset, at: Self.start)
+            #expect(tracker.event(userData: id + Self.offset, sequence: sequence, stamp: nil, at: Self.start)?.sequence == UInt64(sequence))
         }
         #expect(tracker.reportsVblank)
-        tracker.committed(5, at: Self.start)
-        #expect(tracker.event(userData: 5, sequence: 0, stamp: nil, at: Self.start)?.sequence == nil)
+        tracker.committed(5, as: 5 + Self.offset, at: Self.start)
+        #expect(tracker.event(userData: 5 + Self.offset, sequence: 0, stamp: nil, at: Self.start)?.sequence == nil)
         #expect(!tracker.reportsVblank)
     }
 }

@@ -110,7 +110,8 @@ struct SelectionTests {
             (.unknown, .connected, 1, "auto", "HDMI-A-1"), (.unknown, .connected, 0, "auto", nil), (.unknown, .unknown, 1, "auto", nil),
             (.unknown, .disconnected, 0, "auto", nil), (.connected, .connected, 1, "auto", nil), (.unknown, .connected, 1, "VGA-1", nil),
         ] as [(Connector.Status, Connector.Status, Int, String, String?)])
-    func whatMayNotBeThereGivesWay(_ active: Connector.Status, _ other: Connector.Status, _ modes: Int, _ request: String, _ taken: String?) {
+    func whatMayNotBeThereGivesWay(_ active: Connector.Status, _ other: Connector.Status, _ modes: Int, _ request: String, _ taken: String?)
+    {
         let cards = [[Self.connector("VGA-1", active), Self.connector("HDMI-A-1", other, modes: modes)]]
         let place = DisplayConnector(request)?.replacement(for: .init(card: 0, connector: 0), from: cards, named: ["card0"])
         #expect(place.map { cards[$0.card][$0.connector].name } == taken)
