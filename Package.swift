@@ -36,19 +36,22 @@ let package = Package(
             swiftSettings: upcoming),
         .target(
             name: "Configuration", dependencies: ["CTOML", "Vocabulary", "Platform", system], swiftSettings: pure),
-        .target(name: "Input", dependencies: ["CEvdev", "Vocabulary", "Platform", log], swiftSettings: upcoming),
+        .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
             swiftSettings: upcoming),
         .target(
-            name: "Audio", dependencies: ["CALSA", "Playback", "Media", "Vocabulary", "Platform", log],
+            name: "Audio", dependencies: ["CALSA", "CAudio", "Playback", "Media", "Vocabulary", "Platform", log],
             swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Vocabulary", "Platform", log, deque], swiftSettings: pure),
-        .target(name: "Media", dependencies: ["CFFmpeg", "CPlatform", "Vocabulary", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Media", dependencies: ["CFFmpeg", "CMedia", "Vocabulary", "Platform", log, deque], swiftSettings: upcoming),
         .target(name: "Vocabulary", dependencies: ["Platform"], swiftSettings: pure),
         .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
 
-        .target(name: "CPlatform", dependencies: ["CFFmpeg", "CALSA", "CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CPlatform", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CAudio", dependencies: ["CALSA"], cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CInput", dependencies: ["CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CDisplay"),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(

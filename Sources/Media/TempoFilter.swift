@@ -1,4 +1,4 @@
-import CPlatform
+import CMedia
 
 /// Changes the speed of sound and keeps its pitch, between a reader and who takes its samples. The corresponding library is libavfilter
 /// (atempo), which is loaded at the first use.

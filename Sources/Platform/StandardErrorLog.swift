@@ -1,7 +1,5 @@
-import CPlatform
 import Glibc
 import Logging
-import Synchronization
 
 /// Log lines on standard error: `12:03:04 warning display: text` at a terminal, `<4>display: text` under systemd, whose journal reads the
 /// level from it.
@@ -21,20 +19,13 @@ package struct StandardErrorLog: LogHandler {
         logLevel = level
     }
 
-    /// Makes every logger of the process write here, and the C libraries' own messages with them (at `debug`). Call once, at the start, with the
-    /// signals blocked that no thread may receive. What was logged is still written at exit, if that takes no longer than half a second.
+    /// Makes every logger of the process write here. Call once, at the start, with the signals blocked that no thread may receive. What was logged is still written at exit, if that takes no longer than half a second.
     public static func bootstrap(level: Logger.Level) {
         openStandardDescriptors()
         _ = writer
         // Whoever reads the log may leave without taking the player with him.
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { StandardErrorLog(label: $0, level: level) }
-        Self.libraryLevel.store(level <= .debug, ordering: .relaxed)
-        kiosk_capture_logs { source, _, line in
-            guard StandardErrorLog.libraryLevel.load(ordering: .relaxed) else { return }
-            let label = source == Int32(KIOSK_LOG_FFMPEG) ? "ffmpeg" : source == Int32(KIOSK_LOG_ALSA) ? "alsa" : "evdev"
-            StandardErrorLog.write(label, .debug, String(cString: line))
-        }
         atexit { StandardErrorLog.flush() }
     }
 
@@ -45,8 +36,6 @@ package struct StandardErrorLog: LogHandler {
     private static func openStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
     }
-
-    private static let libraryLevel = Atomic<Bool>(false)
 
     /// Writes one line.
     package func log(event: LogEvent) { Self.write(label, event.level, "\(event.message)") }

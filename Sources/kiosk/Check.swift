@@ -38,7 +38,7 @@ struct Check: ParsableCommand {
     func run() throws {
         let configuration = try settings.load(sources: sources)
         _ = try settings.keyMap(configuration)
-        StandardErrorLog.bootstrap(level: .error)
+        startLog(.error)
         let (items, problems) = configuration.expandPlaylist()
         for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60

@@ -20,7 +20,7 @@ struct Devices: ParsableCommand {
     func run() throws {
         let configuration = try settings.load(orDefaults: true)
         let keyMap = try settings.keyMap(configuration)
-        StandardErrorLog.bootstrap(level: .error)
+        startLog(.error)
         let display = listDisplays(configuration)
         listSound(configuration, display: display)
         listInput(configuration, keyMap)

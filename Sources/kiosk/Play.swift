@@ -86,7 +86,7 @@ struct Play: ParsableCommand {
         let keyMap = try settings.keyMap(configuration)
         // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
-        StandardErrorLog.bootstrap(level: Logger.Level(rawValue: configuration.log.level.rawValue) ?? .info)
+        startLog(Logger.Level(rawValue: configuration.log.level.rawValue) ?? .info)
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {

@@ -1,0 +1,14 @@
+import Audio
+import Input
+import Logging
+import Media
+import Platform
+
+/// Has the log of the process written to standard error from `level` on, the lines of the C libraries (at `debug`) with it. Call once, at
+/// the start, with the signals blocked that no thread may receive.
+func startLog(_ level: Logger.Level) {
+    StandardErrorLog.bootstrap(level: level)
+    FFmpegLog.capture()
+    ALSALog.capture()
+    EvdevLog.capture()
+}
