@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One target a room; imports only point down this list (docs/architecture.md).
-// The rooms whose decisions are pure values are compiled with strict memory safety; the wrappers around C cannot be.
+// One target a module; imports only point down this list (docs/architecture.md).
+// Modules whose decisions are pure values are compiled with strict memory safety; the wrappers around C cannot be.
 let upcoming: [SwiftSetting] = [
     .treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
 ]
@@ -34,8 +34,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
-        .target(
-            name: "Configuration", dependencies: ["CTOML", "Vocabulary", "Platform", system], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
@@ -45,6 +43,7 @@ let package = Package(
             swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Vocabulary", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CMedia", "Vocabulary", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Configuration", dependencies: ["CTOML", "Vocabulary", "Platform", system], swiftSettings: pure),
         .target(name: "Vocabulary", dependencies: ["Platform"], swiftSettings: pure),
         .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
 
