@@ -1,11 +1,10 @@
 import DequeModule
 import Platform
 
-/// Takes decoded frames in order and has the output prepare each one's scene ahead of its vblank, so that nothing is computed at the
-/// deadline.
+/// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the deadline.
 ///
-/// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when
-/// none is, it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
+/// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when none is,
+/// it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
 struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
     let output: any VideoOutput
@@ -46,14 +45,10 @@ struct Compositor: Sendable {
 
     private static func nextWork(_ pipeline: inout Pipeline) -> Work? {
         if pipeline.isStopping { return .stop }
-        if pipeline.mayRepaint, let shown = pipeline.onScreen.take() {
-            pipeline.isRepainting = true
-            pipeline.needsRepaint = false
-            return .repaint(shown, serial: pipeline.shownSerial, returned: pipeline.buffersReturned)
-        }
-        guard pipeline.mayCompose, let frame = pipeline.popFrame() else { return nil }
-        pipeline.isComposing = true
-        return .compose(frame, generation: pipeline.generation, returned: pipeline.buffersReturned, ahead: pipeline.ready.count)
+        let returned = pipeline.buffers.returns
+        if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, serial: pipeline.screen.serial, returned: returned) }
+        guard let frame = pipeline.takeFrameToCompose() else { return nil }
+        return .compose(frame, generation: pipeline.generation, returned: returned, ahead: pipeline.ready.count)
     }
 
     /// `ahead` frames lie ready that will be shown before this one.
@@ -63,41 +58,31 @@ struct Compositor: Sendable {
             // A turn's first frame hands its mark on, so that its seam is still counted.
             let passed = frame.place
             var dropped: LaidFrame? = frame
-            pipeline.withLock { pipeline in
-                pipeline.countDropped(passed)
-                pipeline.discard(dropped.take()!)
-            }
+            pipeline.withLock { $0.drop(dropped.take()!) }
             frame = next
             if passed.isFirst, frame.place.turn?.serial == passed.turn?.serial { frame.place.isFirst = true }
         }
         let preparation = output.prepare(frame.scene)
         var laid: LaidFrame? = frame
         let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
-            pipeline.isComposing = false
             var composed: PreparedScene?
             switch preparation {
             case .prepared(let scene): composed = scene
             case .noDisplay: break
             case .noSpareBuffer:
-                // Unless one came back meanwhile: nobody would say so again.
-                pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
-                if pipeline.generation == generation { pipeline.prepend(laid.take()!) } else { pipeline.discard(laid.take()!) }
+                pipeline.couldNotCompose(laid.take()!, generation: generation, asOf: returned)
                 return (nil, false)
             }
-            guard pipeline.generation == generation else {
-                pipeline.discard(laid.take()!)
-                return (composed, false)
-            }
-            pipeline.ready.append(ReadyFrame(laid: laid.take()!, composed: composed))
-            return (nil, pipeline.presenterIsIdle)
+            let surplus = pipeline.composed(laid.take()!, as: composed, generation: generation)
+            return (surplus, pipeline.presenterIsIdle && pipeline.generation == generation)
         }
         if let surplus { output.discard(surplus) }
         if wake { output.wake() }
     }
 
-    /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster
-    /// than vblanks. Of those some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of them
-    /// are a vblank late, at 0.9 one stands for two vblanks now and then.)
+    /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster than vblanks. Of those
+    /// some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of them are a vblank late, at 0.9
+    /// one stands for two vblanks now and then.)
     private func isPointless(_ place: FramePlace, ahead: Int) -> Bool {
         if let overdue = pipeline.withLock({ $0.overdue }), place.end <= overdue { return true }
         guard let period = output.mode?.refreshPeriod, let cadence = place.cadence, cadence < period.scaled(by: 0.995) else { return false }
@@ -108,28 +93,20 @@ struct Compositor: Sendable {
 
     /// The next frame of the same generation, for which the one in hand is dropped.
     private func successor(_ generation: UInt64) -> LaidFrame? {
-        pipeline.withLock { $0.generation == generation ? $0.popFrame() : nil }
+        pipeline.withLock { $0.takeSuccessor(of: generation) }
     }
 
     private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64, _ returned: UInt64) {
         let preparation = output.prepare(frame.scene)
         var laid: LaidFrame? = frame
         let surplus: PreparedScene? = pipeline.signal { pipeline in
-            pipeline.isRepainting = false
-            var composed: PreparedScene?
-            if case .prepared(let scene) = preparation { composed = scene }
-            // A newer frame may have been shown meanwhile; then this one is history, and what the newer one needs is its own business.
-            if pipeline.shownSerial != serial {
-                pipeline.discard(laid.take()!)
-                return composed
+            switch preparation {
+            case .prepared(let scene): return pipeline.repainted(laid.take()!, serial: serial, as: scene)
+            case .noDisplay: return pipeline.repainted(laid.take()!, serial: serial, as: nil)
+            case .noSpareBuffer:
+                pipeline.couldNotRepaint(laid.take()!, serial: serial, asOf: returned)
+                return nil
             }
-            if case .noSpareBuffer = preparation {
-                pipeline.hasNoSpareBuffer = pipeline.buffersReturned == returned
-                pipeline.needsRepaint = true
-            }
-            pipeline.onScreen = laid.take()
-            pipeline.repainted = composed
-            return nil
         }
         if let surplus { output.discard(surplus) }
         output.wake()

@@ -62,7 +62,7 @@ struct Feeder: ~Copyable {
         case stop
         case free
         case setList(Playlist)
-        case jump(Pipeline.Jump, generation: UInt64)
+        case jump(SeekRequest, generation: UInt64)
         case picture
         case sound(frames: Int)
         case take
@@ -95,7 +95,7 @@ struct Feeder: ~Copyable {
         while true {
             switch nextWork() {
             case .stop: return
-            case .free: freeSpent()
+            case .free: freeReleased()
             case .setList(let list): setList(list)
             case .jump(let jump, let generation): self.jump(jump, generation)
             case .picture: layPicture()
@@ -131,9 +131,9 @@ struct Feeder: ~Copyable {
         let revision = cursor.list.revision
         let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
             if pipeline.isStopping { return .stop }
-            if pipeline.hasSpent { return .free }
+            if pipeline.hasReleased { return .free }
             if pipeline.cursor.list.revision != revision { return .setList(pipeline.cursor.list) }
-            if let jump = pipeline.jump.take() { return .jump(jump, generation: pipeline.generation) }
+            if let jump = pipeline.takeSeek() { return .jump(jump, generation: pipeline.generation) }
             if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
             if soundDone { return .finish }
             if maySkipAhead, opener.hasFailed(upcoming?.serial ?? 0) { return .take }
@@ -148,8 +148,8 @@ struct Feeder: ~Copyable {
         return hasShownAnything ? .retry : .background
     }
 
-    private func freeSpent() {
-        while let frame = pipeline.withLock({ $0.takeSpent() }) { _ = consume frame }
+    private func freeReleased() {
+        while let frame = pipeline.withLock({ $0.takeReleased() }) { _ = consume frame }
     }
 
     // MARK: Opening
@@ -291,10 +291,7 @@ struct Feeder: ~Copyable {
         var readings: [Pipeline.Reading] = []
         if let lane { readings.append(.init(interruption: lane.interruption, index: lane.turn.position.index)) }
         if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.interruption, index: nil)) }
-        pipeline.withLock { pipeline in
-            pipeline.readings = readings
-            if pipeline.isStopping { pipeline.cancelReadings() }
-        }
+        pipeline.withLock { $0.setReadings(readings) }
     }
 
     // MARK: Laying
@@ -472,7 +469,7 @@ struct Feeder: ~Copyable {
         let (generation, audio) = (generation, audio)
         pipeline.signal { pipeline in
             guard pipeline.generation == generation else { return }
-            pipeline.hasEnded = true
+            pipeline.playback.completed()
             audio.finish()
         }
         wakePresenter()
@@ -521,7 +518,7 @@ struct Feeder: ~Copyable {
 
     // MARK: Moving
 
-    private mutating func jump(_ jump: Pipeline.Jump, _ generation: UInt64) {
+    private mutating func jump(_ jump: SeekRequest, _ generation: UInt64) {
         self.generation = generation
         audio.reset()
         interruptAudio()

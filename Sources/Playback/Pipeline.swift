@@ -4,202 +4,317 @@ import Platform
 
 /// What the engine's threads share, behind one lock.
 ///
-///     feeder ──frames──▶ compositor ──ready──▶ presenter ──onScreen──▶ spent
-///      │  └───samples──▶ AudioQueue ──▶ audio thread                      │
-///      ▲                                                                  │
-///      └──────────────────────────────────────────────────────────────────┘
+///     feeder ──frames──▶ compositor ──ready──▶ presenter ──screen──▶ released
+///      │  └───samples──▶ AudioQueue ──▶ audio thread                    │
+///      ▲                                                                │
+///      └────────────────────────────────────────────────────────────────┘
 ///
-/// What nobody needs any more is ``spent``, and the feeder frees it. To free a frame can take as long as to decode one: libavcodec keeps the memory of
-/// frames in a pool that stays locked while it grows, and what does not come out of a pool goes back to the system page by page. Nobody may
-/// wait for that with the lock held, the presenter least of all. (On the bed, at 1080p: 13 ms, and the frame to be committed a vblank late.)
+/// It is put together of values that keep their own rules: whether it plays (``PlaybackState``), where it is to go (``SeekState``), what
+/// waits to be composed (``FrameQueue``), what is on the screen (``ScreenState``). What concerns several of them is a method here.
+///
+/// What nobody needs any more is *released*: the feeder frees it. To free a frame can take as long as to decode one: libavcodec keeps the
+/// memory of frames in a pool that stays locked while it grows, and what does not come out of a pool goes back to the system page by page.
+/// Nobody may wait for that with the lock held, the presenter least of all. (On the bed, at 1080p: 13 ms, and the frame to be committed a
+/// vblank late.)
 ///
 /// The feeder waits for room, the compositor for a frame and a spare buffer: both on this monitor. The presenter waits in the video output
 /// (for flips and deadlines) and is woken through it.
 struct Pipeline: ~Copyable {
-    /// A move of the playhead that the feeder has not carried out yet.
-    struct Jump: Hashable, Sendable {
-        var position: PlaylistCursor.Position
-        /// Item time to begin at; nil is the item's configured beginning.
-        var time: MediaTime?
-        var precision: MediaReader.SeekPrecision
-    }
-
-    var isStopping = false
+    private(set) var isStopping = false
     /// What is played, and in which order. The feeder takes a new list over as soon as it can.
-    var cursor: PlaylistCursor
-    /// Grows with every jump; what was queued under an older one is dropped at the door.
-    var generation: UInt64 = 0
-    var jump: Jump?
-    /// What a relative seek counts from until the jump's first frame is ready.
-    var jumpTarget: Jump?
-    /// A seek that came before the first frame of the one under way was shown. It has to wait for that frame, or a key that is held down would
-    /// show none at all; while seeks follow each other like that they go to key frames, and ``settlement`` ends them exactly.
-    var nextMove: Jump?
-    /// The exact seek that follows a seek to a key frame when no other has come.
-    var settlement: Jump?
+    private(set) var cursor: PlaylistCursor
+    var playback = PlaybackState()
+    private(set) var seek = SeekState.none
+    /// Grows with every seek and skip that begins; what was queued under an older one is dropped at the door.
+    private(set) var generation: UInt64 = 0
+    private(set) var rate = 1.0
+    private(set) var loudness: Loudness
 
-    /// A reader that the feeder reads from, and the item in which a move goes on with it; nil while it fades out.
+    /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {
         var interruption: Interruption
         var index: Int?
     }
 
-    /// Those of the present turn, and of the one that fades out: their waiting is ended at the end of the program, and when another item is wanted.
-    var readings: [Reading] = []
+    /// Those of the present playthrough, and of the one that fades out: their waiting is ended at the end of the program, and when another
+    /// item is wanted.
+    private(set) var readings: [Reading] = []
 
-    var wantsPlay: Bool
-    var rate = 1.0
-    /// Whether the generation's clock has been set going.
-    var isStarted = false
-    /// Whether the feeder has laid all there will ever be in this generation (a playlist that does not loop).
-    var hasEnded = false
-    /// Whether all of that has been on the screen to its end.
-    var hasPlayedOut = false
-
-    var frames = UniqueDeque<LaidFrame>()
-    var frameBytes = 0
+    private(set) var frames = FrameQueue()
     /// Whether the compositor has a frame in hand, in neither queue.
-    var isComposing = false
-    var ready = UniqueDeque<ReadyFrame>()
+    private(set) var isComposing = false
+    private(set) var ready = UniqueDeque<ReadyFrame>()
+    private(set) var screen = ScreenState()
+    /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not
+    /// allocate.
+    private var released = UniqueDeque<LaidFrame>(minimumCapacity: 32)
+    var buffers = SpareBuffers()
     /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
-    var overdue: MediaTime?
-    /// The frame that was presented last; nil before the first, and while it is out with the compositor to be painted again.
-    var onScreen: LaidFrame?
-    /// Its place, which stays known all the while.
-    var shown: FramePlace?
-    /// Grows with every frame presented.
-    var shownSerial: UInt64 = 0
-    /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not allocate.
-    private var spent = UniqueDeque<LaidFrame>(minimumCapacity: 32)
-    /// The frame on the screen must be composed again (the display changed); its picture may be out with the compositor.
-    var needsRepaint = false
-    var repainted: PreparedScene?
-    var isRepainting = false
-    /// No buffer was spare at the last try, and none has come back since.
-    var hasNoSpareBuffer = false
-    /// How often buffers may have come back: what was found out before the last time no longer counts.
-    var buffersReturned: UInt64 = 0
+    private(set) var overdue: MediaTime?
     /// The presenter waits without a deadline and must be woken when there is something to decide.
     var presenterIsIdle = false
 
-    var status = TimeControlStatus.waiting
     var statistics = PlayerStatistics()
-    var volume: Double
-    var isMuted: Bool
-
-    /// Amplitude as a factor.
-    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) }
+    private var inputLatency = InputLatency()
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
-    /// Decoded pictures that may wait: a fifth of a second of them, which rides out a slow read or an expensive frame, but at least four, and no
-    /// more bytes than this beyond those four (they are the largest part of the memory the player needs).
-    static let queueTime = MediaTime.milliseconds(200)
-    static let fewestFrames = 4
-    static let byteLimit = 48 << 20
 
-    init(wantsPlay: Bool, volume: Double, isMuted: Bool, cursor: PlaylistCursor = PlaylistCursor([], loop: .playlist)) {
+    init(cursor: PlaylistCursor = PlaylistCursor([], loop: .playlist), loudness: Loudness = Loudness()) {
         self.cursor = cursor
-        self.wantsPlay = wantsPlay
-        self.volume = volume
-        self.isMuted = isMuted
+        self.loudness = loudness
+        // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
+        if let first = cursor.first { seek.expect(SeekRequest(position: first)) }
     }
 
-    var hasRoomForFrame: Bool {
-        if frames.count < Self.fewestFrames { return true }
-        let queued = frames[frames.count - 1].place.end - frames[0].place.start
-        return queued < Self.queueTime && frameBytes < Self.byteLimit
-    }
+    // MARK: Frames
+
+    /// Whether the feeder may enqueue another frame.
+    var hasRoomForFrame: Bool { frames.hasRoom }
 
     /// Decoded frames that are still to be shown.
     var framesAhead: Int { frames.count + ready.count + (isComposing ? 1 : 0) }
 
     /// Whether what is on the screen is to be composed again, and can be.
-    var mayRepaint: Bool { !hasNoSpareBuffer && needsRepaint && !isRepainting && onScreen != nil }
+    var mayRepaint: Bool { buffers.mayBeThere && screen.canRepaint }
 
     /// Whether another frame is to be composed, and can be.
-    var mayCompose: Bool { !hasNoSpareBuffer && ready.count < Self.readyLimit && !frames.isEmpty }
+    var mayCompose: Bool { buffers.mayBeThere && ready.count < Self.readyLimit && !frames.isEmpty }
 
-    mutating func append(_ frame: consuming LaidFrame) {
-        frameBytes += frame.byteCount
-        frames.append(frame)
-    }
+    /// Enqueues a decoded frame.
+    mutating func append(_ frame: consuming LaidFrame) { frames.append(frame) }
 
-    mutating func popFrame() -> LaidFrame? {
-        guard let frame = frames.popFirst() else { return nil }
-        frameBytes -= frame.byteCount
+    /// The next frame to compose, where there is one and a buffer may be spare.
+    mutating func takeFrameToCompose() -> LaidFrame? {
+        guard mayCompose, let frame = frames.popFirst() else { return nil }
+        isComposing = true
         return frame
     }
 
-    mutating func prepend(_ frame: consuming LaidFrame) {
-        frameBytes += frame.byteCount
-        frames.prepend(frame)
+    /// The frame on the screen, where it is to be composed again and a buffer may be spare.
+    mutating func takeFrameToRepaint() -> LaidFrame? { mayRepaint ? screen.beginRepaint() : nil }
+
+    /// The next frame of a generation, in place of the one in hand.
+    mutating func takeSuccessor(of generation: UInt64) -> LaidFrame? { generation == self.generation ? frames.popFirst() : nil }
+
+    /// The frame taken last has been composed under `generation`; `composed` is nil where there is no display. Returns what is to be
+    /// discarded.
+    mutating func composed(_ frame: consuming LaidFrame, as composed: PreparedScene?, generation: UInt64) -> PreparedScene? {
+        isComposing = false
+        guard generation == self.generation else {
+            release(frame)
+            return composed
+        }
+        ready.append(ReadyFrame(laid: frame, composed: composed))
+        return nil
     }
+
+    /// There was no buffer for the frame taken last; `returns` is what ``SpareBuffers/returns`` was then.
+    mutating func couldNotCompose(_ frame: consuming LaidFrame, generation: UInt64, asOf returns: UInt64) {
+        isComposing = false
+        buffers.wereNotThere(asOf: returns)
+        if generation == self.generation { frames.prepend(frame) } else { release(frame) }
+    }
+
+    /// The frame taken to be repainted as number `serial` comes back. Returns what is to be discarded.
+    mutating func repainted(_ frame: consuming LaidFrame, serial: UInt64, as composed: PreparedScene?) -> PreparedScene? {
+        endRepaint(frame, serial: serial, as: composed, isShort: false)
+    }
+
+    /// There was no buffer for the frame to be repainted.
+    mutating func couldNotRepaint(_ frame: consuming LaidFrame, serial: UInt64, asOf returns: UInt64) {
+        if serial == screen.serial { buffers.wereNotThere(asOf: returns) }
+        _ = endRepaint(frame, serial: serial, as: nil, isShort: true)
+    }
+
+    private mutating func endRepaint(
+        _ frame: consuming LaidFrame, serial: UInt64, as composed: PreparedScene?, isShort: Bool
+    ) -> PreparedScene? {
+        guard let older = screen.endRepaint(frame, serial: serial, composed: composed, isShort: isShort) else { return nil }
+        release(older)
+        return composed
+    }
+
+    /// Leaves a frame out.
+    mutating func drop(_ frame: consuming LaidFrame) {
+        statistics.countDropped(frame.place.turn?.position.index)
+        release(frame)
+    }
+
+    /// Leaves out the next ready frame; returns its place, and its buffer to be discarded.
+    mutating func dropReady() -> (place: FramePlace, composed: PreparedScene?)? {
+        guard let frame = ready.popFirst() else { return nil }
+        let dropped = (place: frame.laid.place, composed: frame.composed)
+        drop(frame.intoLaid())
+        return dropped
+    }
+
+    /// Puts the next ready frame on the screen; returns its place, and the buffer to be presented, nil where there is no display.
+    mutating func showReady() -> (place: FramePlace, composed: PreparedScene?)? {
+        guard let frame = ready.popFirst() else { return nil }
+        let shown = (place: frame.laid.place, composed: frame.composed)
+        if shown.place.turn != nil { seek.frameShown() }
+        if let before = screen.show(frame.intoLaid()) { release(before) }
+        return shown
+    }
+
+    /// The display has changed: what was composed is void, and what is on the screen is to be composed again where there is a display.
+    /// Returns what is to be discarded.
+    mutating func displayChanged(isThere: Bool) -> [PreparedScene] {
+        var void: [PreparedScene] = []
+        if let frame = screen.takeWaiting() { void.append(frame) }
+        for index in 0..<ready.count {
+            if let frame = ready[index].composed.take() { void.append(frame) }
+        }
+        buffers.cameBack()
+        screen.setRepaint(isThere)
+        return void
+    }
+
+    /// The picture on the screen is to be composed again.
+    mutating func repaint() { screen.setRepaint(true) }
+
+    /// Keeps a frame that the output was too busy to take, to be presented next.
+    mutating func keep(_ refused: PreparedScene) { screen.keep(refused) }
+
+    /// What was composed of the frame on the screen, to be presented next.
+    mutating func takeRepainted() -> PreparedScene? { screen.takeWaiting() }
+
+    /// From which instant of the timeline on frames are worth being composed.
+    mutating func setOverdue(_ time: MediaTime?) { overdue = time }
 
     /// Leaves a frame to the feeder to be freed.
-    mutating func discard(_ frame: consuming LaidFrame) { spent.append(frame) }
+    private mutating func release(_ frame: consuming LaidFrame) { released.append(frame) }
 
     /// Whether there are frames to free.
-    var hasSpent: Bool { !spent.isEmpty }
+    var hasReleased: Bool { !released.isEmpty }
 
     /// One of them, for the feeder.
-    mutating func takeSpent() -> LaidFrame? { spent.popFirst() }
+    mutating func takeReleased() -> LaidFrame? { released.popFirst() }
 
-    /// What is now on the screen.
-    mutating func setOnScreen(_ frame: consuming LaidFrame) {
-        shown = frame.place
-        if let before = onScreen.take() { discard(before) }
-        onScreen = .some(frame)
+    /// A command of an input event at `time` has begun `generation`, or will with what waits; nil where nobody is to know.
+    mutating func noteInput(at time: HostTime?, shownBy generation: UInt64) {
+        if let time { inputLatency.moved(at: time, shownBy: generation) }
     }
 
-    /// Counts a frame that was left out.
-    mutating func countDropped(_ place: FramePlace) {
-        statistics.framesDropped += 1
-        if let index = place.turn?.position.index { statistics.items[index, default: .init()].framesDropped += 1 }
-    }
-
-    /// A flip has freed a buffer, or one was discarded: the compositor may try again.
-    mutating func returnBuffers() {
-        buffersReturned += 1
-        hasNoSpareBuffer = false
-    }
-
-    /// The seek to make once the first frame of the one before is on the screen; taken by the presenter.
-    mutating func takeMove() -> Jump? {
-        if let move = nextMove {
-            (nextMove, settlement) = (nil, nil)
-            guard move.precision == .exact, let target = move.time else { return move }
-            settlement = move
-            var quick = move
-            let now = shown?.itemTime ?? .zero
-            quick.precision = .keyFrame(after: target > now ? now : nil)
-            return quick
+    /// A command of an input event at `time` has paused or gone on.
+    mutating func noteInput(at time: HostTime?) {
+        // A still goes on standing.
+        if let time, playback.wantsPlay, screen.place?.cadence != nil {
+            inputLatency.played(at: time)
+        } else {
+            inputLatency.paused()
         }
-        defer { settlement = nil }
-        return settlement
+    }
+
+    /// A frame of `generation` has been committed and has reached the screen at `time`; nil where no display shows it.
+    mutating func countInputLatency(of generation: UInt64, at time: HostTime?) {
+        inputLatency.shown(generation, at: time, into: &statistics.inputLatency)
+    }
+
+    // MARK: Readers
+
+    /// The feeder reads from these.
+    mutating func setReadings(_ readings: [Reading]) {
+        self.readings = readings
+        if isStopping { cancelReadings() }
     }
 
     /// Ends the waiting of the readers, for good; but of that of the item `index`.
-    func cancelReadings(otherThan index: Int? = nil) {
+    private func cancelReadings(otherThan index: Int? = nil) {
         for reading in readings where index == nil || reading.index != index { reading.interruption.cancel() }
     }
 
-    /// Begins a new generation at `jump`: drops what is queued and returns the buffers to give back. A move within the item that is being read goes on with its
-    /// reader.
-    mutating func begin(_ jump: Jump) -> [PreparedScene] {
-        cancelReadings(otherThan: jump.time == nil ? nil : jump.position.index)
-        self.jump = jump
-        jumpTarget = jump
+    /// The program ends.
+    mutating func stop() {
+        isStopping = true
+        cancelReadings()
+    }
+
+    // MARK: Moving
+
+    /// Seeks within an item. Returns the buffers to give back where a generation has begun, nil where the seek waits.
+    mutating func request(_ request: SeekRequest) -> [PreparedScene]? { carryOut(seek.request(request)) }
+
+    /// Goes to another item, or to the beginning of one. Returns the buffers to give back.
+    mutating func skip(to request: SeekRequest) -> [PreparedScene] { carryOut(seek.skip(to: request)) ?? [] }
+
+    enum FollowUp {
+        case none
+        case dropped
+        /// A generation has begun; these buffers are to be given back.
+        case begun([PreparedScene])
+    }
+
+    /// Begins the seek that has waited for the first frame of the generation, which is on the screen now.
+    mutating func followUp() -> FollowUp {
+        switch seek.followUp(in: screen.place?.turn?.position.index, at: screen.place?.itemTime ?? .zero) {
+        case .none: return .none
+        case .drop:
+            inputLatency.dropped(after: generation)
+            return .dropped
+        case .begin(let request): return .begun(begin(request))
+        }
+    }
+
+    /// The seek that the feeder has to carry out.
+    mutating func takeSeek() -> SeekRequest? { seek.take() }
+
+    private mutating func carryOut(_ action: SeekState.Action) -> [PreparedScene]? {
+        if case .begin(let request) = action { begin(request) } else { nil }
+    }
+
+    /// Begins a new generation: drops what is queued and returns the buffers to give back. A seek within the item that is being read goes
+    /// on with its reader.
+    private mutating func begin(_ request: SeekRequest) -> [PreparedScene] {
+        cancelReadings(otherThan: request.time == nil ? nil : request.position.index)
         generation += 1
-        while let frame = popFrame() { discard(frame) }
-        isStarted = false
-        (hasEnded, hasPlayedOut) = (false, false)
+        playback.began()
         overdue = nil
+        while let frame = frames.popFirst() { release(frame) }
         var returned: [PreparedScene] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }
-            discard(frame.intoLaid())
+            release(frame.intoLaid())
         }
         return returned
     }
+
+    // MARK: What is played
+
+    /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
+    mutating func exchange(_ list: inout Playlist, madeFrom revision: Int, forgotten: [Int]) -> Bool {
+        guard cursor.list.revision == revision else { return false }
+        let wasEmpty = cursor.list.isEmpty
+        swap(&cursor.list, &list)
+        for index in forgotten { statistics.items[index] = nil }
+        // The first list there is begins with a move to its first item.
+        if wasEmpty, screen.place?.turn == nil, seek.underWay == nil, let first = cursor.first {
+            seek.expect(SeekRequest(position: first))
+        }
+        return true
+    }
+
+    /// Sets the speed, clamped to 0.5…2.
+    mutating func setRate(_ rate: Double) { self.rate = min(max(rate.isFinite ? rate : 1, 0.5), 2) }
+
+    /// Changes the loudness as one step.
+    mutating func setLoudness(_ change: (inout Loudness) -> Void) { change(&loudness) }
+}
+
+/// How loud the sound is, as a viewer has set it.
+struct Loudness: Hashable, Sendable {
+    /// 0…1 of full scale; what is not a number changes nothing.
+    var volume: Double {
+        didSet { volume = volume.isFinite ? min(max(volume, 0), 1) : oldValue }
+    }
+    var isMuted: Bool
+
+    init(volume: Double = 1, isMuted: Bool = false) {
+        self.volume = volume.isFinite ? min(max(volume, 0), 1) : 0
+        self.isMuted = isMuted
+    }
+
+    /// Amplitude as a factor.
+    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) }
 }

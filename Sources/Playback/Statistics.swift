@@ -14,17 +14,45 @@ public struct PlayerStatistics: Hashable, Sendable {
     public var worstSeamLateness = 0
     /// Vblanks at which a pending flip was given up as lost.
     public var flipsLost = 0
-    /// How often picture and sound stood still because nothing was ready, and how long in all: opening, decoding or reading did not keep up. The silence of a pause
-    /// or a seek is none.
+    /// How often picture and sound stood still because nothing was ready, and how long in all: opening, decoding or reading did not keep
+    /// up. The silence of a pause or a seek is none.
     public var stalls = 0, stalledTime = MediaTime.zero
     /// How far the picture was from its sound at each flip, stills left out.
-    public var synchrony = OffsetHistogram()
+    public var synchrony = TimeHistogram(upTo: .milliseconds(250))
+    /// From the kernel's time of an input event to the first flip that shows its effect: of seeks, skips, restarts, and of a play that
+    /// ends a pause of moving pictures. A pause, loudness and rate show no new picture and are not counted, nor what nobody saw because
+    /// there was no display.
+    public var inputLatency = TimeHistogram(upTo: .seconds(2))
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.
     public var soundRatio = 1.0
-    /// The least that lay ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the first such flip.
+    /// The least that lay ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the
+    /// first such flip.
     public var leastBuffered: BufferLevel?
     /// The same counts for each item that has been on the screen, by its index; not of those that left the list long ago.
     public var items: [Int: ItemStatistics] = [:]
+
+    /// Counts a frame of an item that has reached the screen; of none where it is the background or the same frame once more.
+    mutating func countShown(_ item: Int?, late: Int) {
+        framesShown += 1
+        if late > 0 { framesLate += 1 }
+        guard let item else { return }
+        items[item, default: .init()].framesShown += 1
+        if late > 0 { items[item, default: .init()].framesLate += 1 }
+    }
+
+    /// Counts a frame that was left out.
+    mutating func countDropped(_ item: Int?) {
+        framesDropped += 1
+        if let item { items[item, default: .init()].framesDropped += 1 }
+    }
+
+    /// Counts a playthrough that followed the one before without a seek or a skip.
+    mutating func countSeam(_ item: Int, late: Int) {
+        seams += 1
+        worstSeamLateness = max(worstSeamLateness, late)
+        items[item, default: .init()].seams += 1
+        items[item]!.worstSeamLateness = max(items[item]!.worstSeamLateness, late)
+    }
 }
 
 /// What lies ready to be shown and heard.
@@ -52,35 +80,4 @@ public struct ItemStatistics: Hashable, Sendable {
     public var seams = 0
     /// The most vblanks such a turn's first frame was late.
     public var worstSeamLateness = 0
-}
-
-/// How far pictures were from their sound: counts by the millisecond, up to a quarter of a second to either side, so that years fit.
-public struct OffsetHistogram: Hashable, Sendable {
-    private static let reach = 250
-    private var counts: [Int] = []
-    /// How many offsets have been counted.
-    public private(set) var total = 0
-
-    /// None yet.
-    public init() {}
-
-    /// Counts an offset, whatever its sign.
-    public mutating func count(_ offset: MediaTime) {
-        if counts.isEmpty { counts = [Int](repeating: 0, count: Self.reach + 1) }
-        let milliseconds = (abs(offset.seconds) * 1000).rounded(.up)
-        counts[min(Self.reach, Int(min(milliseconds, Double(Self.reach))))] += 1
-        total += 1
-    }
-
-    /// The distance that `share` (0…1) of the offsets do not exceed, to the millisecond above; nil when there are none.
-    public func distance(within share: Double) -> MediaTime? {
-        guard total > 0 else { return nil }
-        let wanted = Int((Double(total) * min(max(share, 0), 1)).rounded(.up))
-        var seen = 0
-        for (milliseconds, count) in counts.enumerated() {
-            seen += count
-            if seen >= wanted { return .milliseconds(Int64(milliseconds)) }
-        }
-        return .milliseconds(Int64(Self.reach))
-    }
 }

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func pipeline(frames: Int) -> Pipeline {
-        var pipeline = Pipeline(wantsPlay: true, volume: 1, isMuted: false)
+        var pipeline = Pipeline()
         for number in 0..<frames { pipeline.append(LaidFrame(nil, at: place(number))) }
         return pipeline
     }
@@ -23,23 +23,29 @@ import Testing
     /// The frames there are to free, and frees them.
     private func free(_ pipeline: inout Pipeline) -> [Int] {
         var numbers: [Int] = []
-        while let frame = pipeline.takeSpent() { numbers.append(Int(frame.place.start.nanoseconds / 40_000_000)) }
+        while let frame = pipeline.takeReleased() { numbers.append(Int(frame.place.start.nanoseconds / 40_000_000)) }
         return numbers
     }
 
+    private func compose(_ pipeline: inout Pipeline, _ buffer: PreparedScene?) {
+        guard let frame = pipeline.takeFrameToCompose() else { return }
+        #expect(pipeline.isComposing == true)
+        #expect(pipeline.composed(frame, as: buffer, generation: pipeline.generation) == nil && pipeline.isComposing == false)
+    }
+
     private func show(_ pipeline: inout Pipeline) {
-        guard let frame = pipeline.popFrame() else { return }
-        pipeline.setOnScreen(frame)
+        compose(&pipeline, nil)
+        _ = pipeline.showReady()
     }
 
     /// The reader of the item that is moved in goes on; whoever reads another one, as ahead or fading out, would be waited for.
     @Test func aMoveEndsTheWaitingForOtherItems() {
         var pipeline = pipeline(frames: 0)
         let readers = [Interruption(), Interruption(), Interruption()]
-        pipeline.readings = zip(readers, [0, 1, nil]).map { Pipeline.Reading(interruption: $0, index: $1) }
-        _ = pipeline.begin(.init(position: .init(index: 0), time: .seconds(1), precision: .exact))
+        pipeline.setReadings(zip(readers, [0, 1, nil]).map { Pipeline.Reading(interruption: $0, index: $1) })
+        #expect(pipeline.request(SeekRequest(position: .init(index: 0), time: .seconds(1))) == [])
         #expect(readers.map(\.cancelled) == [false, true, true])
-        _ = pipeline.begin(.init(position: .init(index: 0), time: nil, precision: .exact))
+        _ = pipeline.skip(to: SeekRequest(position: .init(index: 0)))
         #expect(readers.map(\.cancelled) == [true, true, true])
     }
 
@@ -49,7 +55,7 @@ import Testing
         #expect(free(&pipeline) == [])
         show(&pipeline)
         show(&pipeline)
-        #expect(pipeline.shown?.start == .milliseconds(80))
+        #expect(pipeline.screen.place?.start == .milliseconds(80))
         #expect(free(&pipeline) == [0, 1])
     }
 
@@ -74,12 +80,11 @@ import Testing
         var pipeline = pipeline(frames: 5)
         show(&pipeline)
         for number in [1, 2] {
-            guard let frame = pipeline.popFrame() else { continue }
-            pipeline.ready.append(ReadyFrame(laid: frame, composed: PreparedScene(buffer: number, generation: 1)))
+            compose(&pipeline, PreparedScene(buffer: number, generation: 1))
         }
-        let returned = pipeline.begin(.init(position: .init(index: 0), time: nil, precision: .exact)).map(\.buffer)
+        let returned = pipeline.skip(to: SeekRequest(position: .init(index: 0))).map(\.buffer)
         #expect(returned == [1, 2])
         #expect(free(&pipeline).sorted() == [1, 2, 3, 4])
-        #expect(pipeline.framesAhead == 0 && pipeline.frameBytes == 0 && pipeline.onScreen != nil)
+        #expect(pipeline.framesAhead == 0 && pipeline.frames.byteCount == 0 && pipeline.screen.place?.start == .zero)
     }
 }

@@ -5,17 +5,17 @@ import Testing
 
 @Suite(.blocking) struct StatisticsTests {
     @Test func distancesAreToTheMillisecondAbove() {
-        var histogram = OffsetHistogram()
-        #expect(histogram.distance(within: 0.5) == nil)
+        var histogram = TimeHistogram(upTo: .milliseconds(250))
+        #expect(histogram.span(within: 0.5) == nil)
         for offset in [-0.0021, 0.0004, 0.0008, 0.003] { histogram.count(.seconds(offset)) }
         for _ in 0..<96 { histogram.count(.milliseconds(5)) }
         histogram.count(.seconds(-3))
         #expect(histogram.total == 101)
-        #expect(histogram.distance(within: 0) == .zero)
-        #expect(histogram.distance(within: 0.02) == .milliseconds(3))
-        #expect(histogram.distance(within: 0.5) == .milliseconds(5))
-        #expect(histogram.distance(within: 0.99) == .milliseconds(5))
-        #expect(histogram.distance(within: 1) == .milliseconds(250))
+        #expect(histogram.span(within: 0) == .zero)
+        #expect(histogram.span(within: 0.02) == .milliseconds(3))
+        #expect(histogram.span(within: 0.5) == .milliseconds(5))
+        #expect(histogram.span(within: 0.99) == .milliseconds(5))
+        #expect(histogram.span(within: 1) == .milliseconds(250))
     }
 
     @Test func itemsAddUpToAll() throws {
@@ -40,6 +40,6 @@ import Testing
         _ = stage.wait(0.3) { false }
         #expect(stage.statistics.synchrony.total == count)
         // Half a vblank, the time of a start to settle, and a machine that has other things to do.
-        #expect(try #require(stage.statistics.synchrony.distance(within: 0.5)) <= .milliseconds(40))
+        #expect(try #require(stage.statistics.synchrony.span(within: 0.5)) <= .milliseconds(40))
     }
 }

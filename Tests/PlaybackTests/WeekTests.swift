@@ -21,7 +21,7 @@ private struct LongRun {
         /// The same at the seams.
         var wrongSeams = 0
         var seams = 0
-        var offsets = OffsetHistogram()
+        var offsets = TimeHistogram(upTo: .milliseconds(250))
         var worst = 0.0
         var disturbances = 0
         /// When the first few were, in seconds.
@@ -144,7 +144,7 @@ private struct LongRun {
         )
         #expect(outcome.seams > Int(8600 * days))
         #expect(outcome.disturbances > 20 && outcome.excused > 0 && outcome.excused <= 6 * outcome.disturbances)
-        #expect(outcome.offsets.distance(within: 0.99).map { $0 <= .milliseconds(20) } == true)
+        #expect(outcome.offsets.span(within: 0.99).map { $0 <= .milliseconds(20) } == true)
         #expect(outcome.worst < 0.045)
     }
 }

@@ -75,7 +75,7 @@ struct Check {
 
     /// As much is decoded ahead as was agreed, and no more.
     func bounds() {
-        #expect(outcome.mostFrames <= 30 && outcome.longestQueue < Pipeline.queueTime + .milliseconds(200), sourceLocation: location)
+        #expect(outcome.mostFrames <= 30 && outcome.longestQueue < FrameQueue.longest + .milliseconds(200), sourceLocation: location)
         let least = outcome.snapshot?.statistics.leastBuffered
         #expect(
             least.map { $0.frames <= outcome.mostFrames + Pipeline.readyLimit && $0.sound < .seconds(1) } != false, sourceLocation: location

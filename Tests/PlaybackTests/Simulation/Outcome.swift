@@ -21,7 +21,7 @@ struct Outcome {
     /// Samples of the device; the sample of the timeline each one was, nil in silence.
     var played: [Double?] = []
     /// The generations that commands began: when (in seconds), and where.
-    var jumps: [(time: Double, generation: UInt64, jump: Pipeline.Jump)] = []
+    var jumps: [(time: Double, generation: UInt64, jump: SeekRequest)] = []
     /// What the engine did that it must not do.
     var violations: [String] = []
     var events: [PlayerEvent] = []

@@ -77,7 +77,7 @@ struct SimulatedFeeder {
     private var hasWork: Bool {
         if isDecoding || opening != nil { return true }
         let wanted = audio.sample(at: pictureEnd) > audio.writtenSamples && audio.room(wanting: 50) >= 50
-        return wanted || pipeline.withLock { $0.jump != nil || $0.hasRoomForFrame }
+        return wanted || pipeline.withLock { $0.seek.pending != nil || $0.hasRoomForFrame }
     }
 
     // MARK: What it does
@@ -86,12 +86,12 @@ struct SimulatedFeeder {
     mutating func step(at time: HostTime, using random: inout SeededRandom) {
         guard let due, due <= time else { return }
         self.due = nil
-        while let frame = pipeline.withLock({ $0.takeSpent() }) { _ = consume frame }
+        while let frame = pipeline.withLock({ $0.takeReleased() }) { _ = consume frame }
         if time < stalledUntil {
             self.due = stalledUntil
             return
         }
-        if let (jump, generation) = pipeline.withLock({ pipeline in pipeline.jump.take().map { ($0, pipeline.generation) } }) {
+        if let (jump, generation) = pipeline.withLock({ pipeline in pipeline.takeSeek().map { ($0, pipeline.generation) } }) {
             carryOut(jump, generation)
             self.due = time + .milliseconds(10)
             return
@@ -116,7 +116,7 @@ struct SimulatedFeeder {
         if next == clip.count { opening = (cursor.following(turn!.position)!, .zero, true) }
     }
 
-    private mutating func carryOut(_ jump: Pipeline.Jump, _ generation: UInt64) {
+    private mutating func carryOut(_ jump: SeekRequest, _ generation: UInt64) {
         audio.reset()
         interruptAudio()
         let clip = clips[jump.position.index]
@@ -163,10 +163,9 @@ struct SimulatedFeeder {
         let generation = generation
         let (count, queued) = pipeline.signal { pipeline -> (Int, MediaTime) in
             if pipeline.generation == generation { pipeline.append(frame.take()!) }
-            let count = pipeline.frames.count
-            return (count, count == 0 ? .zero : pipeline.frames[count - 1].place.end - pipeline.frames[0].place.start)
+            return (pipeline.frames.count, pipeline.frames.length)
         }
         mostFrames = max(mostFrames, count)
-        if count > Pipeline.fewestFrames { longestQueue = max(longestQueue, queued) }
+        if count > FrameQueue.fewest { longestQueue = max(longestQueue, queued) }
     }
 }

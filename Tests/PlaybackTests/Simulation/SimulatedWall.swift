@@ -91,7 +91,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             }
             if let deadline, deadline <= time { return .deadline }
             if time >= end {
-                player.pipeline.withLock { $0.isStopping = true }
+                player.pipeline.withLock { $0.stop() }
                 return .deadline
             }
             // Both wait on the pipeline, which anything may have changed.
@@ -138,7 +138,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             let generation = player.pipeline.withLock { $0.generation }
             player.perform(command)
             player.pipeline.withLock { pipeline in
-                if pipeline.generation != generation, let jump = pipeline.jump {
+                if pipeline.generation != generation, let jump = pipeline.seek.pending {
                     outcome.jumps.append(((time - begin).seconds, pipeline.generation, jump))
                 }
             }
@@ -168,7 +168,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     /// How many composed buffers the engine has.
     private var buffersKnown: Int {
         player.pipeline.withLock { pipeline in
-            var known = pipeline.repainted == nil ? 0 : 1
+            var known = pipeline.screen.waiting == nil ? 0 : 1
             for index in 0..<pipeline.ready.count where pipeline.ready[index].composed?.generation == display.generation { known += 1 }
             return known
         }

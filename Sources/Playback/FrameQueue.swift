@@ -1,0 +1,42 @@
+import DequeModule
+import Platform
+
+/// Decoded frames that wait to be composed, in order. The feeder adds to it while there is room, the compositor takes from it.
+struct FrameQueue: ~Copyable {
+    private var frames = UniqueDeque<LaidFrame>()
+    /// Bytes of picture memory it keeps alive.
+    private(set) var byteCount = 0
+
+    /// A fifth of a second of pictures rides out a slow read or an expensive frame.
+    static let longest = MediaTime.milliseconds(200)
+    /// So many may always wait, however long they stand.
+    static let fewest = 4
+    /// No more bytes than this wait beyond those: they are the largest part of the memory the player needs.
+    static let byteLimit = 48 << 20
+
+    var count: Int { frames.count }
+    var isEmpty: Bool { frames.isEmpty }
+
+    /// How much of the timeline it covers.
+    var length: MediaTime { frames.isEmpty ? .zero : frames[frames.count - 1].place.end - frames[0].place.start }
+
+    /// Whether the feeder may add another.
+    var hasRoom: Bool { count < Self.fewest || length < Self.longest && byteCount < Self.byteLimit }
+
+    mutating func append(_ frame: consuming LaidFrame) {
+        byteCount += frame.byteCount
+        frames.append(frame)
+    }
+
+    mutating func popFirst() -> LaidFrame? {
+        guard let frame = frames.popFirst() else { return nil }
+        byteCount -= frame.byteCount
+        return frame
+    }
+
+    /// Puts back what there was no buffer for.
+    mutating func prepend(_ frame: consuming LaidFrame) {
+        byteCount += frame.byteCount
+        frames.prepend(frame)
+    }
+}

@@ -1,0 +1,113 @@
+import Platform
+
+/// Whether it plays, and what keeps it from playing. A pure value: events in, actions out.
+///
+///     waiting ──clockStarted──▶ playing ──playedOut──▶ ended        began: waiting, or paused
+///       ▲ │                       ▲ │                    │
+///    play pause                play pause               play: from the first item
+///       │ ▼                       │ ▼                    ▼
+///     paused(hasStarted: false)  paused(hasStarted: true)  waiting
+///
+/// The clock of the timeline starts once in each generation (``Preroll``), and stands in a pause.
+struct PlaybackState: Hashable, Sendable {
+    enum Phase: Hashable, Sendable {
+        /// The picture stands because it was asked to. `hasStarted`: the clock of this generation ran before, and goes on at once.
+        case paused(hasStarted: Bool)
+        /// The clock starts as soon as enough is decoded.
+        case waiting
+        /// The clock runs, or stands for want of sound to play.
+        case playing
+        /// All there is has been on the screen to its end.
+        case ended
+    }
+
+    enum Action: Hashable, Sendable {
+        /// Nothing has changed: the card is not to be restarted.
+        case none
+        /// Let the sound run or hold it, and wake who waits.
+        case setSound(isRunning: Bool)
+        /// Begin again with the first item.
+        case replay
+    }
+
+    private(set) var phase = Phase.waiting
+    /// Whether the feeder has enqueued all there will ever be in this generation (a playlist that does not loop).
+    private(set) var isComplete = false
+    /// What observers were told last.
+    private(set) var status = TimeControlStatus.waiting
+
+    // MARK: Events
+
+    /// Playing is asked for. `canReplay`: there is a first item to begin with again.
+    mutating func play(canReplay: Bool) -> Action {
+        switch phase {
+        case .waiting, .playing: return .none
+        case .paused(let hasStarted):
+            phase = hasStarted ? .playing : .waiting
+            return .setSound(isRunning: hasStarted)
+        case .ended:
+            if !canReplay { return .none }
+            phase = .waiting
+            return .replay
+        }
+    }
+
+    /// A pause is asked for.
+    mutating func pause() -> Action {
+        switch phase {
+        case .paused, .ended: return .none
+        case .waiting: phase = .paused(hasStarted: false)
+        case .playing: phase = .paused(hasStarted: true)
+        }
+        return .setSound(isRunning: false)
+    }
+
+    /// A new generation has begun: its clock has not started.
+    mutating func began() {
+        phase = wantsPlay ? .waiting : .paused(hasStarted: false)
+        isComplete = false
+    }
+
+    /// The feeder has enqueued all there is.
+    mutating func completed() { isComplete = true }
+
+    /// Enough is decoded: the clock runs from now on.
+    mutating func clockStarted() {
+        if phase == .waiting { phase = .playing }
+    }
+
+    /// All of what was enqueued has been on the screen.
+    mutating func playedOut() {
+        if phase == .playing { phase = .ended }
+    }
+
+    /// Looks what observers are to be told, where that has changed. `ranDry`: there is no sound to play.
+    mutating func statusChange(ranDry: Bool) -> TimeControlStatus? {
+        let now: TimeControlStatus =
+            switch phase {
+            case .paused, .ended: .paused
+            case .waiting: .waiting
+            case .playing: ranDry ? .waiting : .playing
+            }
+        if now == status { return nil }
+        status = now
+        return now
+    }
+
+    // MARK: What is known
+
+    /// Whether the clock runs.
+    var isPlaying: Bool { phase == .playing }
+
+    /// Whether it is to play.
+    var wantsPlay: Bool { phase == .waiting || phase == .playing }
+
+    /// Whether the clock of this generation has been started.
+    var hasStarted: Bool {
+        switch phase {
+        case .paused(let hasStarted): hasStarted
+        case .waiting: false
+        case .playing, .ended: true
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Media
+import Platform
+
+/// What a viewer or an operator asks for.
+extension Player {
+    /// Carries out a command. `time` is the kernel's time of the input event that asked for it, where one did: the statistics then count
+    /// how long it took until the screen showed it (``PlayerStatistics/inputLatency``).
+    public func perform(_ command: Command, at time: HostTime? = nil) {
+        switch command {
+        case .play: setPlaying(at: time) { $0.play(canReplay: $1) }
+        case .pause: setPlaying(at: time) { playback, _ in playback.pause() }
+        case .togglePlayback: setPlaying(at: time) { $0.wantsPlay ? $0.pause() : $0.play(canReplay: $1) }
+        case .seekSteps(let count): seek(by: .seconds(Self.bounded(options.seekStep.seconds * Double(count))), at: time)
+        case .seekBy(let span): seek(by: span, at: time)
+        case .seekTo(let target): seek(.exact, at: time) { _ in target }
+        case .nextItem: skip(at: time) { $0.cursor.nextItem(after: $1) }
+        case .previousItem: skip(at: time) { $0.cursor.previousItem(before: $1) }
+        case .restartItem: skip(at: time) { .init(index: $1.index) }
+        case .changeVolume(let change): setLoudness { $0.volume = ($0.volume * 100 + Double(change)).rounded() / 100 }
+        case .toggleMute: setLoudness { $0.isMuted.toggle() }
+        case .setRate(let value): rate = value
+        case .quit: if options.allowsQuit { events.send(.quitRequested) }
+        }
+    }
+
+    // MARK: Playing
+
+    /// Plays on from where it stands; from the first item when the playlist has ended.
+    public func play() { perform(.play) }
+
+    /// Holds the frame that is on the screen; the sound stops within a period, and ``play()`` goes on with the next sample and frame.
+    public func pause() { perform(.pause) }
+
+    /// Pauses when playing or waiting, plays when paused.
+    public func togglePlayback() { perform(.togglePlayback) }
+
+    private func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+            let first = pipeline.cursor.first
+            switch change(&pipeline.playback, first != nil) {
+            case .none: return nil
+            case .setSound(let isRunning):
+                audio.isRunning = isRunning
+                pipeline.noteInput(at: time)
+                return []
+            case .replay:
+                audio.isRunning = false
+                let returned = first.map { pipeline.skip(to: SeekRequest(position: $0)) }
+                pipeline.noteInput(at: time, shownBy: pipeline.generation)
+                return returned
+            }
+        }
+        // Where nothing has changed nothing is done: an interruption restarts the card.
+        if let returned { follow(returned) }
+    }
+
+    // MARK: Seeking
+
+    /// Moves to an item time, clamped to the item's first and last frame, and shows the frame there even while paused.
+    public func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision, at: nil) { _ in time } }
+
+    /// Moves by a span within the item; several in a row add up, whether or not the first has been shown yet.
+    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(by: span, precision, at: nil) }
+
+    private func seek(by span: MediaTime, _ precision: MediaReader.SeekPrecision = .exact, at event: HostTime?) {
+        seek(precision, at: event) { .seconds(Self.bounded($0.seconds) + Self.bounded(span.seconds)) }
+    }
+
+    /// Seconds that are longer than any item and can still be added up.
+    private static func bounded(_ seconds: Double) -> Double { min(max(seconds, -1e9), 1e9) }
+
+    private func seek(_ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime) {
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+            guard let request = request(target, precision, pipeline) else { return nil }
+            guard let returned = pipeline.request(request) else {
+                pipeline.noteInput(at: event, shownBy: pipeline.generation + 1)
+                return nil
+            }
+            audio.isRunning = false
+            pipeline.noteInput(at: event, shownBy: pipeline.generation)
+            return returned
+        }
+        if let returned { follow(returned) }
+    }
+
+    /// The request that moves the playhead within its item; nil where there is nowhere to move.
+    private func request(
+        _ target: (MediaTime) -> MediaTime, _ precision: MediaReader.SeekPrecision, _ pipeline: borrowing Pipeline
+    ) -> SeekRequest? {
+        guard let (start, now, present) = playhead(pipeline) else { return nil }
+        var position = start
+        position.remaining = nil
+        guard let item = pipeline.cursor.list[position.index] ?? present?.item else { return nil }
+        let end = [item.end, present?.itemEnd].compactMap { $0 }.min()
+        if let present, end == nil || !present.isSeekable { return nil }  // a live stream has no other places
+        // The end itself is the next frame's; what is asked for behind it is the last frame.
+        let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
+        return SeekRequest(position: position, time: max(item.start, min(target(now), last)), precision: precision)
+    }
+
+    // MARK: Skipping
+
+    /// Goes to the next item now; at the end of a playlist that does not loop there is none, and nothing happens.
+    public func advanceToNextItem() { perform(.nextItem) }
+
+    /// Goes to the item before.
+    public func returnToPreviousItem() { perform(.previousItem) }
+
+    /// Begins the present item again.
+    public func restartItem() { perform(.restartItem) }
+
+    private func skip(
+        at event: HostTime?, _ choose: (borrowing Pipeline, PlaylistCursor.Position) -> PlaylistCursor.Position?
+    ) {
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+            guard let (position, _, _) = playhead(pipeline), let next = choose(pipeline, position) else { return nil }
+            audio.isRunning = false
+            let returned = pipeline.skip(to: SeekRequest(position: next))
+            pipeline.noteInput(at: event, shownBy: pipeline.generation)
+            return returned
+        }
+        if let returned { follow(returned) }
+    }
+
+    /// Position, item time and playthrough that a seek or a skip counts from: where the seek under way goes, else what is on the screen.
+    private func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
+        let present = pipeline.screen.place?.turn
+        if let target = pipeline.seek.target {
+            let isSameItem = present?.position.index == target.position.index
+            let time = target.time ?? pipeline.cursor.list[target.position.index]?.start ?? .zero
+            return (target.position, time, isSameItem ? present : nil)
+        }
+        guard let present else { return nil }
+        return (present.position, itemTime(pipeline), present)
+    }
+
+    /// What has to follow a change of what is played, without the lock.
+    private func follow(_ returned: [PreparedScene]) {
+        if !returned.isEmpty {
+            for frame in returned { video.discard(frame) }
+            pipeline.signal { $0.buffers.cameBack() }
+        }
+        audioOutput.interrupt()
+        video.wake()
+    }
+}
