@@ -106,7 +106,7 @@ final class Reporter: Sendable {
         return
             "\(counts.framesShown) frames shown, \(counts.framesLate) late, \(counts.framesDropped) dropped; \(counts.seams) seams, the worst "
             + "\(counts.worstSeamLateness) vblanks late; \(counts.flipsLost) flips lost\(synchrony(counts).map { "; " + $0 } ?? "")"
-            + (stalls(counts).map { "; " + $0 } ?? "")
+            + (stalls(counts).map { "; " + $0 } ?? "") + (input(counts).map { "; " + $0 } ?? "")
             + (counts.leastBuffered.map { "; never less than \(text($0)) ahead" } ?? "")
     }
 
@@ -122,10 +122,16 @@ final class Reporter: Sendable {
 
     /// Picture against sound: half of the frames and 99 % of them are this close; and the sound's speed where it is not its own.
     private func synchrony(_ counts: PlayerStatistics) -> String? {
-        guard let half = counts.synchrony.distance(within: 0.5), let most = counts.synchrony.distance(within: 0.99) else { return nil }
+        guard let half = counts.synchrony.span(within: 0.5), let most = counts.synchrony.span(within: 0.99) else { return nil }
         let change = Int(saturating: (counts.soundRatio - 1) * 1e6)
         let speed = change == 0 ? "" : ", sound \(change > 0 ? "+" : "−")\(abs(change)) ppm"
         return "A/V \(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms\(speed)"
+    }
+
+    /// From an input event to the screen: half of what was asked for was seen after so long, and 99 % of it.
+    private func input(_ counts: PlayerStatistics) -> String? {
+        guard let half = counts.inputLatency.span(within: 0.5), let most = counts.inputLatency.span(within: 0.99) else { return nil }
+        return "input \(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms"
     }
 
     /// What it came to for each item, a line each; nothing where there was but one.

@@ -147,15 +147,19 @@ public struct Record: Sendable {
 /// The player's own count, of its last log line.
 public struct Statistics: Sendable, Equatable {
     public var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int, flipsLost: Int
-    /// Half of the frames, and 99 % of them, were no further from their sound than so many milliseconds; nil where there was nothing to compare.
+    /// Half of the frames, and 99 % of them, were no further from their sound than so many milliseconds; nil where there was nothing to
+    /// compare.
     public var synchrony: (half: Int, most: Int)?
     /// How much faster than written the sound was played at the end, in parts per million.
     public var soundChange: Int
     /// How often picture and sound stood still for want of anything ready, and how long in all.
     public var stalls: (count: Int, time: Duration)
 
+    /// Half of what input events asked for was seen after so many milliseconds, and 99 % of it; nil where nothing was asked for.
+    public var inputLatency: (half: Int, most: Int)?
+
     /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm;
-    /// stood still 2 times, 310 ms in all; never less than 3 frames and 110 ms ahead", of which the end is not read.
+    /// stood still 2 times, 310 ms in all; input 21/48 ms; never less than 3 frames and 110 ms ahead", of which the end is not read.
     public init?(_ line: String) {
         let counts = #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#
         guard let match = line.firstMatch(of: counts) else { return nil }
@@ -169,6 +173,9 @@ public struct Statistics: Sendable, Equatable {
         }
         let stood = line.firstMatch(of: #/; stood still (?:once|(\d+) times), (\d+) ms in all/#)
         stalls = stood.map { ($0.output.1.flatMap { Int($0) } ?? 1, .milliseconds(Int($0.output.2) ?? 0)) } ?? (0, .zero)
+        inputLatency = line.firstMatch(of: #/; input (\d+)/(\d+) ms/#).flatMap { match in
+            Int(match.output.1).flatMap { half in Int(match.output.2).map { (half, $0) } }
+        }
         let change = line.firstMatch(of: #/, sound ([+−])(\d+) ppm/#)
         soundChange = change.flatMap { match in Int(match.output.2).map { match.output.1 == "+" ? $0 : -$0 } } ?? 0
     }
@@ -177,7 +184,7 @@ public struct Statistics: Sendable, Equatable {
     public static func == (a: Statistics, b: Statistics) -> Bool {
         (a.shown, a.late, a.dropped, a.seams, a.worstSeam, a.flipsLost) == (b.shown, b.late, b.dropped, b.seams, b.worstSeam, b.flipsLost)
             && a.synchrony?.half == b.synchrony?.half && a.synchrony?.most == b.synchrony?.most && a.soundChange == b.soundChange
-            && a.stalls == b.stalls
+            && a.stalls == b.stalls && a.inputLatency?.half == b.inputLatency?.half && a.inputLatency?.most == b.inputLatency?.most
     }
 }
 
