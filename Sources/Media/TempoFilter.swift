@@ -1,14 +1,14 @@
 import CMedia
 
-/// Changes the speed of sound and keeps its pitch, between a reader and who takes its samples. The corresponding library is libavfilter
-/// (atempo), which is loaded at the first use.
+/// Sound at another speed with its pitch kept, between a source of samples and whoever takes them. The corresponding library is
+/// libavfilter (atempo), which is loaded at the first use.
 package struct TempoFilter: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     private let tempo: OpaquePointer
     private let format: AudioFormat
     private var input: [Float]
     private var hasSentEnd = false
-    /// Frames taken from the reader so far.
+    /// Frames taken from the source so far.
     package private(set) var framesRead = 0
 
     /// A filter for `rate` item seconds a second (0.5…100); nil when libavfilter is missing, and the sound is left out then.
@@ -21,8 +21,11 @@ package struct TempoFilter: ~Copyable, @unchecked Sendable {
 
     deinit { kiosk_tempo_close(tempo) }
 
-    /// Fills `destination` (whole frames) with stretched samples of `reader`; returns the frames filled, fewer only at the end.
-    package mutating func read(into destination: UnsafeMutableBufferPointer<Float>, from reader: inout MediaReader) -> Int {
+    /// Fills `destination` (whole frames) with stretched samples; returns the frames filled, fewer only at the end. `source` fills what it
+    /// is given with the samples to be stretched, and returns how many frames there were, 0 at its end.
+    package mutating func read(
+        into destination: UnsafeMutableBufferPointer<Float>, from source: (UnsafeMutableBufferPointer<Float>) -> Int
+    ) -> Int {
         let channels = format.channelCount
         let wanted = destination.count / channels
         var filled = 0
@@ -33,7 +36,7 @@ package struct TempoFilter: ~Copyable, @unchecked Sendable {
             } else if hasSentEnd {
                 break
             } else {
-                let frames = input.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: channels) }
+                let frames = input.withUnsafeMutableBufferPointer { source($0) }
                 framesRead += frames
                 if frames == 0 { hasSentEnd = true }
                 if kiosk_tempo_send(tempo, input, Int32(frames)) < 0 { hasSentEnd = true }

@@ -15,8 +15,9 @@ struct Feeder: ~Copyable {
     private let emit: @Sendable (PlayerEvent) -> Void
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
+    private let now: @Sendable () -> HostTime
 
-    private var lane: Lane?
+    private(set) var lane: Lane?
     /// The turn that comes next, open, while the one before it is laid further than to where it was to fade out.
     private var waiting: Lane?
     private var fades: FadePlanner
@@ -28,7 +29,7 @@ struct Feeder: ~Copyable {
     private var lastSerial: UInt64 = 0
     /// Timeline instant at which the next turn begins.
     private var end = MediaTime.zero
-    private var startedAt = HostTime.now
+    private let startedAt: HostTime
     private var hasShownAnything = false
     /// Whether what was laid last is the bare background.
     private var endsInBackground = false
@@ -58,11 +59,11 @@ struct Feeder: ~Copyable {
     /// A live stream that ended sooner than this is not opened again at once.
     private static let shortestStream = MediaTime.seconds(1)
 
-    private enum Work {
+    enum Work {
         case stop
         case free
-        case setList(Playlist)
-        case jump(SeekRequest, generation: UInt64)
+        case setList
+        case jump
         case picture
         case sound(frames: Int)
         case take
@@ -75,7 +76,7 @@ struct Feeder: ~Copyable {
     init(
         pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, imageDuration: MediaTime, transition: MediaTime,
         emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
-        interruptAudio: @escaping @Sendable () -> Void
+        interruptAudio: @escaping @Sendable () -> Void, now: @escaping @Sendable () -> HostTime = { .now }
     ) {
         self.pipeline = pipeline
         self.audio = audio
@@ -87,65 +88,109 @@ struct Feeder: ~Copyable {
         self.emit = emit
         self.wakePresenter = wakePresenter
         self.interruptAudio = interruptAudio
+        self.now = now
+        startedAt = now()
+        openFirst()
     }
 
     /// The thread's body.
     mutating func run() {
-        openFirst()
         while true {
-            switch nextWork() {
-            case .stop: return
-            case .free: freeReleased()
-            case .setList(let list): setList(list)
-            case .jump(let jump, let generation): self.jump(jump, generation)
-            case .picture: layPicture()
-            case .sound(let frames): laySound(frames)
-            case .take: takeOpened()
-            case .retry:
-                failures.retry()
-                if let upcoming { open(upcoming.position, time: nil, precision: .exact, isSeam: upcoming.isSeam) }
-            case .background:
-                layBackground(.milliseconds(1))
-            case .setRate(let rate): setRate(rate)
-            case .finish: finishTurn()
-            }
+            guard let work = waitForWork() else { continue }
+            if case .stop = work { return }
+            carryOut(work)
+        }
+    }
+
+    private func waitForWork() -> Work? {
+        let look = look()
+        return pipeline.wait(until: deadline) { nextWork(in: $0, look) } ?? overdueWork
+    }
+
+    /// What there is to do now; nil where there is nothing before ``deadline`` or a change of the pipeline. For who has no thread for ``run()``.
+    var nextWork: Work? {
+        let look = look()
+        return pipeline.withLock { nextWork(in: $0, look) } ?? overdueWork
+    }
+
+    /// Does one piece of work.
+    mutating func carryOut(_ work: Work) {
+        switch work {
+        case .stop: break
+        case .free: freeReleased()
+        case .setList: setList(pipeline.withLock { $0.cursor.list })
+        case .jump:
+            let given = pipeline.withLock { pipeline in pipeline.takeSeek().map { ($0, pipeline.generation) } }
+            if let (jump, generation) = given { self.jump(jump, generation) }
+        case .picture: layPicture()
+        case .sound(let frames): laySound(frames)
+        case .take: takeOpened()
+        case .retry:
+            failures.retry()
+            if let upcoming { open(upcoming.position, time: nil, precision: .exact, isSeam: upcoming.isSeam) }
+        case .background:
+            layBackground(.milliseconds(1))
+        case .setRate(let rate): setRate(rate)
+        case .finish: finishTurn()
         }
     }
 
     // MARK: Choosing
 
-    private func nextWork() -> Work {
-        let retryAt = failures.retryAt
-        var deadline = retryAt
-        if !hasShownAnything { deadline = min(deadline ?? .init(nanoseconds: .max), startedAt + Self.patience) }
+    /// When there is something to do even if the pipeline does not change.
+    var deadline: HostTime? {
+        if hasShownAnything { return failures.retryAt }
+        return min(failures.retryAt ?? .init(nanoseconds: .max), startedAt + Self.patience)
+    }
+
+    /// What is to be done once ``deadline`` has passed.
+    private var overdueWork: Work? {
+        guard let deadline, now() >= deadline else { return nil }
+        if let retryAt = failures.retryAt, now() >= retryAt { return .retry }
+        return .background
+    }
+
+    /// What the choice of the next work depends on and is no part of the pipeline: it is asked for without the lock.
+    private struct Look {
+        var wantsSound: Int
+        var hasLane: Bool
+        var picturesDone: Bool
+        var givesPictures: Bool
+        var soundDone: Bool
+        var laneRate: Double
+        var waitsForOpened: Bool
+        var maySkipAhead: Bool
+    }
+
+    private func look() -> Look {
         let wantsSound = lane.map { sound.wanted(of: $0) } ?? 0
         let hasLane = lane != nil
         let picturesDone = lane?.picturesDone ?? true
         let givesPictures = !picturesDone && lane?.isSoundOnly == false
         let soundDone = hasLane && picturesDone && wantsSound == 0
         let laneRate = lane?.rate ?? 1
-        let waitsForOpened = !hasLane && upcoming != nil && retryAt == nil
+        let waitsForOpened = !hasLane && upcoming != nil && failures.retryAt == nil
         let maySkipAhead =
             failures.maySkipAhead(of: cursor.list.items.count)
             && lane.map { lane in upcoming.flatMap { cursor.nextItem(after: $0.position) }.map { mayOpen($0, during: lane) } } == true
-        let revision = cursor.list.revision
-        let work: Work? = pipeline.wait(until: deadline) { pipeline -> Work? in
-            if pipeline.isStopping { return .stop }
-            if pipeline.hasReleased { return .free }
-            if pipeline.cursor.list.revision != revision { return .setList(pipeline.cursor.list) }
-            if let jump = pipeline.takeSeek() { return .jump(jump, generation: pipeline.generation) }
-            if hasLane, pipeline.rate != laneRate, !picturesDone { return .setRate(pipeline.rate) }
-            if soundDone { return .finish }
-            if maySkipAhead, opener.hasFailed(upcoming?.serial ?? 0) { return .take }
-            // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
-            if wantsSound > 0, audio.room(wanting: wantsSound) >= wantsSound { return .sound(frames: wantsSound) }
-            if givesPictures, pipeline.hasRoomForFrame { return .picture }
-            if waitsForOpened, pipeline.hasRoomForFrame, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
-            return nil
-        }
-        if let work { return work }
-        if let retryAt, HostTime.now >= retryAt { return .retry }
-        return hasShownAnything ? .retry : .background
+        return Look(
+            wantsSound: wantsSound, hasLane: hasLane, picturesDone: picturesDone, givesPictures: givesPictures, soundDone: soundDone,
+            laneRate: laneRate, waitsForOpened: waitsForOpened, maySkipAhead: maySkipAhead)
+    }
+
+    private func nextWork(in pipeline: borrowing Pipeline, _ look: Look) -> Work? {
+        if pipeline.isStopping { return .stop }
+        if pipeline.hasReleased { return .free }
+        if pipeline.cursor.list.revision != cursor.list.revision { return .setList }
+        if pipeline.seek.pending != nil { return .jump }
+        if look.hasLane, pipeline.rate != look.laneRate, !look.picturesDone { return .setRate(pipeline.rate) }
+        if look.soundDone { return .finish }
+        if look.maySkipAhead, opener.hasFailed(upcoming?.serial ?? 0) { return .take }
+        // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
+        if look.wantsSound > 0, audio.room(wanting: look.wantsSound) >= look.wantsSound { return .sound(frames: look.wantsSound) }
+        if look.givesPictures, pipeline.hasRoomForFrame { return .picture }
+        if look.waitsForOpened, pipeline.hasRoomForFrame, opener.hasOutcome(of: upcoming?.serial ?? 0) { return .take }
+        return nil
     }
 
     private func freeReleased() {
@@ -186,8 +231,8 @@ struct Feeder: ~Copyable {
     private mutating func takeOpened() {
         guard let given = upcoming, let outcome = opener.takeOutcome(of: given.serial) else { return }
         upcoming = nil
-        switch consume outcome {
-        case .failed(let error):
+        switch outcome {
+        case .failure(let error):
             if error.reason == .cancelled { return }
             if lane != nil, let next = cursor.nextItem(after: given.position) {
                 failures.failAhead()
@@ -196,7 +241,7 @@ struct Feeder: ~Copyable {
                 return
             }
             fail(given.position, isSeam: given.isSeam, error.description)
-        case .opened(let opened):
+        case .success(let opened):
             begin(given, opened)
         }
     }
@@ -206,8 +251,8 @@ struct Feeder: ~Copyable {
         if let first = cursor.first, failures.fail(of: cursor.list.items.count) {
             if let outgoing = fades.resume() { return resume(outgoing) }
             // Everything has failed since something last played: show the background, wait, begin again with the next.
-            if streamEndedAt.map({ HostTime.now - $0 > Self.longestStandstill }) ?? true { layBackground(.milliseconds(100)) }
-            if let delay = failures.wait(from: .now) { emit(.nothingPlayable(retryAfter: delay)) }
+            if streamEndedAt.map({ now() - $0 > Self.longestStandstill }) ?? true { layBackground(.milliseconds(100)) }
+            if let delay = failures.wait(from: now()) { emit(.nothingPlayable(retryAfter: delay)) }
             return openLater(cursor.nextItem(after: position) ?? first, isSeam: false)
         }
         if let next = cursor.nextItem(after: position) {
@@ -240,7 +285,7 @@ struct Feeder: ~Copyable {
         }
     }
 
-    private mutating func begin(_ given: Upcoming, _ opened: consuming ItemOpener.Opened) {
+    private mutating func begin(_ given: Upcoming, _ opened: ItemOpener.Opened) {
         let (position, item) = (given.position, given.item)
         let description = opened.reader.description
         let time = description.isStill ? given.time : opened.time
@@ -258,10 +303,7 @@ struct Feeder: ~Copyable {
         let turn = Turn(
             serial: given.serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
             isSeekable: description.isStill || description.isSeekable, isSeam: given.isSeam)
-        let interruption = opened.interruption
-        let lane = Lane(
-            reader: opened.intoReader(), interruption: interruption, turn: turn, at: time, anchor: end,
-            rate: pipeline.withLock { $0.rate }, limit: limit)
+        let lane = Lane(reader: opened.reader, turn: turn, at: time, anchor: end, rate: pipeline.withLock { $0.rate }, limit: limit)
         lane.isLengthKnown = natural != nil || description.isStill
         tellProblems(of: lane)
         failures.takeTurn()
@@ -289,8 +331,8 @@ struct Feeder: ~Copyable {
     /// Says which readers are read from, so that their waiting can be ended.
     private func tellReaders() {
         var readings: [Pipeline.Reading] = []
-        if let lane { readings.append(.init(interruption: lane.interruption, index: lane.turn.position.index)) }
-        if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.interruption, index: nil)) }
+        if let lane { readings.append(.init(interruption: lane.reader.interruption, index: lane.turn.position.index)) }
+        if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.reader.interruption, index: nil)) }
         pipeline.withLock { $0.setReadings(readings) }
     }
 
@@ -451,12 +493,12 @@ struct Feeder: ~Copyable {
         end = lane.pictureEnd
         fades.leave(lane)
         guard !lane.isLengthKnown, isRemote(lane.turn.item.source) else { return }
-        streamEndedAt = .now
+        streamEndedAt = now()
         // A server that takes connections and gives next to nothing is not asked more often than once a second.
         guard end - lane.anchor < Self.shortestStream, waiting == nil, upcoming == nil, let next = cursor.following(lane.turn) else {
             return
         }
-        _ = failures.wait(from: .now)
+        _ = failures.wait(from: now())
         openLater(next, isSeam: true)
     }
 

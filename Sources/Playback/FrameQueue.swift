@@ -20,6 +20,9 @@ struct FrameQueue: ~Copyable {
     /// How much of the timeline it covers.
     var length: MediaTime { frames.isEmpty ? .zero : frames[frames.count - 1].place.end - frames[0].place.start }
 
+    /// Calls `body` with frame `index`, 0 for the next one to be taken.
+    func withFrame<Result>(at index: Int, _ body: (borrowing LaidFrame) -> Result) -> Result { body(frames[index]) }
+
     /// Whether the feeder may add another.
     var hasRoom: Bool { count < Self.fewest || length < Self.longest && byteCount < Self.byteLimit }
 

@@ -15,21 +15,16 @@ final class ItemOpener: Sendable {
         var precision: MediaReader.SeekPrecision
     }
 
-    /// An item ready to be laid: its next frame and sample are those of item time `time`.
-    struct Opened: ~Copyable, Sendable {
-        var reader: MediaReader
+    /// An item ready to be read: its next frame and sample are those of item time `time`.
+    struct Opened: Sendable {
+        var reader: any ItemReader
         var time: MediaTime
-        /// Ends the reader's waiting, for good.
-        var interruption: Interruption
-
-        /// The reader alone.
-        consuming func intoReader() -> MediaReader { reader }
     }
 
-    enum Outcome: ~Copyable, Sendable {
-        case opened(Opened)
-        case failed(MediaError)
-    }
+    typealias Outcome = Result<Opened, MediaError>
+
+    /// Opens an item; blocks for as long as that takes, or until it is interrupted.
+    typealias Open = @Sendable (Request, Interruption) throws(MediaError) -> Opened
 
     private struct State: ~Copyable {
         var request: Request?
@@ -66,15 +61,26 @@ final class ItemOpener: Sendable {
     private static let mostThreads = 4
 
     private let state = Monitor(State())
-    private let samples: AudioFormat
-    private let decoderThreads: Int
+    private let open: Open
     private let onOutcome: @Sendable () -> Void
 
-    /// An opener that converts sound to `samples`; `onOutcome` is called on its thread when an outcome can be taken.
-    init(samples: AudioFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
-        self.samples = samples
-        self.decoderThreads = decoderThreads
+    /// An opener that opens with `open`; `onOutcome` is called on its thread when an outcome can be taken.
+    init(open: @escaping Open, onOutcome: @escaping @Sendable () -> Void) {
+        self.open = open
         self.onOutcome = onOutcome
+    }
+
+    /// An opener of files and streams that converts sound to `samples`.
+    convenience init(samples: AudioFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
+        self.init(
+            open: { (request, interruption) throws(MediaError) -> Opened in
+                var media = try MediaReader.open(
+                    request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
+                if request.item.isMuted { media.leaveOutSound() }
+                var time = MediaTime.zero
+                if request.time > .zero, !media.description.isStill { time = try media.seek(to: request.time, precision: request.precision) }
+                return Opened(reader: MediaItemReader(media, interruption: interruption), time: time)
+            }, onOutcome: onOutcome)
     }
 
     /// Asks for an item; whatever was asked for before and not taken is closed.
@@ -99,7 +105,7 @@ final class ItemOpener: Sendable {
         state.withLock { state in
             guard state.serial == serial else { return false }
             switch state.outcome {
-            case .failed: return true
+            case .failure: return true
             default: return false
             }
         }
@@ -167,55 +173,65 @@ final class ItemOpener: Sendable {
         state.opening = nil
         if state.request == nil, state.serial == opening.request.serial {
             state.interruption = Interruption()
-            state.outcome = .failed(.timedOut(opening.request.item.source))
+            state.outcome = .failure(.timedOut(opening.request.item.source))
         }
         return true
     }
 
     /// The body of the thread that opens: opens what is asked for while it is thread number `thread`.
     private func open(as thread: Int) {
-        while let (request, interruption) = next(thread) {
-            var outcome: Outcome? = open(request, interruption)
-            let surplus: Outcome? = state.withLock { state in
-                guard state.thread == thread else {
-                    state.threadsGivenUp -= 1
-                    state.stuck[thread] = nil
-                    return outcome.take()
-                }
-                state.opening = nil
-                // A newer request has made this one worthless.
-                guard state.request == nil, state.serial == request.serial, !state.isStopping else { return outcome.take() }
-                state.outcome = outcome.take()
-                return nil
-            }
-            _ = consume surplus
-            onOutcome()
-        }
+        while let (request, interruption) = next(thread) { open(request, interruption, as: thread) }
     }
+
+    /// Opens what is asked for on the caller's thread, and does not wait for it; false when there is nothing. For who has no thread for ``run()``.
+    func step() -> Bool {
+        guard let (request, interruption) = state.withLock({ Self.begin(&$0) }) else { return false }
+        open(request, interruption, as: 0)
+        return true
+    }
+
+    /// Whether there is something for ``step()`` to open.
+    var hasRequest: Bool { state.withLock { $0.request != nil } }
 
     private func next(_ thread: Int) -> (Request, Interruption)? {
         let next = state.wait { state -> (Request, Interruption)?? in
             if state.isStopping || state.thread != thread { return .some(nil) }
-            guard let request = state.request.take() else { return nil }
-            state.opening = Opening(request: request, interruption: state.interruption)
-            state.changes += 1
-            return (request, state.interruption)
+            return Self.begin(&state).map { .some($0) }
         }
         state.signal { _ in }  // for who watches
         return next ?? nil
     }
 
-    private func open(_ request: Request, _ interruption: Interruption) -> Outcome {
-        if state.withLock({ $0.stuck.values.contains(request.item.source) }) { return .failed(.timedOut(request.item.source)) }
+    /// Takes what is asked for.
+    private static func begin(_ state: inout State) -> (Request, Interruption)? {
+        guard let request = state.request.take() else { return nil }
+        state.opening = Opening(request: request, interruption: state.interruption)
+        state.changes += 1
+        return (request, state.interruption)
+    }
+
+    private func open(_ request: Request, _ interruption: Interruption, as thread: Int) {
+        let isStuck = state.withLock { $0.stuck.values.contains(request.item.source) }
+        var outcome: Outcome?
         do throws(MediaError) {
-            var reader = try MediaReader.open(
-                request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
-            if request.item.isMuted { reader.leaveOutSound() }
-            var time = MediaTime.zero
-            if request.time > .zero, !reader.description.isStill { time = try reader.seek(to: request.time, precision: request.precision) }
-            return .opened(Opened(reader: reader, time: time, interruption: interruption))
+            if isStuck { throw .timedOut(request.item.source) }
+            outcome = .success(try open(request, interruption))
         } catch {
-            return .failed(error)
+            outcome = .failure(error)
         }
+        let surplus: Outcome? = state.withLock { state in
+            guard state.thread == thread else {
+                state.threadsGivenUp -= 1
+                state.stuck[thread] = nil
+                return outcome.take()
+            }
+            state.opening = nil
+            // A newer request has made this one worthless.
+            guard state.request == nil, state.serial == request.serial, !state.isStopping else { return outcome.take() }
+            state.outcome = outcome.take()
+            return nil
+        }
+        _ = consume surplus  // closed outside the lock
+        onOutcome()
     }
 }

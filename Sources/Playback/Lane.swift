@@ -3,7 +3,7 @@ import Platform
 
 /// The item that the feeder is laying: its reader, and how its time lies on the timeline. Used by the feeder's thread alone.
 final class Lane {
-    var reader: MediaReader
+    let reader: any ItemReader
     var turn: Turn
     /// Item time that lies at timeline instant `anchor`; both move when the rate changes.
     var anchorItemTime: MediaTime
@@ -35,27 +35,22 @@ final class Lane {
     var fading: TimedFrame?
     /// What is still to be laid of a picture that is laid in pieces.
     var rest: TimedFrame?
-    /// Ends the reader's waiting, for good.
-    let interruption: Interruption
-
     init(
-        reader: consuming MediaReader, interruption: Interruption, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double,
-        limit: MediaTime?
+        reader: any ItemReader, turn: Turn, at itemTime: MediaTime, anchor: MediaTime, rate: Double, limit: MediaTime?
     ) {
         self.reader = reader
         (soundBegin, soundRate) = (itemTime, rate)
-        self.interruption = interruption
         self.turn = turn
         anchorItemTime = itemTime
         self.anchor = anchor
         self.rate = rate
         self.limit = limit
         pictureEnd = anchor
-        isSoundOnly = self.reader.description.video == nil
+        isSoundOnly = reader.description.video == nil
     }
 
     /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
-    var isCancelled: Bool { interruption.cancelled }
+    var isCancelled: Bool { reader.interruption.cancelled }
 
     /// Whether there is sound of it to be read. Where the sound is the item's length it is read even if it is muted; without libavfilter there is none at
     /// another speed than one.
@@ -95,7 +90,7 @@ final class Lane {
         let rest = unsafe UnsafeMutableBufferPointer(rebasing: destination[head...])
         let frames: Int
         if tempo != nil {
-            frames = unsafe tempo!.read(into: rest, from: &reader)
+            frames = unsafe tempo!.read(into: rest) { [reader] in unsafe reader.readSamples(into: $0, channelCount: channelCount) }
         } else {
             frames = unsafe reader.readSamples(into: rest, channelCount: channelCount)
             framesRead += frames

@@ -12,12 +12,13 @@ struct SoundFeed: ~Copyable {
     private var mixing: [Float]
     private var ramp = GainRamp()
 
-    /// Frames laid in one go at most.
-    private static let chunkFrames = 2048
+    /// Frames laid in one go at most: a small part of what the queue holds, or there might never be room for them.
+    private let chunkFrames: Int
 
     init(_ queue: AudioQueue) {
         self.queue = queue
-        samples = [Float](repeating: 0, count: Self.chunkFrames * queue.format.channelCount)
+        chunkFrames = min(2048, queue.format.sampleRate / 20)
+        samples = [Float](repeating: 0, count: chunkFrames * queue.format.channelCount)
         mixing = samples
     }
 
@@ -26,15 +27,15 @@ struct SoundFeed: ~Copyable {
 
     /// Frames of a turn that may be laid now, in one go.
     func wanted(of lane: Lane) -> Int {
-        if lane.isSoundOnly { return lane.picturesDone ? 0 : Self.chunkFrames }
+        if lane.isSoundOnly { return lane.picturesDone ? 0 : chunkFrames }
         // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
         let until = lane.picturesDone ? lane.pictureEnd : lane.pictureEnd - GainRamp.duration
         var frames = max(0, frames(to: until))
         // No further than to where it is to change its rate.
         if let change = lane.rateChanges.first(where: { self.frames(to: $0.at) > 0 }) { frames = min(frames, self.frames(to: change.at)) }
-        if frames <= Self.chunkFrames { return frames }
+        if frames <= chunkFrames { return frames }
         // What is left for the last go is enough to be faded.
-        return min(Self.chunkFrames, frames - self.frames(in: GainRamp.duration))
+        return min(chunkFrames, frames - self.frames(in: GainRamp.duration))
     }
 
     private func frames(in time: MediaTime) -> Int { Int(queue.sample(at: time)) }

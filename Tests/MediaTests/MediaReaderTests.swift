@@ -100,7 +100,9 @@ import Testing
             return
         }
         var chunk = [Float](repeating: 0, count: 2 * 48000)
-        let frames = chunk.withUnsafeMutableBufferPointer { tempo.read(into: $0, from: &reader) }
+        let frames = chunk.withUnsafeMutableBufferPointer { chunk in
+            tempo.read(into: chunk) { reader.readSamples(into: $0, channelCount: stereo.channelCount) }
+        }
         #expect(frames == 48000)
         let left = stride(from: 0, to: chunk.count, by: 2).map { chunk[$0] }
         #expect(abs(frequency(left.dropFirst(4000).prefix(40000)) - 440) < 5)

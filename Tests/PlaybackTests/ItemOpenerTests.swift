@@ -18,13 +18,9 @@ import Testing
         opener.request(.init(serial: 1, item: item, time: .zero, precision: .exact))
         _ = outcomes.wait { $0 > 0 ? true : nil }
         guard let outcome = opener.takeOutcome(of: 1) else { return nil }
-        switch consume outcome {
-        case .failed: return nil
-        case .opened(let opened):
-            var reader = opened.intoReader()
-            while reader.nextFrame() != nil {}
-            return reader.queued
-        }
+        guard let reader = try? outcome.get().reader as? MediaItemReader else { return nil }
+        while reader.nextFrame() != nil {}
+        return reader.media.queued
     }
 
     @Test func soundThatNobodyHearsIsNotKept() throws {

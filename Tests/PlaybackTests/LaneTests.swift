@@ -13,9 +13,8 @@ import Testing
         let turn = Turn(
             serial: 1, position: .init(index: 0), item: item, itemEnd: .seconds(4), isStill: false, isSeekable: true, isSeam: false)
         let lane = Lane(
-            reader: try MediaReader.open(item.source, samples: format), interruption: Interruption(), turn: turn, at: .zero, anchor: .zero,
-            rate: 1,
-            limit: nil)
+            reader: MediaItemReader(try MediaReader.open(item.source, samples: format), interruption: Interruption()), turn: turn, at: .zero,
+            anchor: .zero, rate: 1, limit: nil)
         lane.pictureEnd = .seconds(3)
         return lane
     }

@@ -13,7 +13,7 @@ import Testing
         let turn = Turn(
             serial: 1, position: .init(index: 0), item: item, itemEnd: .seconds(4), isStill: false, isSeekable: true, isSeam: false)
         let lane = Lane(
-            reader: try MediaReader.open(item.source, samples: queue.format), interruption: Interruption(), turn: turn, at: .zero,
+            reader: MediaItemReader(try MediaReader.open(item.source, samples: queue.format), interruption: Interruption()), turn: turn, at: .zero,
             anchor: .zero, rate: 1, limit: nil)
         lane.pictureEnd = pictureEnd
         return lane

@@ -17,7 +17,7 @@ import Testing
 
     /// For how many vblanks each picture of a generation stood.
     private func holds(_ outcome: Outcome, generation: UInt64 = 0) -> [Int] {
-        let shown = outcome.shown.filter { outcome.laid[$0.number]?.generation == generation }
+        let shown = outcome.shown.filter { outcome.enqueued[$0.number]?.generation == generation }
         return zip(shown, shown.dropFirst()).map { $1.vblank - $0.vblank }
     }
 
@@ -47,7 +47,7 @@ import Testing
         let outcome = SimulatedWall.run(scenario)
         #expect(outcome.snapshot?.statistics.stalls == 0)
         let jump = try #require(outcome.jumps.first)
-        let first = try #require(outcome.shown.first { outcome.laid[$0.number]?.generation == jump.generation })
+        let first = try #require(outcome.shown.first { outcome.enqueued[$0.number]?.generation == jump.generation })
         // Three frame durations to decode it, and a vblank.
         #expect(first.time - jump.time < 0.1)
         #expect(holds(outcome, generation: jump.generation).dropFirst().allSatisfy { $0 == 1 })

@@ -16,11 +16,14 @@ struct Outcome {
     }
 
     var shown: [Shown] = []
-    /// Each picture laid, by its number, and the generation it belongs to.
-    var laid: [Int: (place: FramePlace, generation: UInt64)] = [:]
+    /// Where each picture that was enqueued lies, by its number, and the generation it belongs to.
+    var enqueued: [Int: (place: FramePlace, generation: UInt64)] = [:]
+    /// What each picture that was read is, by its number, and what it was read in.
+    var pictures: [Int: SimulatedMedia.Picture] = [:]
+    var readings: [SimulatedMedia.Reading] = []
     /// Samples of the device; the sample of the timeline each one was, nil in silence.
     var played: [Double?] = []
-    /// The generations that commands began: when (in seconds), and where.
+    /// The generations that began: when (in seconds), and where.
     var jumps: [(time: Double, generation: UInt64, jump: SeekRequest)] = []
     /// What the engine did that it must not do.
     var violations: [String] = []

@@ -4,11 +4,11 @@ import Platform
 
 @testable import Playback
 
-/// The engine on a made-up wall, in made-up time, on one thread: the real player, presenter, compositor, scheduler, queue and clock between
-/// a feeder, a display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until
+/// The engine in made-up time, on one thread: the real player, opener, feeder, presenter, compositor, scheduler, queue and clock between
+/// media, a display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until
 /// something has happened that the presenter waits for. Nothing depends on the machine; a run is the same every time.
 ///
-/// Whoever would be a thread has a time at which it is `due` and a step that it takes then. How long it takes to be woken, to decode and to
+/// What would be a thread has a time at which it is `due` and a step that it takes then. How long it takes to be woken, to decode and to
 /// convert, and how a vblank's timestamp jitters, is drawn from one generator, in the order in which it is needed.
 ///
 /// What was seen and heard is kept apart from what the engine believes: every picture carries its number (``NumberedPicture``), and so does
@@ -27,7 +27,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     private var display: SimulatedDisplay
     private var card: SimulatedCard
-    private var feeder: SimulatedFeeder!
+    private var media: SimulatedMedia!
+    private var feeder: FeederThread!
     private var player: Player!
     private var compositor: Compositor!
     private var compositorDue: HostTime?
@@ -41,6 +42,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         // They hold the wall as their output.
         wall.player = nil
         wall.compositor = nil
+        wall.feeder = nil
         return wall.outcome
     }
 
@@ -61,15 +63,24 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         let (pipeline, audio) = (player.pipeline, player.audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         compositor = Compositor(pipeline: pipeline, output: self, clock: clock, now: now)
-        feeder = SimulatedFeeder(scenario, items: items, pipeline: pipeline, audio: audio, due: time) { [unowned self] in interrupt() }
+        let emit: @Sendable (PlayerEvent) -> Void = { [unowned self] in outcome.events.append($0) }
+        media = SimulatedMedia(scenario.clips, queue: audio)
+        let opener = ItemOpener(
+            open: { [media] (request, interruption) throws(MediaError) in try media!.open(request, interruption) },
+            onOutcome: { pipeline.signal { _ in } })
+        feeder = FeederThread(
+            scenario,
+            feeder: Feeder(
+                pipeline: pipeline, audio: audio, opener: opener, imageDuration: .seconds(10), transition: .zero, emit: emit,
+                wakePresenter: { [unowned self] in wake() }, interruptAudio: { [unowned self] in interrupt() }, now: now),
+            opener: opener, pipeline: pipeline)
         start(audio)
-        var presenter = Presenter(
-            pipeline: pipeline, output: self, audioOutput: self, audio: audio, emit: { [unowned self] in outcome.events.append($0) },
-            now: now)
+        var presenter = Presenter(pipeline: pipeline, output: self, audioOutput: self, audio: audio, emit: emit, now: now)
         presenter.run()
         display.checkBuffers(known: buffersKnown, at: time)
         outcome.violations = display.violations
-        outcome.laid = feeder.laid
+        outcome.enqueued = feeder.enqueued
+        (outcome.pictures, outcome.readings) = (media.pictures, media.readings)
         (outcome.longestQueue, outcome.mostFrames) = (feeder.longestQueue, feeder.mostFrames)
         outcome.played = card.played(until: time)
         outcome.snapshot = player.snapshot
@@ -78,6 +89,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     // MARK: Time
 
     func wait(until deadline: HostTime?) -> VideoOutputEvent {
+        // The presenter may have begun one: a seek that had waited.
+        recordJump()
         while true {
             if let stop = nextStop, display.due != nil {
                 nextStop = nil
@@ -135,13 +148,8 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
             compositorDue = compositorDue.map { max($0, time + .milliseconds(1)) }
         case .display(let isLit): display.set(isLit: isLit)
         case .command(let command):
-            let generation = player.pipeline.withLock { $0.generation }
             player.perform(command)
-            player.pipeline.withLock { pipeline in
-                if pipeline.generation != generation, let jump = pipeline.seek.pending {
-                    outcome.jumps.append(((time - begin).seconds, pipeline.generation, jump))
-                }
-            }
+            recordJump()
         }
     }
 
@@ -150,6 +158,15 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
     private var compositorHasWork: Bool { player.pipeline.withLock { $0.mayRepaint || $0.mayCompose } }
 
     // MARK: What was seen and heard
+
+    /// Keeps where a generation that has begun leads to.
+    private func recordJump() {
+        player.pipeline.withLock { pipeline in
+            if pipeline.generation != outcome.jumps.last?.generation ?? 0, let jump = pipeline.seek.pending {
+                outcome.jumps.append(((time - begin).seconds, pipeline.generation, jump))
+            }
+        }
+    }
 
     private func record(_ shown: Outcome.Shown) {
         var shown = shown

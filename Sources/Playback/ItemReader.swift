@@ -1,0 +1,63 @@
+import Media
+import Platform
+
+/// What an item is read from: its pictures and its samples, each in order, from a chosen item time on.
+///
+/// ``MediaItemReader`` reads files and streams. The tests' simulation has made-up media, so that it runs everything above this protocol.
+///
+/// Bound to classes: the opener hands the feeder one reference, and a call is one call through a table, without a box or a copy of what the
+/// reader holds. What is asked for at every picture is cheap: no `description`, which is a large value. One thread at a time uses a reader.
+protocol ItemReader: AnyObject, Sendable {
+    /// What the source holds.
+    var description: AssetDescription { get }
+    /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
+    var nominalFrameDuration: MediaTime? { get }
+    /// Whether there is sound that can be played.
+    var hasSound: Bool { get }
+    /// What is wrong with the source, as far as it has been read. Each is there once; what turns up later comes last.
+    var problems: [String] { get }
+    /// Why the source ended before its time, if reading it failed half-way.
+    var prematureEnd: String? { get }
+    /// Item time at which the sound that has been read ends; nil where none has been.
+    var soundEnd: MediaTime? { get }
+    /// Ends the reader's waiting, for good; from any thread.
+    var interruption: Interruption { get }
+
+    /// The next picture in order, in item time; nil after the last. Blocks for reading and decoding.
+    func nextFrame() -> TimedFrame?
+    /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended.
+    func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int
+    /// Goes on at item time `time`, clamped to the source; returns the item time of the next picture and sample.
+    ///
+    /// - Throws: ``MediaError`` where the source cannot be moved about in, or was cancelled.
+    func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime
+}
+
+/// Reads a file or a stream: a ``MediaReader`` and what ends its waiting.
+final class MediaItemReader: ItemReader, @unchecked Sendable {
+    // Sendable because one thread at a time uses it: the opener's until it is handed over, then the feeder's.
+    private(set) var media: MediaReader
+    let interruption: Interruption
+
+    init(_ media: consuming MediaReader, interruption: Interruption) {
+        self.media = media
+        self.interruption = interruption
+    }
+
+    var description: AssetDescription { media.description }
+    var nominalFrameDuration: MediaTime? { media.nominalFrameDuration }
+    var hasSound: Bool { media.hasSound }
+    var problems: [String] { media.problems }
+    var prematureEnd: String? { media.prematureEnd }
+    var soundEnd: MediaTime? { media.soundEnd }
+
+    func nextFrame() -> TimedFrame? { media.nextFrame() }
+
+    func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
+        unsafe media.readSamples(into: destination, channelCount: channelCount)
+    }
+
+    func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
+        try media.seek(to: time, precision: precision)
+    }
+}

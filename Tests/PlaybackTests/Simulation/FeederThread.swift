@@ -1,0 +1,122 @@
+import DequeModule
+import Media
+import Platform
+
+@testable import Playback
+
+/// The feeder's thread and the opener's in made-up time: the real ``Feeder`` and the real ``ItemOpener``, each of whose pieces of work
+/// takes what a decoder or a disk would take.
+final class FeederThread {
+    private var feeder: Feeder
+    private let opener: ItemOpener
+    private let pipeline: Monitor<Pipeline>
+    private let decodeShare: Double
+    private let slowShare: Double
+    /// How many pictures after a start or a seek are slow, and how many of the present ones still are.
+    private let slowPictures: Int
+    private var slowLeft: Int
+
+    /// When each runs next; nil while it waits.
+    private var feederDue: HostTime?, openerDue: HostTime?
+    private var stalledUntil = HostTime(nanoseconds: 0)
+    /// Whether the next picture has been decoded as far as its time goes.
+    private var isDecoded = false
+
+    /// Where each picture that was enqueued lies on the timeline, by its number, and the generation it belongs to.
+    private(set) var enqueued: [Int: (place: FramePlace, generation: UInt64)] = [:]
+    private var lastNumber = 0
+    /// The most that lay decoded: how long, when it was more pictures than may always wait; and how many.
+    private(set) var longestQueue = MediaTime.zero
+    private(set) var mostFrames = 0
+
+    /// What opening an item takes, and a seek within one.
+    private static let openingTime = MediaTime.milliseconds(10)
+
+    init(_ scenario: Scenario, feeder: consuming Feeder, opener: ItemOpener, pipeline: Monitor<Pipeline>) {
+        self.feeder = feeder
+        (self.opener, self.pipeline, decodeShare) = (opener, pipeline, scenario.decodeShare)
+        (slowShare, slowPictures, slowLeft) = (scenario.slowShare, scenario.slowPictures, scenario.slowPictures)
+    }
+
+    // MARK: When it runs
+
+    /// When one of them runs next; nil while both wait.
+    var due: HostTime? { [feederDue ?? feeder.deadline, openerDue].compactMap { $0 }.min() }
+
+    /// Has each run soon if it waits and there is something to do.
+    func wakeIfNeeded(at time: HostTime, using random: inout SeededRandom) {
+        if feederDue == nil, feeder.nextWork != nil { feederDue = time + random.latency() }
+        if openerDue == nil, opener.hasRequest { openerDue = time + Self.openingTime + random.latency() }
+    }
+
+    /// Neither gets to run before `time`, if it was to.
+    func postpone(until time: HostTime) {
+        feederDue = feederDue.map { max($0, time) }
+        openerDue = openerDue.map { max($0, time) }
+    }
+
+    /// Decodes nothing before `time`.
+    func stall(until time: HostTime) {
+        stalledUntil = time
+        postpone(until: time)
+    }
+
+    // MARK: What it does
+
+    /// Does what is due at `time`.
+    func step(at time: HostTime, using random: inout SeededRandom) {
+        if let due = openerDue, due <= time {
+            openerDue = nil
+            _ = opener.step()
+        }
+        guard let due = feederDue, due <= time else { return }
+        feederDue = nil
+        while case .free? = feeder.nextWork { feeder.carryOut(.free) }
+        if time < stalledUntil {
+            feederDue = stalledUntil
+            return
+        }
+        guard let work = feeder.nextWork else { return }
+        switch work {
+        case .picture where !isDecoded:
+            isDecoded = true
+            feederDue = time + decodingTime(using: &random)
+            return
+        case .picture: isDecoded = false
+        case .jump:
+            isDecoded = false
+            slowLeft = slowPictures
+            feederDue = time + Self.openingTime
+        default: break
+        }
+        feeder.carryOut(work)
+        record()
+    }
+
+    private func decodingTime(using random: inout SeededRandom) -> MediaTime {
+        guard let duration = (feeder.lane?.reader as? SimulatedReader)?.nextDuration else { return .zero }
+        if slowLeft > 0 {
+            slowLeft -= 1
+            return .seconds(slowShare * duration)
+        }
+        return .seconds(min(0.1, decodeShare * duration) * abs(random.unit()))
+    }
+
+    /// Keeps where what has been enqueued lies.
+    private func record() {
+        let (new, count, queued) = pipeline.withLock { pipeline in
+            let count = pipeline.frames.count
+            var new: [(number: Int, place: FramePlace, generation: UInt64)] = []
+            for index in (0..<count).reversed() {
+                let (number, place) = pipeline.frames.withFrame(at: index) { (NumberedPicture.number(of: $0.scene), $0.place) }
+                if number <= lastNumber { break }
+                new.append((number, place, pipeline.generation))
+            }
+            return (new, count, pipeline.frames.length)
+        }
+        for frame in new { enqueued[frame.number] = (frame.place, frame.generation) }
+        lastNumber = new.first?.number ?? lastNumber
+        mostFrames = max(mostFrames, count)
+        if count > FrameQueue.fewest { longestQueue = max(longestQueue, queued) }
+    }
+}
