@@ -8,7 +8,7 @@ import Platform
 ///
 /// A display that is connected need not be ready: its mode list can still be empty while it boots or while its EDID is being read.
 /// It is then given ``settlingTime``, looked at often; after that it is looked at as seldom as an absent one.
-/// The type decides only. ``DisplayOutput`` looks, activates and deactivates as told, and reports back.
+/// The type decides only. ``DisplayActivation`` looks, activates and deactivates as told, and reports back.
 enum DisplayState: Equatable {
     case absent
     case settling(since: HostTime)

@@ -89,10 +89,11 @@ public enum VideoOutputEvent: Sendable {
 /// *presenter* calls ``wait(until:)`` and ``commit(_:id:)``, which does nothing but the commit. ``wake()``, ``mode``, ``generation`` and
 /// ``discard(_:)`` come from any thread. No call but `wait` may block for longer than a conversion takes.
 ///
-/// A scene is borrowed for the call of ``prepare(_:)``. What the prepared scene needs after it (a scan-out buffer, a reference to a
-/// decoder's surface) the output holds until the flip after the one that replaces it is taken by the kernel, at the latest; and until the
-/// scene is discarded, or the generation ends. The output lets go of it on the compositor's thread, in a later ``prepare(_:)``: to free an
-/// `AVFrame` can block in libavcodec's pool (13 ms were seen), and the presenter must not wait for that.
+/// A scene is borrowed for the call of ``prepare(_:)`` and stays the engine's, which may free it at any time. What the prepared scene needs
+/// after the call (a scan-out buffer, a reference of its own to a decoder's surface) the output holds until the flip that replaces it has
+/// happened; where nobody told of that flip, until the flip after it is taken; or until the scene is discarded or its generation ends. It
+/// lets go of frames on the compositor's thread only, in a later ``prepare(_:)``: to free an `AVFrame` can block in libavcodec's pool (13 ms
+/// were seen), and the presenter must not wait for that.
 ///
 /// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or another
 /// frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by itself.
