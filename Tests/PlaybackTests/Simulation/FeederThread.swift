@@ -94,7 +94,7 @@ final class FeederThread {
     }
 
     private func decodingTime(using random: inout SeededRandom) -> MediaTime {
-        guard let duration = (feeder.lane?.reader as? SimulatedReader)?.nextDuration else { return .zero }
+        guard let duration = (feeder.current?.reader as? SimulatedReader)?.nextDuration else { return .zero }
         if slowLeft > 0 {
             slowLeft -= 1
             return .seconds(slowShare * duration)

@@ -23,8 +23,9 @@ final class SimulatedMedia: @unchecked Sendable {
         var begin: MediaTime
         /// Number of its first sample: the timeline's, by the number of samples that went before; nil where none has been read.
         var firstSample: Int64?
-        /// Samples that were read.
+        /// Samples that were read, and in how many calls.
         var samples: Int64 = 0
+        var requests = 0
     }
 
     let clips: [Scenario.Clip]
@@ -62,6 +63,7 @@ final class SimulatedMedia: @unchecked Sendable {
     fileprivate func read(_ count: Int, of reading: Int) -> Int64 {
         let first = readings[reading].firstSample ?? queue.writtenSamples
         readings[reading].firstSample = first
+        readings[reading].requests += 1
         defer { readings[reading].samples += Int64(count) }
         return first + readings[reading].samples
     }

@@ -4,13 +4,15 @@ import Testing
 
 @testable import Playback
 
-/// Random playlists on random walls: whatever the rates, the crystals and the card's steps are, and whatever happens, some things always hold.
+/// Random playlists on random displays and cards: whatever the rates, the crystals and the card's steps are, and whatever happens, some
+/// things always hold.
 @Suite struct TimelineSimulationTests {
     /// Nothing happens: every picture is shown, in order, for its own time, with its sound.
     @Test(arguments: 0..<40) func calm(seed: UInt64) {
         let check = Check(.random(seed, rough: false))
         check.whatAlwaysHolds()
         check.soundIsWhole()
+        check.soundOfEveryClipIsWhole()
         #expect(check.outcome.snapshot?.status == .playing)
         #expect(check.outcome.snapshot?.statistics.stalls == 0)
         // Whoever keeps up has something ready at all times.
@@ -69,8 +71,8 @@ import Testing
         #expect(outcome.violations == [] && outcome.snapshot?.status == .playing)
     }
 
-    /// While all of the process stands (a debugger, a freezer) the card plays what it holds and no more: of the pictures no more are left out than there are
-    /// for that.
+    /// While all of the process stands (a debugger, a freezer) the card plays what it holds and no more: of the pictures no more are left
+    /// out than there are for that.
     @Test(arguments: [0.5, 2, 60]) func frozen(seconds: Double) throws {
         var scenario = Self.aSecond
         scenario.seconds = 90
@@ -90,12 +92,14 @@ import Testing
         #expect(holds.max()! <= 6, "no standing still afterwards")
     }
 
-    /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is as if nothing had been.
+    /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is
+    /// as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
         let check = Check(.random(seed, rough: true))
         check.whatAlwaysHolds()
         check.soundGoesOn()
         check.jumpsLand()
+        check.commandsLand()
         check.pausesStand()
         #expect(check.outcome.snapshot?.status == .playing)
     }

@@ -1,13 +1,13 @@
 import Media
 import Platform
 
-/// How loud an item's sound is laid: by its volume, which is reached over ``duration`` where sound of another volume went before, and down to nothing where
-/// the rest of it is not to be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.
+/// How loud an item's sound is enqueued: by its volume, which is reached over ``duration`` where sound of another volume went before, and down
+/// to nothing where the rest of it is not to be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.
 struct GainRamp {
     /// How long a gain takes from nothing to one, and the end of a sound that is cut off.
     static let duration = MediaTime.milliseconds(5)
 
-    /// What the sound laid last was multiplied by; nil where that is silence, and any gain may follow.
+    /// What the sound enqueued last was multiplied by; nil where that is silence, and any gain may follow.
     private var last: Float?
 
     /// Multiplies the first `count` frames by `gain`.
@@ -22,7 +22,7 @@ struct GainRamp {
         }
     }
 
-    /// What is laid next follows on silence, or fades in.
+    /// What is enqueued next follows on silence, or fades in.
     mutating func reset() { last = nil }
 
     /// Has the last of `count` frames come down to nothing.

@@ -1,17 +1,17 @@
 import Media
 import Platform
 
-/// A turn that is fading out while the next one, which is the feeder's, fades in.
+/// A playthrough that is fading out while the next one, which is the feeder's, fades in.
 ///
-/// The turn that ends is laid up to the frame at which the fade begins. There its lane is handed over with that frame in hand, and goes on being read here:
-/// for every frame that is laid of the next turn the picture that would have been shown at that instant, and for every sample its sample.
-/// The mixing of pictures is the display's (``VideoOutput/prepare(_:)``). A frame that stands for long, a still above all, is laid in pieces
-/// while the fade goes on. Used by the feeder's thread alone.
+/// The playthrough that ends is enqueued up to the frame at which the fade begins. There its reader is handed over with that frame in hand,
+/// and goes on being read here: for every frame that is enqueued of the next playthrough the picture that would have been shown at that
+/// instant, and for every sample its sample. The mixing of pictures is the display's (``VideoOutput/prepare(_:)``). A frame
+/// that stands for long, a still above all, is enqueued in pieces while the fade goes on. Used by the feeder's thread alone.
 final class CrossFade {
     /// The instants it lasts from and to.
     let begin: MediaTime, end: MediaTime
     /// What fades out.
-    let outgoing: Lane
+    let outgoing: PlaythroughReader
     private var picture: VideoFrame?
     private var upcoming: TimedFrame?
 
@@ -19,44 +19,41 @@ final class CrossFade {
     static let longestFrame = MediaTime.milliseconds(50)
     static let pieceLength = MediaTime(nanoseconds: 1_000_000_000 / 30)
 
-    /// Fades out what `lane` holds from `begin` on, for `duration`.
-    init(_ lane: Lane, at begin: MediaTime, for duration: MediaTime) {
+    /// Fades out what `outgoing` holds from `begin` on, for `duration`.
+    init(_ outgoing: PlaythroughReader, at begin: MediaTime, for duration: MediaTime) {
         self.begin = begin
         end = begin + duration
-        outgoing = lane
-        upcoming = lane.fading.take()
+        self.outgoing = outgoing
+        upcoming = outgoing.takeFadeOut()
     }
 
-    /// How far the next turn has come in at an instant, 0…1.
+    /// How far the next playthrough has come in at an instant, 0…1.
     func share(at time: MediaTime) -> Double { min(max((time - begin).seconds / (end - begin).seconds, 0), 1) }
 
-    /// What lies beneath the next turn's picture from `start` to `stop`; nil once the fade is over.
+    /// What lies beneath the next playthrough's picture from `start` to `stop`; nil once the fade is over.
     func underlay(from start: MediaTime, to stop: MediaTime) -> Underlay? {
         guard start < end else { return nil }
         while let next = upcoming.take() {
-            if outgoing.timeline(next.time) > start, picture != nil {
+            if outgoing.mapping.instant(of: next.time) > start, picture != nil {
                 upcoming = .some(next)
                 break
             }
             picture = next.intoFrame()
-            if !outgoing.turn.isStill { upcoming = outgoing.reader.nextFrame() }
+            if !outgoing.playthrough.isStill { upcoming = outgoing.reader.nextFrame() }
         }
         let middle = start + (stop - start).scaled(by: 0.5)
         guard let shown = picture?.shared() else { return nil }
-        return Underlay(shown, gravity: outgoing.turn.item.gravity, share: share(at: middle))
+        return Underlay(shown, gravity: outgoing.playthrough.item.gravity, share: share(at: middle))
     }
 
-    /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same power.
+    /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same
+    /// power.
     func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
         let channels = format.channelCount
-        var filled = 0
-        if outgoing.givesSound {
-            filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
-                unsafe outgoing.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
-            }
-            if filled < count { outgoing.soundEnded = true }
+        let filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
+            unsafe outgoing.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
         }
-        let volume = AudioQueue.gain(ofVolume: outgoing.turn.item.volume)
+        let volume = AudioQueue.gain(ofVolume: outgoing.playthrough.item.volume)
         for frame in 0..<count {
             let share = share(at: time + .seconds(Double(frame) / Double(format.sampleRate)))
             let (rising, falling) = (Float(share.squareRoot()), Float((1 - share).squareRoot() * volume))

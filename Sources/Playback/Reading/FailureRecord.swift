@@ -1,10 +1,11 @@
 import Platform
 
-/// What has failed since something last played, as a pure value: whether it is all of the playlist, when that is tried again, and what has been said of it.
+/// What has failed since something last played, as a pure value: whether it is all of the playlist, when that is tried again, and what has
+/// been said of it.
 struct FailureRecord {
     /// Items in a row that failed.
     private var count = 0
-    /// Items in a row after the one that is being laid that failed to open ahead of their turn.
+    /// Items in a row after the one that is being read that failed to open ahead of time.
     private var ahead = 0
     private var retryDelay = firstRetryDelay
     /// When to begin anew, after everything has failed.
@@ -16,13 +17,13 @@ struct FailureRecord {
     private static let mostComplaints = 16
 
     private static let firstRetryDelay = MediaTime.seconds(1)
-    /// The wall is not to be dark for longer than this after the cause is gone.
+    /// The display is not to be without a picture for longer than this after the cause is gone.
     private static let longestRetryDelay = MediaTime.seconds(2)
 
     /// Whether another of so many items may be skipped ahead of its turn: the last failure of a round is dealt with when its turn comes.
     func maySkipAhead(of items: Int) -> Bool { count + ahead + 1 < items }
 
-    /// An item has failed ahead of its turn, while another is being laid.
+    /// An item has failed ahead of time, while another is being read.
     mutating func failAhead() { ahead += 1 }
 
     /// An item has failed in its turn; true when so many have in a row. Then the round begins anew.

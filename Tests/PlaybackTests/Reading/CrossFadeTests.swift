@@ -108,7 +108,8 @@ import Testing
             display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate), audio: audio
         ) { [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration) }
         #expect(stage.wait { fades(stage.display).count >= 4 })
-        // Half of three frames is a frame and a half: the thirtieth goes on beneath the first of them, and the third of them beneath the first.
+        // Half of three frames is a frame and a half: the thirtieth goes on beneath the first of them, and the third of them beneath the
+        // first.
         let numbers = stage.numbers.filter { $0 != 0 }
         #expect(Stage.missing(from: numbers, cycle: Array(1...29) + [301, 302]) ?? 99 <= stage.statistics.framesDropped, "\(numbers)")
         let heard = audio.samples.filter { $0 != 0 }

@@ -1,12 +1,12 @@
 import Media
 import Platform
 
-/// Opens items ahead of their turn, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays goes
-/// on. One item is open ahead at a time.
+/// Opens items ahead of their turn, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays
+/// goes on. One item is open ahead at a time.
 ///
-/// One thread opens, and ``run()`` watches it. Each step of an opening ends by itself when its ``Interruption`` says so, but for what nobody can
-/// interrupt: the resolver of host names, a library that spins. A thread that is over its deadline by ``margin`` is given up: its item has failed, a fresh
-/// thread opens the next, and what the old one comes to is thrown away when it comes.
+/// One thread opens, and ``run()`` watches it. Each step of an opening ends by itself when its ``Interruption`` says so, but for what
+/// nobody can interrupt: the resolver of host names, a library that spins. A thread that is over its deadline by ``margin`` is given up:
+/// its item has failed, a fresh thread opens the next, and what the old one comes to is thrown away when it comes.
 final class ItemOpener: Sendable {
     struct Request: Hashable, Sendable {
         var serial: UInt64
@@ -50,13 +50,13 @@ final class ItemOpener: Sendable {
         var cancelledAt: HostTime?
 
         /// When its thread is given up. The deadline moves on with each step.
-        var due: HostTime { cancelledAt.map { $0 + ItemOpener.patience } ?? interruption.deadline + ItemOpener.margin }
+        var due: HostTime { cancelledAt.map { $0 + ItemOpener.cancelTimeout } ?? interruption.deadline + ItemOpener.margin }
     }
 
     /// What may pass beyond the deadline of a step: decoding takes its time, too.
     private static let margin = MediaTime.seconds(15)
     /// How long an opening that was cancelled may take to heed it.
-    private static let patience = MediaTime.seconds(2)
+    private static let cancelTimeout = MediaTime.seconds(2)
     /// No more threads than this are given up because something else is wanted, however often that happens.
     private static let mostThreads = 4
 
@@ -78,7 +78,9 @@ final class ItemOpener: Sendable {
                     request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
                 if request.item.isMuted { media.leaveOutSound() }
                 var time = MediaTime.zero
-                if request.time > .zero, !media.description.isStill { time = try media.seek(to: request.time, precision: request.precision) }
+                if request.time > .zero, !media.description.isStill {
+                    time = try media.seek(to: request.time, precision: request.precision)
+                }
                 return Opened(reader: MediaItemReader(media, interruption: interruption), time: time)
             }, onOutcome: onOutcome)
     }
@@ -140,7 +142,7 @@ final class ItemOpener: Sendable {
             number += 1
             thread = Thread("opening") { [self, number] in open(as: number) }
         }
-        if !thread.join(until: .now + Self.patience) { state.withLock { $0.threadsGivenUp += 1 } }
+        if !thread.join(until: .now + Self.cancelTimeout) { state.withLock { $0.threadsGivenUp += 1 } }
     }
 
     /// Watches the thread that opens; true when it was given up, false at the end.
@@ -183,7 +185,8 @@ final class ItemOpener: Sendable {
         while let (request, interruption) = next(thread) { open(request, interruption, as: thread) }
     }
 
-    /// Opens what is asked for on the caller's thread, and does not wait for it; false when there is nothing. For who has no thread for ``run()``.
+    /// Opens what is asked for on the caller's thread, and does not wait for it; false when there is nothing. For who has no thread for
+    /// ``run()``.
     func step() -> Bool {
         guard let (request, interruption) = state.withLock({ Self.begin(&$0) }) else { return false }
         open(request, interruption, as: 0)

@@ -1,0 +1,340 @@
+import Media
+import Platform
+
+/// Reads ahead of need: enqueues playthrough after playthrough, end to end on the timeline, without ever waiting for one to be shown to its
+/// end.
+///
+/// Its parts have a file each. ``UpcomingPlaythrough`` decides what comes next and has it opened ahead. ``PlaythroughReader`` reads what is
+/// read now; ``PictureFeed`` enqueues its pictures and ``SoundFeed`` its sound. ``FadePlanner`` has one playthrough fade into the next:
+/// then both are read at once.
+///
+/// The feeder itself chooses its next piece of work, of what the pipeline says and what its parts want, and carries it out. A new playlist
+/// (``Player/setItems(_:)``) is taken over between two pieces. What is read goes on to its end, so a list changes at the boundary of an
+/// item.
+struct Feeder: ~Copyable {
+    private let pipeline: Monitor<Pipeline>
+    private let audio: AudioQueue
+    private let imageDuration: MediaTime
+    private let wakePresenter: @Sendable () -> Void
+    private let interruptAudio: @Sendable () -> Void
+    private let now: @Sendable () -> HostTime
+    private let startedAt: HostTime
+
+    /// What is read.
+    private(set) var current: PlaythroughReader?
+    /// What comes next and is open, while the playthrough before it is read further than to where it was to fade out.
+    private var waiting: PlaythroughReader?
+    private var upcoming: UpcomingPlaythrough
+    private var fades: FadePlanner
+    private var pictures: PictureFeed
+    private var sound: SoundFeed
+    /// Timeline instant at which the next playthrough begins.
+    private var end = MediaTime.zero
+
+    /// The next item is opened when this much of the present one is still to be enqueued.
+    private static let openAhead = MediaTime.seconds(2)
+    /// A display that shows nothing for this long after the start gets the background instead of the console.
+    private static let longestEmptyStart = MediaTime.milliseconds(500)
+
+    /// A piece of work.
+    enum Work {
+        case stop
+        case free
+        case setList
+        case jump
+        case picture
+        case sound(frames: Int)
+        case take
+        case retry
+        case background
+        case setRate(Double)
+        case finish
+    }
+
+    /// A feeder that has the first item opened at once. A fade lasts `transition` at most; zero is a cut.
+    init(
+        pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, imageDuration: MediaTime, transition: MediaTime,
+        emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
+        interruptAudio: @escaping @Sendable () -> Void, now: @escaping @Sendable () -> HostTime = { .now }
+    ) {
+        (self.pipeline, self.audio, self.imageDuration) = (pipeline, audio, imageDuration)
+        (self.wakePresenter, self.interruptAudio, self.now) = (wakePresenter, interruptAudio, now)
+        startedAt = now()
+        upcoming = UpcomingPlaythrough(pipeline.withLock { $0.cursor }, opener: opener, emit: emit, now: now)
+        fades = FadePlanner(length: transition)
+        pictures = PictureFeed(pipeline)
+        sound = SoundFeed(audio)
+    }
+
+    /// The thread's body.
+    mutating func run() {
+        while true {
+            guard let work = waitForWork() else { continue }
+            if case .stop = work { return }
+            carryOut(work)
+        }
+    }
+
+    // MARK: Choosing
+
+    /// What there is to do now; nil where there is nothing before ``deadline`` or a change of the pipeline. For who has no thread for
+    /// ``run()``.
+    var nextWork: Work? {
+        let wishes = wishes
+        return pipeline.withLock { nextWork(in: $0, wishes) } ?? overdueWork
+    }
+
+    /// When there is something to do even if the pipeline does not change.
+    var deadline: HostTime? {
+        if pictures.hasEnqueued { return upcoming.retryAt }
+        return min(upcoming.retryAt ?? .init(nanoseconds: .max), startedAt + Self.longestEmptyStart)
+    }
+
+    private func waitForWork() -> Work? {
+        let wishes = wishes
+        return pipeline.wait(until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
+    }
+
+    /// What is to be done once ``deadline`` has passed.
+    private var overdueWork: Work? {
+        guard let deadline, now() >= deadline else { return nil }
+        if let retryAt = upcoming.retryAt, now() >= retryAt { return .retry }
+        return .background
+    }
+
+    /// What the parts want by themselves; gathered without the pipeline's lock.
+    private struct Wishes {
+        /// What is read: whether all of its pictures have been, whether it has more that there may be room for, its rate, and how much of
+        /// its sound is wanted.
+        var reading: (isAtEnd: Bool, givesPictures: Bool, rate: Double, sound: Int)?
+        /// Whether the item that has been opened is to be taken when it is there, and whether it is if it failed.
+        var takesOpened: Bool, leavesOutFailed: Bool
+        /// The list that was taken over last.
+        var revision: Int
+    }
+
+    private var wishes: Wishes {
+        Wishes(
+            reading: current.map { ($0.isAtEnd, !$0.isAtEnd && !$0.isSoundOnly, $0.mapping.rate, sound.wanted(of: $0)) },
+            takesOpened: current == nil && upcoming.isAwaited, leavesOutFailed: current.map { upcoming.mayLeaveOut(during: $0) } ?? false,
+            revision: upcoming.revision)
+    }
+
+    private func nextWork(in pipeline: borrowing Pipeline, _ wishes: Wishes) -> Work? {
+        if pipeline.isStopping { return .stop }
+        if pipeline.hasReleased { return .free }
+        if pipeline.cursor.list.revision != wishes.revision { return .setList }
+        if pipeline.seek.pending != nil { return .jump }
+        guard let reading = wishes.reading else {
+            return wishes.takesOpened && pipeline.hasRoomForFrame && upcoming.hasOutcome ? .take : nil
+        }
+        if pipeline.rate != reading.rate, !reading.isAtEnd { return .setRate(pipeline.rate) }
+        if reading.isAtEnd, reading.sound == 0 { return .finish }
+        if wishes.leavesOutFailed, upcoming.hasFailed { return .take }
+        // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
+        if reading.sound > 0, audio.room(wanting: reading.sound) >= reading.sound { return .sound(frames: reading.sound) }
+        if reading.givesPictures, pipeline.hasRoomForFrame { return .picture }
+        return nil
+    }
+
+    /// Does a piece of work.
+    mutating func carryOut(_ work: Work) {
+        switch work {
+        case .stop: break
+        case .free: freeReleased()
+        case .setList: setList()
+        case .jump: seek()
+        case .picture: enqueuePicture()
+        case .sound(let frames): enqueueSound(frames)
+        case .take: handle(upcoming.take(during: current))
+        case .retry: upcoming.retry()
+        case .background: enqueueBackground(for: .milliseconds(1))
+        case .setRate(let rate): current?.setRate(rate)
+        case .finish: finish()
+        }
+    }
+
+    private func freeReleased() {
+        while let frame = pipeline.withLock({ $0.takeReleased() }) { _ = consume frame }
+    }
+
+    // MARK: One playthrough after another
+
+    private mutating func handle(_ outcome: UpcomingPlaythrough.Outcome) {
+        switch outcome {
+        case .none: break
+        case .opened(let item, let opened): begin(item, opened)
+        case .everythingFailed(let position):
+            if let outgoing = fades.resume() { return resume(outgoing) }
+            if upcoming.isStandstillOver { enqueueBackground(for: .milliseconds(100)) }
+            upcoming.retryLater(after: position)
+        case .endOfPlaylist: endTimeline()
+        }
+    }
+
+    private mutating func begin(_ upcoming: UpcomingPlaythrough.Item, _ opened: ItemOpener.Opened) {
+        let reader = PlaythroughReader(
+            opened, of: upcoming, imageDuration: imageDuration, instant: end, rate: pipeline.withLock { $0.rate })
+        tellProblems(of: reader)
+        guard let outgoing = fades.resume(before: reader) else { return enter(reader) }
+        waiting = reader
+        resume(outgoing)
+    }
+
+    /// Begins to read a playthrough from the end of the timeline on.
+    private mutating func enter(_ reader: PlaythroughReader) {
+        reader.begin(at: end, rate: pipeline.withLock { $0.rate }, format: audio.format)
+        current = reader
+        upcoming.hasBegun()
+        fades.enter(reader, isFollowed: upcoming.mayOpenFollowing(reader))
+        tellReaders()
+        if reader.isSoundOnly { pictures.enqueue(reader.coverFrame()) }
+    }
+
+    /// Goes on reading a playthrough that was to fade out.
+    private mutating func resume(_ reader: PlaythroughReader) {
+        current = reader
+        tellReaders()
+    }
+
+    /// All of what is read has been enqueued.
+    private mutating func finish() {
+        prepareNext()
+        let following = current.flatMap { upcoming.following($0.playthrough) }
+        // The reader is let go of first: a stream is closed before it is opened again.
+        if let ended = current.take() { leave(ended) }
+        if let next = waiting.take() { return enter(next) }
+        if upcoming.isDecided { return }
+        if let following { upcoming.open(following, isSeam: true) } else { endTimeline() }
+    }
+
+    private mutating func leave(_ reader: PlaythroughReader) {
+        sound.followRate(of: reader)
+        end = reader.end
+        fades.leave(reader)
+        upcoming.hasEnded(reader, isFollowed: waiting != nil)
+    }
+
+    /// Opens what follows, where that is still to be decided.
+    private mutating func prepareNext() {
+        if waiting == nil, let current { upcoming.prepare(after: current) }
+    }
+
+    private mutating func endTimeline() {
+        if let outgoing = fades.resume() { return resume(outgoing) }
+        if upcoming.awaitItems() { return enqueueBackground(for: .milliseconds(100)) }
+        pictures.end { [audio] in audio.finish() }
+        wakePresenter()
+    }
+
+    private mutating func setList() {
+        let list = pipeline.withLock { $0.cursor.list }
+        if upcoming.setList(list, during: current) { endTimeline() }
+    }
+
+    /// Says which readers are read from, so that their waiting can be ended.
+    private func tellReaders() {
+        var readings: [Pipeline.Reading] = []
+        if let current { readings.append(.init(interruption: current.reader.interruption, index: current.playthrough.position.index)) }
+        if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.reader.interruption, index: nil)) }
+        pipeline.withLock { $0.setReadings(readings) }
+    }
+
+    private mutating func tellProblems(of reader: PlaythroughReader) {
+        for problem in reader.newProblems() { complain(about: reader, problem) }
+    }
+
+    private mutating func complain(about reader: PlaythroughReader, _ problem: String) {
+        reader.setFlawed()
+        upcoming.complain(reader.playthrough.position.index, "\(reader.playthrough.item.source): \(problem)")
+    }
+
+    /// What is read gives nothing at all: another is opened, or it would be tried without end.
+    private mutating func fail(_ reader: PlaythroughReader, _ problem: String) {
+        current = nil
+        if reader.isCancelled { return }
+        let playthrough = reader.playthrough
+        handle(upcoming.fail(playthrough.position, isSeam: playthrough.isSeam, "\(playthrough.item.source): \(problem)"))
+    }
+
+    // MARK: Enqueuing
+
+    private mutating func enqueuePicture() {
+        guard let current else { return }
+        let next = current.nextFrame(over: fades.fade)
+        tellProblems(of: current)
+        switch consume next {
+        case .frame(let frame):
+            let itemTime = frame.place.itemTime
+            upcoming.played()
+            pictures.enqueue(frame)
+            if isNearEnd(current, at: itemTime) { prepareNext() }
+        case .end(let complaint):
+            if let complaint { complain(about: current, complaint) }
+            prepareNext()
+        case .nothing: fail(current, "has no picture between start and end: check both in the playlist")
+        case .cancelled: self.current = nil
+        }
+    }
+
+    /// Whether what follows is to be opened when the picture of `itemTime` has been enqueued.
+    private func isNearEnd(_ reader: PlaythroughReader, at itemTime: MediaTime) -> Bool {
+        if let itemEnd = reader.playthrough.itemEnd, itemEnd - itemTime > Self.openAhead + fades.length { return false }
+        // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
+        return reader.isLengthKnown || (reader.playthrough.position.remaining ?? reader.playthrough.item.duration) == nil
+    }
+
+    private mutating func enqueueSound(_ frames: Int) {
+        guard let current else { return }
+        if current.isSoundOnly { return enqueueSoundAlone(frames, of: current) }
+        fades.pass(sound: sound.end, pictures: current.end)
+        sound.enqueue(frames, of: current, over: fades.fade)
+        tellProblems(of: current)
+        // A still's picture is enqueued at once, long before what follows is to be opened.
+        if current.isAtEnd, current.end - sound.end < Self.openAhead { prepareNext() }
+    }
+
+    /// Enqueues the sound of an item that is nothing else, and lasts as long.
+    private mutating func enqueueSoundAlone(_ frames: Int, of reader: PlaythroughReader) {
+        // It is the pictures that tell the item time, of which this has one.
+        if !reader.soundRateChanges.isEmpty { pictures.enqueue(reader.coverFrame()) }
+        let filled = sound.enqueueAlone(frames, of: reader)
+        tellProblems(of: reader)
+        if filled > 0 { upcoming.played() }
+        if reader.hasNoSound { return fail(reader, "not a sample of its sound can be decoded: export it again") }
+        let left = reader.playthrough.itemEnd.map { reader.mapping.instant(of: $0) - reader.end }
+        if reader.isAtEnd || left.map({ $0 < Self.openAhead }) ?? false { prepareNext() }
+    }
+
+    /// Shows the bare background from the end of the timeline on, with `duration` of silence so that its time comes, where that has not
+    /// been queued yet; once, however often it is tried again.
+    private mutating func enqueueBackground(for duration: MediaTime) {
+        if pictures.endsInBackground { return }
+        pictures.enqueueBackground(from: end, to: end + duration)
+        if sound.enqueueSilence(to: end + duration) { end += duration }
+    }
+
+    // MARK: Seeking
+
+    private mutating func seek() {
+        let given = pipeline.withLock { pipeline in pipeline.takeSeek().map { ($0, pipeline.generation, pipeline.rate) } }
+        guard let (request, generation, rate) = given else { return }
+        pictures.begin(generation)
+        audio.reset()
+        interruptAudio()
+        end = .zero
+        waiting = nil
+        upcoming.reset()
+        fades.reset()
+        sound.reset()
+        // To another time of the item that is open it goes without opening it again.
+        if let time = request.time, let current, current.playthrough.position == request.position,
+            current.seek(to: time, precision: request.precision, serial: upcoming.nextSerial(), rate: rate, format: audio.format)
+        {
+            if current.isSoundOnly { pictures.enqueue(current.coverFrame()) }
+            return
+        }
+        current = nil
+        upcoming.open(request.position, time: request.time, precision: request.precision, isSeam: false)
+    }
+}

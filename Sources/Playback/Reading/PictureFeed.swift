@@ -1,0 +1,45 @@
+import Media
+import Platform
+
+/// Enqueues pictures for the compositor, those of the present generation only. Used by the feeder's thread alone.
+struct PictureFeed: ~Copyable {
+    private let pipeline: Monitor<Pipeline>
+    private var generation: UInt64 = 0
+    /// Whether anything has been enqueued since the start.
+    private(set) var hasEnqueued = false
+    /// Whether what was enqueued last is the bare background.
+    private(set) var endsInBackground = false
+
+    init(_ pipeline: Monitor<Pipeline>) { self.pipeline = pipeline }
+
+    /// What is enqueued from now on belongs to `generation`.
+    mutating func begin(_ generation: UInt64) { (self.generation, endsInBackground) = (generation, false) }
+
+    /// Enqueues a picture; of an older generation it is dropped, here or by who takes it.
+    mutating func enqueue(_ frame: consuming LaidFrame) {
+        (hasEnqueued, endsInBackground) = (true, frame.place.turn == nil)
+        let generation = generation
+        var frame: LaidFrame? = frame
+        pipeline.signal { pipeline in
+            if pipeline.generation == generation { pipeline.append(frame.take()!) }
+        }
+    }
+
+    /// Enqueues the bare background from one timeline instant to another.
+    mutating func enqueueBackground(from start: MediaTime, to end: MediaTime) {
+        enqueue(
+            LaidFrame(
+                nil, at: FramePlace(start: start, end: end, itemTime: .zero, rate: 1, cadence: nil, turn: nil, isFirst: false)))
+    }
+
+    /// Nothing will be enqueued any more in this generation; `whileLocked` is called where it is still the present one, before anybody else
+    /// sees it.
+    func end(whileLocked: () -> Void) {
+        let generation = generation
+        pipeline.signal { pipeline in
+            guard pipeline.generation == generation else { return }
+            pipeline.playback.completed()
+            whileLocked()
+        }
+    }
+}

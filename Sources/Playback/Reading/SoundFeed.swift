@@ -1,0 +1,104 @@
+import Media
+import Platform
+
+/// Enqueues the sound of playthroughs. Used by the feeder's thread alone.
+///
+/// The rule for sound and picture of unequal length: an item lasts as long as its picture. Sound is written only up to the end of the
+/// pictures enqueued so far; missing sound is silence; sound that is left over when the picture ends is faded out over the last
+/// ``GainRamp/duration``. An item without a picture lasts as long as its sound.
+struct SoundFeed: ~Copyable {
+    private let queue: AudioQueue
+    private var samples: [Float]
+    private var mixing: [Float]
+    private var ramp = GainRamp()
+
+    /// Frames enqueued in one go at most: a small part of what the queue holds, or there might never be room for them.
+    private let chunkFrames: Int
+
+    init(_ queue: AudioQueue) {
+        self.queue = queue
+        chunkFrames = min(2048, queue.format.sampleRate / 20)
+        samples = [Float](repeating: 0, count: chunkFrames * queue.format.channelCount)
+        mixing = samples
+    }
+
+    /// The timeline instant up to which sound has been enqueued.
+    var end: MediaTime { queue.time(ofSample: Double(queue.writtenSamples)) }
+
+    /// Frames of a playthrough that may be enqueued now, in one go.
+    func wanted(of reader: PlaythroughReader) -> Int {
+        if reader.isSoundOnly { return reader.isAtEnd ? 0 : chunkFrames }
+        // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
+        let until = reader.isAtEnd ? reader.end : reader.end - GainRamp.duration
+        var frames = max(0, frames(to: until))
+        // No further than to where it is to change its rate.
+        if let change = reader.soundRateChanges.first(where: { self.frames(to: $0.instant) > 0 }) {
+            frames = min(frames, self.frames(to: change.instant))
+        }
+        if frames <= chunkFrames { return frames }
+        // What is left for the last go is enough to be faded.
+        return min(chunkFrames, frames - self.frames(in: GainRamp.duration))
+    }
+
+    private func frames(in time: MediaTime) -> Int { Int(queue.sample(at: time)) }
+    private func frames(to time: MediaTime) -> Int { Int(queue.sample(at: time) - queue.writtenSamples) }
+
+    /// Has the sound of a playthrough change its rate where the pictures did, once it has been enqueued up to there.
+    func followRate(of reader: PlaythroughReader) {
+        while let change = reader.soundRateChanges.first, frames(to: change.instant) <= 0 {
+            reader.changeSoundRate(written: end, format: queue.format)
+        }
+    }
+
+    /// Enqueues so many frames beneath the pictures of a playthrough, silence where it has no more, with what fades out mixed in.
+    mutating func enqueue(_ frames: Int, of reader: PlaythroughReader, over fade: CrossFade?) {
+        let channels = queue.format.channelCount
+        if fade != nil { ramp.reset() }
+        let filled = read(frames, of: reader)
+        for index in filled * channels..<frames * channels { samples[index] = 0 }
+        let isLast = reader.isAtEnd && queue.writtenSamples + Int64(frames) >= queue.sample(at: reader.end)
+        if isLast, filled == frames, reader.fadeOutTime == nil, reader.hasSurplusSound(channelCount: channels) {
+            GainRamp.fadeOut(&samples, count: frames, format: queue.format)
+        }
+        let begin = end
+        if let fade, begin < fade.end { fade.mix(into: &samples, count: frames, from: begin, scratch: &mixing, format: queue.format) }
+        queue.write(samples.span.extracting(first: frames * channels))
+    }
+
+    /// Enqueues up to so many frames of a playthrough that is only sound, and moves its end; returns how many there were, fewer only at its
+    /// end.
+    mutating func enqueueAlone(_ frames: Int, of reader: PlaythroughReader) -> Int {
+        var filled = read(frames, of: reader)
+        if let limit = reader.limit {
+            filled = min(filled, max(0, self.frames(to: reader.mapping.instant(of: limit))))
+        }
+        queue.write(samples.span.extracting(first: filled * queue.format.channelCount))
+        reader.enqueuedSound(filled, to: end, isLast: filled < frames)
+        return filled
+    }
+
+    /// Enqueues silence up to a timeline instant; false where there is no room for it, or none is missing.
+    func enqueueSilence(to time: MediaTime) -> Bool {
+        let frames = frames(to: time)
+        guard frames > 0, queue.room(wanting: 0) >= frames else { return false }
+        queue.write([Float](repeating: 0, count: frames * queue.format.channelCount).span)
+        return true
+    }
+
+    /// What is enqueued next follows on nothing.
+    mutating func reset() { ramp.reset() }
+
+    /// Reads up to so many frames of a playthrough into `samples`, as loud as they are to be; returns how many there were.
+    private mutating func read(_ frames: Int, of reader: PlaythroughReader) -> Int {
+        let format = queue.format
+        followRate(of: reader)
+        let filled = unsafe samples.withUnsafeMutableBufferPointer { buffer in
+            let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * format.channelCount)])
+            return unsafe reader.readSound(into: destination, channelCount: format.channelCount)
+        }
+        let item = reader.playthrough.item
+        ramp.apply(item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: item.volume)), to: &samples, count: filled, format: format)
+        if filled < frames { ramp.reset() }
+        return filled
+    }
+}

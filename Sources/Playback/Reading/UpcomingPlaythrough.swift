@@ -1,0 +1,278 @@
+import Media
+import Platform
+
+/// Decides which playthrough comes next, and has its item opened ahead of time (``ItemOpener``). Used by the feeder's thread alone.
+///
+/// An item that cannot be opened is left out, and the one behind it is opened instead. When all of the playlist has failed in a row, it is
+/// begun anew after a while (``FailureRecord``). A live stream that has ended is opened again.
+struct UpcomingPlaythrough: ~Copyable {
+    /// An item to be played next: where it stands on the playlist, and from which item time on.
+    struct Item {
+        var position: PlaylistCursor.Position
+        var item: PlaylistItem
+        var time: MediaTime
+        /// Whether it follows what is read now without a seek between them.
+        var isSeam: Bool
+        /// The opener's request for it; 0 where it is to be made when the wait after failures is over.
+        var serial: UInt64
+    }
+
+    private enum Next {
+        /// Not decided yet, or none.
+        case none
+        /// Being opened, or open.
+        case opening(Item)
+        /// To be opened when the wait after failures is over (``retryAt``).
+        case later(Item)
+        /// The first item that there will be: the playlist is empty.
+        case firstOfEmptyList
+    }
+
+    /// What has become of what was opened.
+    enum Outcome {
+        /// It is to be read, now or when what is read now has ended.
+        case opened(Item, ItemOpener.Opened)
+        /// It failed, and so has every other item in a row; it stood at this position.
+        case everythingFailed(PlaylistCursor.Position)
+        /// It failed, and nothing follows it.
+        case endOfPlaylist
+        /// Another one is being opened, or none is wanted any more.
+        case none
+    }
+
+    private let opener: ItemOpener
+    private var cursor: PlaylistCursor
+    private let emit: @Sendable (PlayerEvent) -> Void
+    private let now: @Sendable () -> HostTime
+    private var next = Next.none
+    private var failures = FailureRecord()
+    private var lastSerial: UInt64 = 0
+    /// When the live stream that was read last ended, until something follows it.
+    private var streamEndedAt: HostTime?
+
+    /// A list that changes when no more of the present item than this is still to be enqueued does not change what is open already.
+    private static let latestChange = MediaTime.milliseconds(500)
+    /// How long the last frame of a live stream stands while the stream is opened again and again, before the background is shown.
+    private static let longestStandstill = MediaTime.seconds(10)
+    /// A live stream that ended sooner than this is not opened again at once.
+    private static let shortestStream = MediaTime.seconds(1)
+
+    init(
+        _ cursor: PlaylistCursor, opener: ItemOpener, emit: @escaping @Sendable (PlayerEvent) -> Void,
+        now: @escaping @Sendable () -> HostTime
+    ) {
+        (self.cursor, self.opener, self.emit, self.now) = (cursor, opener, emit, now)
+        openFirst()
+    }
+
+    /// The number of another playthrough, or of another opening.
+    mutating func nextSerial() -> UInt64 {
+        lastSerial += 1
+        return lastSerial
+    }
+
+    // MARK: What it is doing
+
+    private var upcoming: Item? {
+        switch next {
+        case .opening(let item), .later(let item): item
+        case .none, .firstOfEmptyList: nil
+        }
+    }
+
+    /// Whether it is open, being opened, or to be opened.
+    var isDecided: Bool { upcoming != nil || retryAt != nil }
+
+    /// Whether what is opened is to be taken as soon as it is open, where nothing is read.
+    var isAwaited: Bool { upcoming != nil && retryAt == nil }
+
+    /// When to open the next item after failures.
+    var retryAt: HostTime? { failures.retryAt }
+
+    /// Whether what is asked for has been opened, or has failed to.
+    var hasOutcome: Bool { opener.hasOutcome(of: upcoming?.serial ?? 0) }
+
+    /// Whether what is asked for has failed to open.
+    var hasFailed: Bool { opener.hasFailed(upcoming?.serial ?? 0) }
+
+    /// Whether, if it has failed, the one behind it may be opened while `current` is read: the last failure of a round is dealt with when
+    /// its turn comes.
+    func mayLeaveOut(during current: PlaythroughReader) -> Bool {
+        guard failures.maySkipAhead(of: cursor.list.items.count), let upcoming else { return false }
+        return cursor.nextItem(after: upcoming.position).map { mayOpen($0, during: current) } ?? false
+    }
+
+    /// What comes after a playthrough that has been read to its end.
+    func following(_ playthrough: Turn) -> PlaylistCursor.Position? { cursor.following(playthrough) }
+
+    /// Whether what comes after a playthrough may be opened before its end.
+    func mayOpenFollowing(_ current: PlaythroughReader) -> Bool {
+        following(current.playthrough).map { mayOpen($0, during: current) } ?? false
+    }
+
+    /// Whether `next` may be opened while `current` is still being read. A file always; what comes over the network is read as it is sent,
+    /// and goes stale when it is open and nobody reads it. So it is opened ahead of an end that is known. Where the end is not known (a
+    /// camera, a channel) it is opened when that has come, and the last frame stands meanwhile. A live stream is never opened a second time
+    /// before the first has been closed: cameras often allow one session.
+    private func mayOpen(_ next: PlaylistCursor.Position, during current: PlaythroughReader) -> Bool {
+        guard let source = cursor.list[next.index]?.source, isRemote(source) else { return true }
+        if !current.isLengthKnown, source == current.playthrough.item.source { return false }
+        return current.playthrough.itemEnd != nil
+    }
+
+    private func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }
+
+    // MARK: Opening
+
+    /// Opens what follows `current`, whose end is near, unless that is under way.
+    mutating func prepare(after current: PlaythroughReader) {
+        guard upcoming == nil, let next = following(current.playthrough), mayOpen(next, during: current) else { return }
+        open(next, time: next.remaining == nil ? nil : current.playthrough.item.start, isSeam: true)
+    }
+
+    /// Opens an item, from its configured beginning or `time` on; what was decided before is given up.
+    mutating func open(
+        _ position: PlaylistCursor.Position, time: MediaTime? = nil, precision: MediaReader.SeekPrecision = .exact, isSeam: Bool
+    ) {
+        // A seek request may lead to an item that has left the list, but not long ago.
+        guard let item = cursor.list[position.index] else { return openFirst() }
+        let upcoming = Item(
+            position: position, item: item, time: max(time ?? item.start, .zero), isSeam: isSeam, serial: nextSerial())
+        next = .opening(upcoming)
+        opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision))
+    }
+
+    /// Opens the first item, or waits for one.
+    private mutating func openFirst() {
+        next = .firstOfEmptyList
+        if let first = cursor.first { open(first, isSeam: false) }
+    }
+
+    /// Opens an item when the wait after failures is over.
+    private mutating func openLater(_ position: PlaylistCursor.Position, isSeam: Bool) {
+        guard let item = cursor.list[position.index] else { return openFirst() }
+        next = .later(Item(position: position, item: item, time: .zero, isSeam: isSeam, serial: 0))
+    }
+
+    /// The wait after failures is over.
+    mutating func retry() {
+        failures.retry()
+        if let upcoming { open(upcoming.position, isSeam: upcoming.isSeam) }
+    }
+
+    /// Takes what has been opened, while `current` is read or nothing is.
+    mutating func take(during current: PlaythroughReader?) -> Outcome {
+        guard let given = upcoming, let outcome = opener.takeOutcome(of: given.serial) else { return .none }
+        next = .none
+        switch outcome {
+        case .success(let opened):
+            failures.takeTurn()
+            return .opened(given, opened)
+        case .failure(let error):
+            if error.reason == .cancelled { return .none }
+            if current != nil, let behind = cursor.nextItem(after: given.position) {
+                failures.failAhead()
+                complain(given.position.index, error.description)
+                open(behind, isSeam: given.isSeam)
+                return .none
+            }
+            return fail(given.position, isSeam: given.isSeam, error.description)
+        }
+    }
+
+    // MARK: Failing
+
+    /// An item cannot be played; what is behind it is opened instead.
+    mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) -> Outcome {
+        complain(position.index, message)
+        if !cursor.list.isEmpty, failures.fail(of: cursor.list.items.count) { return .everythingFailed(position) }
+        guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
+        open(behind, isSeam: isSeam)
+        return .none
+    }
+
+    /// Has all of the playlist tried again in a while, from the item behind `position` on.
+    mutating func retryLater(after position: PlaylistCursor.Position) {
+        if let delay = failures.wait(from: now()) { emit(.nothingPlayable(retryAfter: delay)) }
+        if let behind = cursor.nextItem(after: position) ?? cursor.first { openLater(behind, isSeam: false) }
+    }
+
+    /// Whether the last frame of a live stream is not to stand any longer, or what stands is none.
+    var isStandstillOver: Bool { streamEndedAt.map { now() - $0 > Self.longestStandstill } ?? true }
+
+    /// Tells what is wrong with an item, where that is news.
+    mutating func complain(_ index: Int, _ message: String) {
+        if failures.isNews(message, about: index) { emit(.itemFailed(index: index, message: message.withoutCredentials)) }
+    }
+
+    /// Something of an item has been enqueued.
+    mutating func played() { failures.played() }
+
+    // MARK: What happens to the playthroughs
+
+    /// A playthrough begins to be enqueued.
+    mutating func hasBegun() { streamEndedAt = nil }
+
+    /// A playthrough has been enqueued to its end, up to the timeline instant `end`; `isFollowed` where the next one is open already.
+    mutating func hasEnded(_ ended: PlaythroughReader, isFollowed: Bool) {
+        if !ended.isFlawed { failures.clear(ended.playthrough.position.index) }
+        guard !ended.isLengthKnown, isRemote(ended.playthrough.item.source) else { return }
+        streamEndedAt = now()
+        // A server that takes connections and gives next to nothing is not asked more often than once a second.
+        guard ended.end - ended.mapping.instant < Self.shortestStream, !isFollowed, upcoming == nil,
+            let next = following(ended.playthrough)
+        else { return }
+        _ = failures.wait(from: now())
+        openLater(next, isSeam: true)
+    }
+
+    /// The viewer moves: what was decided is given up.
+    mutating func reset() {
+        streamEndedAt = nil
+        next = .none
+        failures.jump()
+    }
+
+    /// Nothing follows; true where the first item of an empty playlist is awaited, which loops.
+    mutating func awaitItems() -> Bool {
+        guard cursor.awaitsItems else { return false }
+        next = .firstOfEmptyList
+        return true
+    }
+
+    /// How often the playlist had changed when it was taken over.
+    var revision: Int { cursor.list.revision }
+
+    /// Takes over a new list. What is read goes on; what has been opened ahead and is no longer on the list is replaced while there is time
+    /// for that.
+    ///
+    /// - Returns: whether nothing follows any more.
+    mutating func setList(_ list: Playlist, during current: PlaythroughReader?) -> Bool {
+        cursor.list = list
+        failures.keepComplaints { list[$0] != nil }
+        if case .firstOfEmptyList = next {
+            if !list.isEmpty { openFirst() }
+            return false
+        }
+        guard let given = upcoming else { return false }
+        let isListed = list.place(of: given.position.index) != nil
+        if failures.retryAt != nil {
+            // Nothing could be played: perhaps now.
+            failures.jump()
+            if isListed { open(given.position, isSeam: given.isSeam) }
+        }
+        if isListed { return false }
+        if let current {
+            let left = current.playthrough.itemEnd.map { current.mapping.instant(of: $0) - current.end }
+            if current.isAtEnd || left.map({ $0 < Self.latestChange }) ?? false { return false }
+            next = .none
+            prepare(after: current)
+            return false
+        }
+        next = .none
+        failures.jump()
+        guard let behind = cursor.nextItem(after: given.position) else { return true }
+        open(behind, isSeam: given.isSeam)
+        return false
+    }
+}
