@@ -5,7 +5,7 @@ extension MediaTime {
     static let longest = MediaTime(nanoseconds: 3_600_000 * 1_000_000_000)
 
     /// A time written as `mm:ss` or `h:mm:ss`, with up to nine decimals of a second; nil for anything else.
-    public init?(clock text: String) {
+    package init?(clock text: String) {
         let shape = /(?:([0-9]{1,4}):([0-5][0-9])|([0-9]{1,6})):([0-5][0-9])(?:\.([0-9]{1,9}))?/
         guard let match = text.wholeMatch(of: shape) else { return nil }
         let hours = match.1.flatMap { Int64($0) } ?? 0

@@ -1,53 +1,53 @@
 /// A place in a text file; the first character of the file is at line 1, column 1. Columns count Unicode code points.
-public struct SourcePosition: Hashable, Comparable, Sendable {
+package struct SourcePosition: Hashable, Comparable, Sendable {
     /// The line, from 1.
-    public var line: Int
+    package var line: Int
     /// The column, from 1.
-    public var column: Int
+    package var column: Int
 
     /// A place from its parts.
-    public init(line: Int, column: Int) {
+    package init(line: Int, column: Int) {
         self.line = line
         self.column = column
     }
 
     /// Whether `a` comes first in the file.
-    public static func < (a: SourcePosition, b: SourcePosition) -> Bool { (a.line, a.column) < (b.line, b.column) }
+    package static func < (a: SourcePosition, b: SourcePosition) -> Bool { (a.line, a.column) < (b.line, b.column) }
 }
 
 /// One thing that is wrong with a configuration file, said in one line.
-public struct Complaint: Hashable, Sendable, CustomStringConvertible {
+package struct Complaint: Hashable, Sendable, CustomStringConvertible {
     /// The file, as the user gave it.
-    public var path: String
+    package var path: String
     /// Where it is wrong: the value, or the key where the key is what is wrong. nil when it is the file as a whole.
-    public var position: SourcePosition?
+    package var position: SourcePosition?
     /// What is wrong and what would be right: `[display] rotation: expected 0, 90, 180 or 270, found 45`.
-    public var text: String
+    package var text: String
 
     /// A complaint from its parts.
-    public init(path: String, position: SourcePosition?, text: String) {
+    package init(path: String, position: SourcePosition?, text: String) {
         self.path = path
         self.position = position
         self.text = text
     }
 
     /// `kiosk.conf:12:12: [display] rotation: expected 0, 90, 180 or 270, found 45`.
-    public var description: String {
+    package var description: String {
         guard let position else { return "\(path): \(text)" }
         return "\(path):\(position.line):\(position.column): \(text)"
     }
 }
 
 /// Everything that is wrong with a configuration file, so that it can be put right in one go.
-public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// At least one complaint, in the order of the file.
-    public let complaints: [Complaint]
+    package let complaints: [Complaint]
 
     /// What the command exits with after it has printed this: EX_CONFIG of sysexits.h.
-    public static let exitStatus: Int32 = 78
+    package static let exitStatus: Int32 = 78
 
     /// An error of at least one complaint, in any order.
-    public init(_ complaints: [Complaint]) {
+    package init(_ complaints: [Complaint]) {
         precondition(!complaints.isEmpty, "an error without a complaint")
         // Sorted by place; those of one place stay in the order they were found in.
         let ordered = complaints.enumerated().sorted { a, b in
@@ -62,5 +62,5 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
     }
 
     /// One complaint a line, without a newline at the end.
-    public var description: String { complaints.map(\.description).joined(separator: "\n") }
+    package var description: String { complaints.map(\.description).joined(separator: "\n") }
 }

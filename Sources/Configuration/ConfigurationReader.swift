@@ -1,12 +1,14 @@
-// From a TOML tree to values. Reading goes on after a complaint, so that all of them come at once; what could not be read keeps its default and is
-// never seen, because a file with a complaint gives no configuration.
+// From a TOML tree to values. Reading goes on after a complaint, so that all of them come at once; what could not be read keeps its
+// default and is never seen, because a file with a complaint gives no configuration.
 import Platform
 import SystemPackage
 import Vocabulary
 
 extension Configuration {
     /// Reads the file at `path`; complaints name it just so. Blocks for as long as the file system does.
-    public static func load(_ path: String) throws(ConfigurationError) -> Configuration {
+    ///
+    /// - Throws: every complaint about the file, or that it cannot be read and what to do about it.
+    package static func load(_ path: String) throws(ConfigurationError) -> Configuration {
         func unreadable(_ reason: String) -> ConfigurationError {
             ConfigurationError([Complaint(path: path, position: nil, text: "cannot be read: \(reason)")])
         }
@@ -27,7 +29,9 @@ extension Configuration {
     }
 
     /// Reads `text`, which stands in the file `path`; relative sources are relative to `folder`, an absolute path.
-    public static func parse(_ text: [UInt8], path: String, folder: String) throws(ConfigurationError) -> Configuration {
+    ///
+    /// - Throws: every complaint about the text.
+    package static func parse(_ text: [UInt8], path: String, folder: String) throws(ConfigurationError) -> Configuration {
         let syntax = readSyntax(text, path: path)
         let complaints = ComplaintList(path: path, syntax.complaints)
         var configuration = Configuration()

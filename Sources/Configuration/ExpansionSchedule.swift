@@ -2,8 +2,9 @@ import Platform
 
 /// When folders and lists are looked into again, as a pure value.
 ///
-/// At each round of the playlist, but no more often than every two seconds, however short the round is; every two seconds while there is a problem, and every
-/// second while nothing can be played; and once a minute in any case, since a live stream or an item that is repeated for ever has no rounds.
+/// At each round of the playlist, but no more often than every two seconds, however short the round is; every two seconds while there is a
+/// problem, and every second while nothing can be played; and once a minute in any case, since a live stream or an item that is repeated
+/// for ever has no rounds.
 struct ExpansionSchedule {
     /// When to look next.
     private(set) var due: HostTime
@@ -29,7 +30,8 @@ struct ExpansionSchedule {
         due = now + pause
     }
 
-    /// An item began to be shown; one at an earlier place than the last, or at the same, begins a round. `place` is nil for one that has left the list.
+    /// An item began to be shown; one at an earlier place than the last, or at the same, begins a round. `place` is nil for one that has
+    /// left the list.
     mutating func began(at place: Int?) {
         nothingPlays = false
         guard let place else { return }

@@ -2,33 +2,33 @@ import Platform
 import Vocabulary
 
 /// What a key does: one line of `[input.keys]`, or a default.
-public struct KeyBinding: Hashable, Sendable {
+package struct KeyBinding: Hashable, Sendable {
     /// The key by evdev's name for it, in capitals and with its prefix: `KEY_SPACE`. That there is such a key has not been checked.
-    public var name: String
+    package var name: String
     /// What it asks of the player; nil when it is bound to `none`.
-    public var command: Command?
+    package var command: Command?
     /// Where kiosk.conf says so; nil for a default.
-    public var position: SourcePosition?
+    package var position: SourcePosition?
 
     /// A binding from its parts.
-    public init(name: String, command: Command?, position: SourcePosition? = nil) {
+    package init(name: String, command: Command?, position: SourcePosition? = nil) {
         self.name = name
         self.command = command
         self.position = position
     }
 
     /// Hundredths of full scale that `volume-up` and `volume-down` move by.
-    public static let volumeStep = 5
+    package static let volumeStep = 5
 
     /// The words for what a key can do, in the order in which they are listed to users. `none` is nil.
-    public static let actions: [(word: String, command: Command?)] = [
+    package static let actions: [(word: String, command: Command?)] = [
         ("toggle", .togglePlayback), ("play", .play), ("pause", .pause), ("seek-forward", .seekSteps(1)), ("seek-back", .seekSteps(-1)),
         ("next", .nextItem), ("previous", .previousItem), ("restart", .restartItem), ("volume-up", .changeVolume(by: volumeStep)),
         ("volume-down", .changeVolume(by: -volumeStep)), ("mute", .toggleMute), ("quit", .quit), ("none", nil),
     ]
 
     /// The bindings a kiosk.conf without `[input.keys]` has.
-    public static let defaults: [KeyBinding] = [
+    package static let defaults: [KeyBinding] = [
         (.togglePlayback, ["SPACE", "PLAYPAUSE", "ENTER", "KPENTER", "OK", "SELECT"]),
         (.play, ["PLAY", "PLAYCD"]),
         (.pause, ["PAUSE", "PAUSECD", "STOP", "STOPCD"]),
@@ -45,7 +45,7 @@ public struct KeyBinding: Hashable, Sendable {
 
     /// evdev's name for the key that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are `KEY_SPACE`; names of buttons keep their
     /// `BTN_`. nil when it cannot be a name.
-    public static func name(_ text: String) -> String? {
+    package static func name(_ text: String) -> String? {
         guard 1...40 ~= text.utf8.count, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }) else { return nil }
         let capitals = text.uppercased()
         if capitals == "KEY_" || capitals == "BTN_" { return nil }

@@ -2,31 +2,31 @@ import Platform
 import Vocabulary
 
 /// One `[[playlist]]`: what to play and what it says about how. nil is what the file leaves out.
-public struct PlaylistEntry: Hashable, Sendable {
+package struct PlaylistEntry: Hashable, Sendable {
     /// `source`: a file, a folder, a list or a URL.
-    public var source: PlaylistSource
+    package var source: PlaylistSource
     /// `gravity`.
-    public var gravity: VideoGravity?
+    package var gravity: VideoGravity?
     /// `volume`, 0…100.
-    public var volume: Int?
+    package var volume: Int?
     /// `muted`.
-    public var isMuted: Bool?
+    package var isMuted: Bool?
     /// `repeat`, at least 1.
-    public var repeatCount: Int?
+    package var repeatCount: Int?
     /// `start`.
-    public var start: MediaTime?
+    package var start: MediaTime?
     /// `end`, after `start`.
-    public var end: MediaTime?
+    package var end: MediaTime?
     /// `duration`, more than zero.
-    public var duration: MediaTime?
+    package var duration: MediaTime?
 
     /// An entry that says nothing but its source.
-    public init(source: PlaylistSource) { self.source = source }
+    package init(source: PlaylistSource) { self.source = source }
 
     /// One item for the engine: what this entry says, and `configuration`'s defaults for what it does not.
     ///
     /// - Parameter source: an absolute path or a URL, one of those the entry's source stands for.
-    public func resolved(source: String, in configuration: Configuration) -> PlaylistItem {
+    package func resolved(source: String, in configuration: Configuration) -> PlaylistItem {
         PlaylistItem(
             source: source, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration)
@@ -34,9 +34,11 @@ public struct PlaylistEntry: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// The items that the playlist stands for now, and what is wrong with its folders and lists, one line each. Each entry is waited for no longer than `limit`: a
-    /// dead server or a dying disk can hold up whoever asks for a file's name, for ever, and keeps a thread then. May block.
-    public func expandPlaylist(limit: MediaTime = PlaylistExpansion.limit) -> (items: [PlaylistItem], problems: [String]) {
+    /// The items that the playlist stands for now, and what is wrong with its folders and lists, one line each.
+    ///
+    /// Blocks, for each entry no longer than `limit`: a dead server or a dying disk can hold up a thread that asks for a file's name for
+    /// ever. Such a thread is left behind.
+    package func expandPlaylist(limit: MediaTime = PlaylistExpansion.limit) -> (items: [PlaylistItem], problems: [String]) {
         var expansion: (items: [PlaylistItem], problems: [String]) = ([], [])
         for entry in playlist {
             let answer = Monitor<(items: [PlaylistItem], problems: [String])?>(nil)

@@ -1,17 +1,19 @@
 import Platform
 import Vocabulary
 
-/// Keeps the items of a playlist in step with its folders and lists: looks into them again and again (``ExpansionSchedule``) and tells what has changed.
+/// Keeps the items of a playlist in step with its folders and lists: looks into them again and again (``ExpansionSchedule``) and tells
+/// what has changed.
 ///
-/// A dead server or a dying disk can hold up whoever asks for a file's name, for ever. So two kinds of threads share this: one decides when to look
-/// and tells the results, and never touches the file system; the other looks, entry after entry. When an entry has held it up for ``limit`` that thread is given up:
-/// a new one goes on with the entries that follow, and the one that hangs is left out of all further rounds until it comes back, with what was found there last. There is at
-/// most one thread for each entry that hangs, and no more than ``mostHung``.
+/// A dead server or a dying disk can hold up a thread that asks for a file's name for ever. So there are two kinds of threads. `playlist`
+/// decides when to look and tells the results, and never touches the file system. `folders` looks, entry after entry. When an entry has
+/// held it up for ``limit``, that thread is given up: a new one goes on with the entries that follow, and the entry that hangs is left out
+/// of all further rounds until its thread comes back, with what was found there last. There is at most one thread for each entry that
+/// hangs, and no more than ``mostHung``.
 ///
 /// A list that becomes empty is believed when it is still empty at the next look: somebody may be writing it anew.
-public final class PlaylistExpansion: Sendable {
+package final class PlaylistExpansion: Sendable {
     /// What to tell.
-    public enum News: Hashable, Sendable {
+    package enum News: Hashable, Sendable {
         /// What is to be played has changed.
         case items([PlaylistItem])
         /// Something is wrong with a folder or a list; told once until it changes. A line for the log.
@@ -49,7 +51,7 @@ public final class PlaylistExpansion: Sendable {
     }
 
     /// How long one entry may hold up a thread.
-    public static let limit = MediaTime.seconds(5)
+    package static let limit = MediaTime.seconds(5)
     /// Where so many hang nothing is looked into any more until one comes back.
     private static let mostHung = 8
 
@@ -61,14 +63,15 @@ public final class PlaylistExpansion: Sendable {
     private let state: Monitor<State>
 
     /// Looks into the playlist of `configuration`; not before ``start(_:)``.
-    public convenience init(_ configuration: Configuration) {
+    package convenience init(_ configuration: Configuration) {
         let entries = configuration.playlist
         self.init(
             names: entries.map(\.source.location), isFixed: entries.allSatisfy(\.source.isFixed),
             assume: { configuration.assume(entries[$0]) }, expand: { configuration.expand(entries[$0]) })
     }
 
-    /// Looks into entries called `names` by `expand`, which may block; once where all of them are fixed. An entry that has never answered is what `assume` says.
+    /// Looks into entries called `names` by `expand`, which may block; once where all of them are fixed. An entry that has never answered
+    /// is what `assume` says.
     init(
         names: [String], isFixed: Bool = false, limit: MediaTime = PlaylistExpansion.limit,
         assume: @escaping @Sendable (Int) -> [PlaylistItem] = { _ in [] },
@@ -79,7 +82,7 @@ public final class PlaylistExpansion: Sendable {
     }
 
     /// Starts looking; `tell` is called on a thread of its own, in order. Call once.
-    public func start(_ tell: @escaping @Sendable (News) -> Void) {
+    package func start(_ tell: @escaping @Sendable (News) -> Void) {
         startWorker(0)
         Thread("playlist") { [self] in
             while true {
@@ -98,17 +101,17 @@ public final class PlaylistExpansion: Sendable {
     }
 
     /// Looks no more. Does not wait for the threads: one of them may hang.
-    public func stop() { state.signal { $0.isStopping = true } }
+    package func stop() { state.signal { $0.isStopping = true } }
 
     /// Waits until the first items have been told, for `time` at most; false after that.
     @discardableResult
-    public func waitForItems(within time: MediaTime) -> Bool { state.wait(until: .now + time) { $0.hasTold ? true : nil } ?? false }
+    package func waitForItems(within time: MediaTime) -> Bool { state.wait(until: .now + time) { $0.hasTold ? true : nil } ?? false }
 
     /// An item began to be shown, at its place on the list; nil when it has left that.
-    public func itemBegan(at place: Int?) { state.signal { $0.schedule.began(at: place) } }
+    package func itemBegan(at place: Int?) { state.signal { $0.schedule.began(at: place) } }
 
     /// Nothing on the list can be played.
-    public func nothingCanBePlayed() { state.signal { $0.schedule.nothingCanBePlayed() } }
+    package func nothingCanBePlayed() { state.signal { $0.schedule.nothingCanBePlayed() } }
 
     // MARK: Telling
 

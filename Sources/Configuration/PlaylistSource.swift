@@ -4,16 +4,17 @@ import Vocabulary
 /// What a playlist entry names: a file, a folder, a local .m3u or .m3u8 list, or a URL.
 ///
 /// - A URL (`scheme://`) is itself, and so is an HLS playlist in a local file: libavformat opens them.
-/// - A folder is the video, sound and image files in it, in natural order; not those of its subfolders, and not what systems leave on sticks
-///   (names that begin with a dot, `System Volume Information`).
+/// - A folder is the video, sound and image files in it, in natural order; not those of its subfolders, and not what systems leave on
+///   sticks (names that begin with a dot, `System Volume Information`).
 /// - A list is its entries; folders among them are expanded, lists are not.
-/// - A file that is missing is itself all the same: the engine says so and plays the rest. A folder or a list that is missing is nothing, and a problem.
-public struct PlaylistSource: Hashable, Sendable {
+/// - A file that is missing is itself all the same: the engine says so and plays the rest. A folder or a list that is missing is nothing,
+///   and a problem.
+package struct PlaylistSource: Hashable, Sendable {
     /// An absolute path, or a URL.
-    public let location: String
+    package let location: String
 
     /// The source that `text` names in a file of `folder`, which must be absolute. `~` means nothing here: services have no home.
-    public init(_ text: String, relativeTo folder: String) {
+    package init(_ text: String, relativeTo folder: String) {
         if isURL(text) {
             location = text
         } else {
@@ -24,15 +25,16 @@ public struct PlaylistSource: Hashable, Sendable {
     }
 
     /// Files in a folder with these extensions are played.
-    public static let mediaExtensions: Set<String> = [
+    package static let mediaExtensions: Set<String> = [
         "3gp", "asf", "avi", "f4v", "flv", "h264", "hevc", "ivf", "m2ts", "m2v", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf",
         "nut", "ogm", "ogv", "ts", "vob", "webm", "wmv",
         "aac", "ac3", "aif", "aiff", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
         "apng", "avif", "bmp", "gif", "heic", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp",
     ]
 
-    /// What it stands for now: absolute paths and URLs. `problems` are for the log, one line each.
-    public func expand() -> (sources: [String], problems: [String]) {
+    /// What it stands for now: absolute paths and URLs. `problems` are for the log, one line each. Blocks for as long as the file system
+    /// does.
+    package func expand() -> (sources: [String], problems: [String]) {
         expand(followsLists: true)
     }
 

@@ -17,7 +17,8 @@ final class ComplaintList {
     func add(_ text: String, at position: SourcePosition) { all.append(Complaint(path: path, position: position, text: text)) }
 }
 
-/// One table of kiosk.conf while it is being read. Each value is nil where the file does not give it, or gives one that is complained about.
+/// One table of kiosk.conf while it is being read. Each value is nil where the file does not give it, or gives one that is complained
+/// about.
 struct TableReader {
     /// As it is written: `[display]`.
     let heading: String
