@@ -14,8 +14,8 @@ struct Check: ParsableCommand {
         discussion: """
             Checks the configuration file, then every item of the playlist (or of the sources named here): whether it can be opened and \
             decoded, sound that is longer than its picture, black frames at its end, a frame rate that does not fit the display's refresh. \
-            The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be read or there is nothing to play, and with \
-            --strict when there is a warning; 64 when the command line is wrong, 78 when the configuration file is.
+            The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be read or there is nothing to \
+            play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the configuration file is.
             """)
 
     @OptionGroup var settings: Settings

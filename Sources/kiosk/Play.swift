@@ -18,7 +18,8 @@ struct Play: ParsableCommand {
         usage: "kiosk [play] [<options>] [<source> ...]",
         discussion: """
             Ends on SIGINT (Ctrl-C), SIGTERM and SIGHUP, and on the quit key where `[input] allow-quit` is set; restores what was on the \
-            screen. A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, and it waits for a missing display or sound card.
+            screen. A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, \
+            and it waits for a missing display or sound card.
             """)
 
     @OptionGroup var settings: Settings
@@ -160,9 +161,9 @@ struct Play: ParsableCommand {
         }
     }
 
-    /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives that back. Not so
-    /// SIGHUP, which comes twice where a terminal is closed: from the kernel and from the shell; nor what follows at once, as timeout(1) signals the process
-    /// and then its group.
+    /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives
+    /// that back. A second SIGHUP does not: where a terminal is closed it comes from the kernel and from the shell. Nor does a signal
+    /// that follows at once, as timeout(1) signals the process and then its group.
     private static func endAtOnce(onAnotherOf signals: SignalWait) {
         let first = HostTime.now
         Thread("end-at-once") {
