@@ -19,7 +19,8 @@ package struct StandardErrorLog: LogHandler {
         logLevel = level
     }
 
-    /// Makes every logger of the process write here. Call once, at the start, with the signals blocked that no thread may receive. What was logged is still written at exit, if that takes no longer than half a second.
+    /// Makes every logger of the process write here. Call once, at the start, with the signals blocked that no thread may receive. What
+    /// was logged is still written at exit, if that takes no longer than half a second.
     public static func bootstrap(level: Logger.Level) {
         openStandardDescriptors()
         _ = writer
