@@ -53,6 +53,22 @@ import Testing
         #expect(Int(summary.1)! > 30 && Int(summary.2)! >= 2)
     }
 
+    @Test("What FFmpeg and libasound log in their own words is told at debug, under their names, and only there")
+    func linesOfTheLibraries() throws {
+        func errors(_ level: String) throws -> String {
+            let stage = try Stage("--log-level", level, "--audio", "hw:99,0")
+            let broken = try stage.folder.file("broken.mp4", "no film")
+            let kiosk = try KioskProcess(stage.options + [broken])
+            #expect(kiosk.waits(for: "nothing on the playlist can be played"))
+            #expect(kiosk.end() == 0)
+            return kiosk.errors
+        }
+        let debug = try errors("debug")
+        #expect(debug.contains(" debug ffmpeg: ") && debug.contains(" debug alsa: "), "\(debug)")
+        let info = try errors("info")
+        #expect(!info.contains(" ffmpeg: ") && !info.contains(" alsa: ") && !info.contains("ALSA lib") && !info.contains("moov"), "\(info)")
+    }
+
     @Test func nohupIsHeeded() throws {
         let stage = try Stage("--snapshots")
         let kiosk = try KioskProcess(stage.options + [stage.snapshots] + Self.clips(), wrapper: ["nohup"])
