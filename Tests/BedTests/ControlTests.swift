@@ -105,11 +105,16 @@ extension BedTests {
                 at(4.0, .key(.pageUp), "previous")
                 at(5.0, .key(.home), "restart")
             }
+            var slowest = Duration.zero
             for (event, first) in zip(record.events, [1001, 1, 1001, 1, 1]) {
                 let name = try #require(event.name)
                 let jump = try #require(record.jump(after: name), "\(name) led nowhere")
                 #expect(jump.to == first && jump.time <= .milliseconds(34), "\(name): \(jump)")
+                slowest = max(slowest, jump.time)
             }
+            // The player counts from the kernel's time of the key to the flip, and comes to the same.
+            let counted = try #require(record.statistics?.inputLatency, "the kernel's time of an event does not reach the player")
+            #expect(abs(slowest / .milliseconds(1) - Double(counted.most)) <= 2, "\(counted), and \(slowest) on the display")
             #expect(record.frames.dropFirst().allSatisfy { $0.vblanksBefore == 0 })
         }
 
