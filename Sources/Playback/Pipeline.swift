@@ -33,7 +33,7 @@ struct Pipeline: ~Copyable {
     /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {
         var interruption: Interruption
-        var index: Int?
+        var item: PlayerItem.ID?
     }
 
     /// Those of the present playthrough, and of the one that fades out: their waiting is ended at the end of the program, and when another
@@ -137,7 +137,7 @@ struct Pipeline: ~Copyable {
 
     /// Leaves a frame out.
     mutating func drop(_ frame: consuming LaidFrame) {
-        statistics.countDropped(frame.place.turn?.position.index)
+        statistics.countDropped(frame.place.turn?.position.item)
         release(frame)
     }
 
@@ -220,9 +220,9 @@ struct Pipeline: ~Copyable {
         if isStopping { cancelReadings() }
     }
 
-    /// Ends the waiting of the readers, for good; but of that of the item `index`.
-    private func cancelReadings(otherThan index: Int? = nil) {
-        for reading in readings where index == nil || reading.index != index { reading.interruption.cancel() }
+    /// Ends the waiting of the readers, for good; but of that of `item`.
+    private func cancelReadings(otherThan item: PlayerItem.ID? = nil) {
+        for reading in readings where item == nil || reading.item != item { reading.interruption.cancel() }
     }
 
     /// The program ends.
@@ -246,9 +246,18 @@ struct Pipeline: ~Copyable {
         case begun([PreparedScene])
     }
 
+    /// Leaves what is on the screen for the bare background: the list is empty. Returns the buffers to give back.
+    mutating func clear() -> [PreparedScene] {
+        seek.clear()
+        return begin(stayingIn: nil)
+    }
+
+    /// Whether a generation has begun since `generation` that the feeder goes to by itself.
+    func isCleared(since generation: UInt64) -> Bool { generation != self.generation && seek.pending == nil }
+
     /// Begins the seek that has waited for the first frame of the generation, which is on the screen now.
     mutating func followUp() -> FollowUp {
-        switch seek.followUp(in: screen.place?.turn?.position.index, at: screen.place?.itemTime ?? .zero) {
+        switch seek.followUp(in: screen.place?.turn?.position.item, at: screen.place?.itemTime ?? .zero) {
         case .none: return .none
         case .drop:
             inputLatency.dropped(after: generation)
@@ -267,7 +276,11 @@ struct Pipeline: ~Copyable {
     /// Begins a new generation: drops what is queued and returns the buffers to give back. A seek within the item that is being read goes
     /// on with its reader.
     private mutating func begin(_ request: SeekRequest) -> [PreparedScene] {
-        cancelReadings(otherThan: request.time == nil ? nil : request.position.index)
+        begin(stayingIn: request.time == nil ? nil : request.position.item)
+    }
+
+    private mutating func begin(stayingIn item: PlayerItem.ID?) -> [PreparedScene] {
+        cancelReadings(otherThan: item)
         generation += 1
         playback.began()
         overdue = nil
@@ -283,11 +296,11 @@ struct Pipeline: ~Copyable {
     // MARK: What is played
 
     /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
-    mutating func exchange(_ list: inout Playlist, madeFrom revision: Int, forgotten: [Int]) -> Bool {
+    mutating func exchange(_ list: inout Playlist, madeFrom revision: Int, forgotten: [PlayerItem.ID]) -> Bool {
         guard cursor.list.revision == revision else { return false }
         let wasEmpty = cursor.list.isEmpty
         swap(&cursor.list, &list)
-        for index in forgotten { statistics.items[index] = nil }
+        for id in forgotten { statistics.items[id] = nil }
         // The first list there is begins with a move to its first item.
         if wasEmpty, screen.place?.turn == nil, seek.underWay == nil, let first = cursor.first {
             seek.expect(SeekRequest(position: first))

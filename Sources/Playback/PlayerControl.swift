@@ -15,7 +15,7 @@ extension Player {
         case .seekTo(let target): seek(.exact, at: time) { _ in target }
         case .nextItem: skip(at: time) { $0.cursor.nextItem(after: $1) }
         case .previousItem: skip(at: time) { $0.cursor.previousItem(before: $1) }
-        case .restartItem: skip(at: time) { .init(index: $1.index) }
+        case .restartItem: skip(at: time) { .init(item: $1.item) }
         case .changeVolume(let change): setLoudness { $0.volume = ($0.volume * 100 + Double(change)).rounded() / 100 }
         case .toggleMute: setLoudness { $0.isMuted.toggle() }
         case .setRate(let value): rate = value
@@ -90,7 +90,7 @@ extension Player {
         guard let (start, now, present) = playhead(pipeline) else { return nil }
         var position = start
         position.remaining = nil
-        guard let item = pipeline.cursor.list[position.index] ?? present?.item else { return nil }
+        guard let item = pipeline.cursor.list[position.item] ?? present?.item else { return nil }
         let end = [item.end, present?.itemEnd].compactMap { $0 }.min()
         if let present, end == nil || !present.isSeekable { return nil }  // a live stream has no other places
         // The end itself is the next frame's; what is asked for behind it is the last frame.
@@ -123,11 +123,11 @@ extension Player {
     }
 
     /// Position, item time and playthrough that a seek or a skip counts from: where the seek under way goes, else what is on the screen.
-    private func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
+    func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
         let present = pipeline.screen.place?.turn
         if let target = pipeline.seek.target {
-            let isSameItem = present?.position.index == target.position.index
-            let time = target.time ?? pipeline.cursor.list[target.position.index]?.start ?? .zero
+            let isSameItem = present?.position.item == target.position.item
+            let time = target.time ?? pipeline.cursor.list[target.position.item]?.start ?? .zero
             return (target.position, time, isSameItem ? present : nil)
         }
         guard let present else { return nil }
@@ -135,7 +135,7 @@ extension Player {
     }
 
     /// What has to follow a change of what is played, without the lock.
-    private func follow(_ returned: [PreparedScene]) {
+    func follow(_ returned: [PreparedScene]) {
         if !returned.isEmpty {
             for frame in returned { video.discard(frame) }
             pipeline.signal { $0.buffers.cameBack() }

@@ -2,17 +2,17 @@ import Platform
 
 /// What happens in a ``Player``, in order.
 ///
-/// An `index` is an item's place on the list the player was made with, and stays the item's own while ``Player/setItems(_:)`` moves it about: an item that is new
-/// in a later list gets the next index that was never used. ``Player/item(_:)`` tells where it stands.
+/// ``Player/item(_:)`` tells what an item plays and where it stands.
 public enum PlayerEvent: Hashable, Sendable {
-    /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks after its
-    /// time.
-    case itemStarted(index: Int, isSeam: Bool, late: Int)
+    /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks
+    /// after its time.
+    case itemStarted(item: PlayerItem.ID, isSeam: Bool, late: Int)
     /// An item was on the screen to its end.
-    case itemEnded(index: Int)
-    /// Something is wrong with an item: it could not be opened, or broke off half-way, and the playlist went on without it; or it is played without its
-    /// sound, or seems to be cut off. Reported once for each item until the reason changes, or it has been played without fault.
-    case itemFailed(index: Int, message: String)
+    case itemEnded(item: PlayerItem.ID)
+    /// Something is wrong with an item: it could not be opened, or broke off half-way, and the playlist went on without it; or it is
+    /// played without its sound, or seems to be cut off. Reported once for each item until the reason changes, or it has been played
+    /// without fault.
+    case itemFailed(item: PlayerItem.ID, message: String)
     /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time, and
     /// from then on every few seconds. Reported once until something plays.
     case nothingPlayable(retryAfter: MediaTime)
@@ -37,8 +37,8 @@ public enum TimeControlStatus: String, Hashable, Sendable {
 public struct PlayerSnapshot: Hashable, Sendable {
     /// What it is doing about time.
     public var status: TimeControlStatus
-    /// The index of the item on the screen, as in ``PlayerEvent``; nil before the first, and when nothing can be played.
-    public var itemIndex: Int?
+    /// The item on the screen; nil before the first, and when nothing can be played.
+    public var item: PlayerItem.ID?
     /// The item time on the screen.
     public var time: MediaTime
     /// The item time after its last frame; nil for a live stream.

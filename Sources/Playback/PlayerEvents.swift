@@ -5,15 +5,23 @@ import Platform
 final class PlayerEvents: Sendable {
     private struct State: ~Copyable {
         var queue = Deque<PlayerEvent>()
-        var observers: [@Sendable (PlayerEvent) -> Void] = []
+        /// In the order they were added, which is that of their numbers.
+        var observers: [(token: PlayerObserver, call: @Sendable (PlayerEvent) -> Void)] = []
         var timers: [Timer] = []
+        var added = 0
         var isStopping = false
+
+        mutating func newToken() -> PlayerObserver {
+            added += 1
+            return PlayerObserver(number: added)
+        }
     }
 
     private struct Timer: Sendable {
+        var token: PlayerObserver
         var interval: MediaTime
         var next: HostTime
-        var observer: @Sendable (MediaTime) -> Void
+        var call: @Sendable (MediaTime) -> Void
     }
 
     private enum Work {
@@ -25,9 +33,29 @@ final class PlayerEvents: Sendable {
     private let state = Monitor(State())
 
     func send(_ event: PlayerEvent) { state.signal { $0.queue.append(event) } }
-    func add(_ observer: @escaping @Sendable (PlayerEvent) -> Void) { state.signal { $0.observers.append(observer) } }
-    func add(interval: MediaTime, _ observer: @escaping @Sendable (MediaTime) -> Void) {
-        state.signal { $0.timers.append(Timer(interval: interval, next: .now, observer: observer)) }
+
+    func add(_ observer: @escaping @Sendable (PlayerEvent) -> Void) -> PlayerObserver {
+        state.signal { state in
+            let token = state.newToken()
+            state.observers.append((token, observer))
+            return token
+        }
+    }
+
+    func add(interval: MediaTime, _ observer: @escaping @Sendable (MediaTime) -> Void) -> PlayerObserver {
+        state.signal { state in
+            let token = state.newToken()
+            state.timers.append(Timer(token: token, interval: interval, next: .now, call: observer))
+            return token
+        }
+    }
+
+    /// Calls an observer no more. A call that is under way on the event thread goes on.
+    func remove(_ token: PlayerObserver) {
+        state.signal { state in
+            state.observers.removeAll { $0.token == token }
+            state.timers.removeAll { $0.token == token }
+        }
     }
 
     func stop() { state.signal { $0.isStopping = true } }
@@ -46,24 +74,38 @@ final class PlayerEvents: Sendable {
             case .stop: return
             case .tick: fireTimers(all: false, currentTime)
             case .event(let event):
-                for observer in state.withLock({ $0.observers }) { observer(event) }
+                tell(event)
                 fireTimers(all: true, currentTime)
             }
         }
     }
 
+    /// Calls the observers one after another, each only if it has not been removed by then.
+    private func tell(_ event: PlayerEvent) {
+        var last = 0
+        while let observer = state.withLock({ state in state.observers.first { $0.token.number > last } }) {
+            last = observer.token.number
+            observer.call(event)
+        }
+    }
+
     private func fireTimers(all: Bool, _ currentTime: () -> MediaTime) {
         let now = HostTime.now
-        let due = state.withLock { state -> [@Sendable (MediaTime) -> Void] in
-            var due: [@Sendable (MediaTime) -> Void] = []
+        let due = state.withLock { state -> [PlayerObserver] in
+            var due: [PlayerObserver] = []
             for index in state.timers.indices where all || state.timers[index].next <= now {
                 state.timers[index].next = now + state.timers[index].interval
-                due.append(state.timers[index].observer)
+                due.append(state.timers[index].token)
             }
             return due
         }
         guard !due.isEmpty else { return }
         let time = currentTime()
-        for observer in due { observer(time) }
+        for token in due { state.withLock { state in state.timers.first { $0.token == token }?.call }?(time) }
     }
+}
+
+/// Stands for an observer of a ``Player``, to remove it by (``Player/removeObserver(_:)``).
+public struct PlayerObserver: Hashable, Sendable {
+    let number: Int
 }

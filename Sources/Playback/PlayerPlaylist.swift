@@ -1,31 +1,91 @@
 import Platform
 
-/// The playlist.
+/// What is played. The list can be changed at any time from any thread; display and sound card notice nothing of it.
+///
+/// What is on the screen and has left the list plays to its end, or is left at once (``ListChange``); then comes what follows the item
+/// that stood before it. What is open already, because the present item is about to end, may be played once more. With nothing on the list
+/// the background is shown until there is something, where the playlist loops.
 extension Player {
-    /// Plays `items` from now on; the same ones as before change nothing.
-    ///
-    /// What is on the screen and has left the list plays to its end; then comes what follows the item that stood before it. What is open
-    /// already, because the present item is about to end, may be played once more. With nothing on the list the background is shown until
-    /// there is something, where the playlist loops. Items that are on both lists keep their index (see ``PlayerEvent``), the n-th of
-    /// equal ones that of the n-th.
-    public func setItems(_ items: [PlaylistItem]) {
+    /// When a change of the playlist is seen.
+    public enum ListChange: Sendable {
+        /// When what is on the screen has been played to its end.
+        case atNextBoundary
+        /// At once, where what is on the screen has left the list; the frame stays until what follows it is ready. What is still on the
+        /// list plays on.
+        case now
+    }
+
+    /// Plays `entries` from now on; the same ones as before change nothing. An entry that is on both lists stays the same item, the n-th
+    /// of equal ones the n-th.
+    public func setItems(_ entries: [PlaylistItem], at change: ListChange = .atNextBoundary) {
+        changeList(at: change) { $0.replace(with: entries) }
+    }
+
+    /// Plays these items from now on, in this order: those that are on the list stay the items they are, and take over what is said of
+    /// them here.
+    public func arrange(_ items: [PlayerItem], at change: ListChange = .atNextBoundary) {
+        changeList(at: change) { $0.arrange(items) }
+    }
+
+    /// Puts new items at the end of the list; returns their identities.
+    @discardableResult public func append(_ entries: [PlaylistItem]) -> [PlayerItem.ID] { insert(entries, at: .max) }
+
+    /// Puts new items before a place, counted from 0; at the end where that is beyond it. Returns their identities.
+    @discardableResult public func insert(_ entries: [PlaylistItem], at place: Int) -> [PlayerItem.ID] {
+        var new: [PlayerItem.ID] = []
+        changeList(at: .atNextBoundary) { list in
+            let change = list.insert(entries, at: place)
+            new = change.new
+            return change.forgotten
+        }
+        return new
+    }
+
+    /// Takes items off the list; those that are not on it are left alone.
+    public func remove(_ ids: [PlayerItem.ID], at change: ListChange = .atNextBoundary) {
+        changeList(at: change) { $0.remove(Set(ids)) }
+    }
+
+    /// Moves an item to a place, counted from 0 in the list without it.
+    public func move(_ id: PlayerItem.ID, to place: Int) { changeList(at: .atNextBoundary) { $0.move(id, to: place) } }
+
+    /// The playlist as it is now.
+    public var items: [PlayerItem] { pipeline.withLock { $0.cursor.list.items } }
+
+    /// What an item plays, and its place on the list, from 0; no place when it has left the list, nil when that was long ago.
+    public func item(_ id: PlayerItem.ID) -> (entry: PlaylistItem, place: Int?)? {
+        pipeline.withLock { pipeline in pipeline.cursor.list[id].map { ($0, pipeline.cursor.list.place(of: id)) } }
+    }
+
+    /// Changes the list as one step; `make` returns the identities that mean nothing any more, nil where nothing changes, and may be
+    /// called again.
+    private func changeList(at change: ListChange, _ make: (inout Playlist) -> [PlayerItem.ID]?) {
         while true {
             // Compared and numbered without the lock: the presenter must not wait for that.
             var list = pipeline.withLock { $0.cursor.list }
             let revision = list.revision
-            guard let forgotten = list.replace(with: items) else { return }
-            let isDone = pipeline.signal { pipeline in
-                pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten)
+            guard let forgotten = make(&list) else { return }
+            let (isDone, returned): (Bool, [PreparedScene]?) = pipeline.signal { pipeline -> (Bool, [PreparedScene]?) in
+                guard pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten) else { return (false, nil) }
+                return (true, change == .now ? leaveWhatIsGone(&pipeline) : nil)
             }
+            if let returned { follow(returned) }
             if isDone { return }
         }
     }
 
-    /// The playlist as it is now.
-    public var items: [PlaylistItem] { pipeline.withLock { $0.cursor.list.items } }
-
-    /// The item of an index, and its place on the list, from 0; no place when it has left the list, nil when that was long ago.
-    public func item(_ index: Int) -> (item: PlaylistItem, place: Int?)? {
-        pipeline.withLock { pipeline in pipeline.cursor.list[index].map { ($0, pipeline.cursor.list.place(of: index)) } }
+    /// Goes on with what follows the present item, where that has left the list; returns the buffers to give back, nil where it plays on.
+    private func leaveWhatIsGone(_ pipeline: inout Pipeline) -> [PreparedScene]? {
+        guard let (position, _, _) = playhead(pipeline), pipeline.cursor.list.place(of: position.item) == nil else { return nil }
+        let returned: [PreparedScene]
+        if let next = pipeline.cursor.nextItem(after: position) {
+            returned = pipeline.skip(to: SeekRequest(position: next))
+        } else if pipeline.cursor.awaitsItems {
+            returned = pipeline.clear()
+        } else {
+            return nil  // the end of a playlist that does not loop: the last frame stays
+        }
+        audio.isRunning = false
+        return returned
     }
 }

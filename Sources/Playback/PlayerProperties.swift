@@ -42,7 +42,7 @@ extension Player {
             var statistics = pipeline.statistics
             (statistics.stalls, statistics.stalledTime) = audio.stalls
             return PlayerSnapshot(
-                status: pipeline.playback.status, itemIndex: present?.position.index, time: itemTime(pipeline), duration: present?.itemEnd,
+                status: pipeline.playback.status, item: present?.position.item, time: itemTime(pipeline), duration: present?.itemEnd,
                 statistics: statistics,
                 buffered: BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero)))
         }
@@ -58,11 +58,19 @@ extension Player {
 
     // MARK: Observers
 
-    /// Calls `observer` for every event from now on.
-    public func addObserver(_ observer: @escaping @Sendable (PlayerEvent) -> Void) { events.add(observer) }
+    /// Calls `observer` for every event from now on, until it is removed.
+    @discardableResult
+    public func addObserver(_ observer: @escaping @Sendable (PlayerEvent) -> Void) -> PlayerObserver { events.add(observer) }
 
-    /// Calls `observer` with the item time every `interval` (at least 10 ms), and at once when something happens.
-    public func addPeriodicTimeObserver(forInterval interval: MediaTime, using observer: @escaping @Sendable (MediaTime) -> Void) {
+    /// Calls `observer` with the item time every `interval` (at least 10 ms), and at once when something happens, until it is
+    /// removed.
+    @discardableResult
+    public func addPeriodicTimeObserver(
+        forInterval interval: MediaTime, using observer: @escaping @Sendable (MediaTime) -> Void
+    ) -> PlayerObserver {
         events.add(interval: max(interval, .milliseconds(10)), observer)
     }
+
+    /// Calls an observer no more. A call that is under way on the event thread goes on; one that removes itself is not called again.
+    public func removeObserver(_ observer: PlayerObserver) { events.remove(observer) }
 }

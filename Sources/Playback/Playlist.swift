@@ -1,92 +1,132 @@
-/// The items that are played, in order, each under a number of its own.
+/// The items that are played, in order, each with an identity of its own (``PlayerItem``).
 ///
-/// The list can be replaced while it plays. What is in both lists keeps its number, wherever it stands now; what is new gets a number that was never used.
-/// Frames on their way, jumps, complaints and counts name items by number, so that none of them has to be changed when the list is. Numbers begin as the
-/// places of the first list.
+/// The list can be changed while it plays. Frames on their way, seek requests, complaints and counts name items by their identity, so that
+/// none of them has to be changed when the list is. Identities are numbers that begin as the places of the first list; none is used twice.
 ///
-/// What has left the list is remembered for a while (``memory`` items): it may still be on the screen, and what follows it then is what follows the item
-/// that stood before it and stayed. An item that comes back, as with a stick that is put in again, gets its old number.
+/// What has left the list is remembered for a while (``memory`` items): it may still be on the screen, and what follows it then is what
+/// follows the item that stood before it and stayed. An item that comes back, as with a stick that is put in again, gets its old identity.
 struct Playlist: Hashable, Sendable {
     /// In order.
-    private(set) var items: [PlaylistItem]
-    /// Their numbers, in the same order.
-    private(set) var numbers: [Int]
+    private(set) var items: [PlayerItem]
     /// Grows with every change.
     private(set) var revision = 0
-    private var places: [Int: Int]
-    private var left: [Int: Left] = [:]
+    private var places: [PlayerItem.ID: Int]
+    private var left: [PlayerItem.ID: Left] = [:]
     /// The keys of ``left``, the oldest first.
-    private var leavers: [Int] = []
+    private var leavers: [PlayerItem.ID] = []
     private var nextNumber: Int
 
     /// An item that is no longer on the list.
     private struct Left: Hashable {
-        var item: PlaylistItem
+        var entry: PlaylistItem
         /// What stood before it and stayed; nil where it stood at the beginning.
-        var after: Int?
+        var after: PlayerItem.ID?
     }
 
     /// Items that are remembered after they have left.
     static let memory = 256
 
     /// A list whose items are numbered by their places.
-    init(_ items: [PlaylistItem]) {
-        self.items = items
-        numbers = Array(items.indices)
-        nextNumber = items.count
-        places = Dictionary(uniqueKeysWithValues: items.indices.map { ($0, $0) })
+    init(_ entries: [PlaylistItem]) {
+        items = entries.enumerated().map { PlayerItem(id: .init($0), $1) }
+        nextNumber = entries.count
+        places = Dictionary(uniqueKeysWithValues: items.indices.map { (.init($0), $0) })
     }
 
     /// Whether there is nothing on it.
     var isEmpty: Bool { items.isEmpty }
 
     /// Where an item stands; nil when it has left.
-    func place(of number: Int) -> Int? { places[number] }
+    func place(of id: PlayerItem.ID) -> Int? { places[id] }
 
-    /// An item on the list, or one that has left and is remembered.
-    subscript(number: Int) -> PlaylistItem? { places[number].map { items[$0] } ?? left[number]?.item }
+    /// What an item plays that is on the list, or that has left and is remembered.
+    subscript(id: PlayerItem.ID) -> PlaylistItem? { places[id].map { items[$0].entry } ?? left[id]?.entry }
 
     /// The place of what follows an item: the list's length after the last, 0 for an item that is not known any more.
-    func place(after number: Int) -> Int {
-        if let place = places[number] { return place + 1 }
-        return left[number]?.after.flatMap { places[$0] }.map { $0 + 1 } ?? 0
+    func place(after id: PlayerItem.ID) -> Int {
+        if let place = places[id] { return place + 1 }
+        return left[id]?.after.flatMap { places[$0] }.map { $0 + 1 } ?? 0
     }
 
-    /// Replaces the list; the n-th of several equal items is the n-th of them in the new list.
+    // MARK: Changing
+
+    /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list.
     ///
-    /// - Returns: the numbers that mean nothing any more; nil where the lists are equal and nothing was done.
-    mutating func replace(with items: [PlaylistItem]) -> [Int]? {
-        if items == self.items { return nil }
+    /// - Returns: the identities that mean nothing any more; nil where the lists are equal and nothing was done.
+    mutating func replace(with entries: [PlaylistItem]) -> [PlayerItem.ID]? {
+        if entries == items.map(\.entry) { return nil }
         // Taken from the end: first those on the list in their order, then those that have left, the last one first.
-        var known: [PlaylistItem: [Int]] = [:]
-        for number in leavers + numbers.reversed() { known[self[number]!, default: []].append(number) }
-        let before = (items: self.items, numbers: numbers)
-        numbers = items.map { item in
-            if let number = known[item]?.popLast() { return number }
-            nextNumber += 1
-            return nextNumber - 1
+        var known: [PlaylistItem: [PlayerItem.ID]] = [:]
+        for id in leavers + items.reversed().map(\.id) { known[self[id]!, default: []].append(id) }
+        return set(entries.map { entry in PlayerItem(id: known[entry]?.popLast() ?? newID(), entry) })
+    }
+
+    /// Replaces the list by items in any order: those that are on it, or have been not long ago, keep their identity and take over what
+    /// `items` says of them. One that is not known, or that comes a second time, is a new item.
+    ///
+    /// - Returns: as ``replace(with:)``.
+    mutating func arrange(_ items: [PlayerItem]) -> [PlayerItem.ID]? {
+        var taken: Set<PlayerItem.ID> = []
+        let items = items.map { item in
+            self[item.id] != nil && taken.insert(item.id).inserted ? item : PlayerItem(id: newID(), item.entry)
         }
-        self.items = items
+        return items == self.items ? nil : set(items)
+    }
+
+    /// Puts new items before place `place`, at the end where that is beyond it.
+    ///
+    /// - Returns: their identities, and those that mean nothing any more.
+    mutating func insert(_ entries: [PlaylistItem], at place: Int) -> (new: [PlayerItem.ID], forgotten: [PlayerItem.ID]?) {
+        let new = entries.map { PlayerItem(id: newID(), $0) }
+        var items = items
+        items.insert(contentsOf: new, at: min(max(place, 0), items.count))
+        return (new.map(\.id), new.isEmpty ? nil : set(items))
+    }
+
+    /// Takes items off the list. Returns as ``replace(with:)``.
+    mutating func remove(_ ids: Set<PlayerItem.ID>) -> [PlayerItem.ID]? {
+        let staying = items.filter { !ids.contains($0.id) }
+        return staying.count == items.count ? nil : set(staying)
+    }
+
+    /// Moves an item to a place, counted in the list without it. Returns as ``replace(with:)``.
+    mutating func move(_ id: PlayerItem.ID, to place: Int) -> [PlayerItem.ID]? {
+        guard let present = places[id] else { return nil }
+        var items = items
+        let item = items.remove(at: present)
+        items.insert(item, at: min(max(place, 0), items.count))
+        return items == self.items ? nil : set(items)
+    }
+
+    private mutating func newID() -> PlayerItem.ID {
+        nextNumber += 1
+        return .init(nextNumber - 1)
+    }
+
+    /// Takes over a list of items whose identities are unique.
+    private mutating func set(_ new: [PlayerItem]) -> [PlayerItem.ID] {
+        let before = items
+        items = new
         revision += 1
-        places = Dictionary(uniqueKeysWithValues: numbers.enumerated().map { ($1, $0) })
+        places = Dictionary(uniqueKeysWithValues: items.enumerated().map { ($1.id, $0) })
 
         leavers.removeAll { places[$0] != nil }
         left = left.filter { places[$0.key] == nil }
-        var leaving: [Int: Int?] = [:]
-        var stayed: Int?
-        for (number, item) in zip(before.numbers, before.items) {
-            if places[number] != nil {
-                stayed = number
+        var leaving: [PlayerItem.ID: PlayerItem.ID?] = [:]
+        var stayed: PlayerItem.ID?
+        for item in before {
+            if places[item.id] != nil {
+                stayed = item.id
             } else {
-                left[number] = Left(item: item, after: stayed)
-                leavers.append(number)
-                leaving[number] = .some(stayed)
+                left[item.id] = Left(entry: item.entry, after: stayed)
+                leavers.append(item.id)
+                leaving[item.id] = .some(stayed)
             }
         }
-        for number in leavers { if let after = left[number]!.after, let further = leaving[after] { left[number]!.after = further } }
+        for id in leavers { if let after = left[id]!.after, let further = leaving[after] { left[id]!.after = further } }
         let forgotten = Array(leavers.prefix(max(0, leavers.count - Self.memory)))
         leavers.removeFirst(forgotten.count)
-        for number in forgotten { left[number] = nil }
+        for id in forgotten { left[id] = nil }
         return forgotten
     }
 }

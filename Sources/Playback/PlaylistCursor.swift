@@ -4,8 +4,8 @@ import Platform
 struct PlaylistCursor: Hashable, Sendable {
     /// A place in the playlist.
     struct Position: Hashable, Sendable {
-        /// The item's number in the ``Playlist``.
-        var index: Int
+        /// Which item it is, wherever that stands.
+        var item: PlayerItem.ID
         /// How many turns of the item came before this one in its `repeatCount`.
         var turn = 0
         /// What is left of the item's configured `duration` when a clip shorter than it begins again; nil at its beginning.
@@ -25,20 +25,20 @@ struct PlaylistCursor: Hashable, Sendable {
     var awaitsItems: Bool { list.isEmpty && loop != .off }
 
     /// The first item; nil where there is none.
-    var first: Position? { list.numbers.first.map { Position(index: $0) } }
+    var first: Position? { list.items.first.map { Position(item: $0.id) } }
 
-    /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the list is not
-    /// repeated.
+    /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the
+    /// list is not repeated.
     func following(_ position: Position) -> Position? {
-        guard let place = list.place(of: position.index) else { return nextItem(after: position) }
-        if loop == .item { return Position(index: position.index) }
-        if position.turn + 1 < list.items[place].repeatCount { return Position(index: position.index, turn: position.turn + 1) }
+        guard let place = list.place(of: position.item) else { return nextItem(after: position) }
+        if loop == .item { return Position(item: position.item) }
+        if position.turn + 1 < list.items[place].entry.repeatCount { return Position(item: position.item, turn: position.turn + 1) }
         return nextItem(after: position)
     }
 
     /// What comes after a turn: the same clip again where its slot is longer than it, else what the playlist says.
     func following(_ turn: Turn) -> Position? {
-        if !turn.isStill, list.place(of: turn.position.index) != nil, let slot = turn.position.remaining ?? turn.item.duration,
+        if !turn.isStill, list.place(of: turn.position.item) != nil, let slot = turn.position.remaining ?? turn.item.duration,
             let itemEnd = turn.itemEnd
         {
             let played = itemEnd - turn.item.start
@@ -51,18 +51,19 @@ struct PlaylistCursor: Hashable, Sendable {
         return following(turn.position)
     }
 
-    /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop, and where there is no item.
+    /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop, and where there is
+    /// no item.
     func nextItem(after position: Position) -> Position? {
-        let place = list.place(after: position.index)
-        if place < list.numbers.count { return Position(index: list.numbers[place]) }
+        let place = list.place(after: position.item)
+        if place < list.items.count { return Position(item: list.items[place].id) }
         return loop == .off ? nil : first
     }
 
     /// The item before; the first stays where a playlist does not loop. nil where there is no item.
     func previousItem(before position: Position) -> Position? {
         // What has left the list stood behind what it would follow now.
-        let place = list.place(of: position.index) ?? list.place(after: position.index)
-        if place > 0 { return Position(index: list.numbers[place - 1]) }
-        return loop == .off ? first : list.numbers.last.map { Position(index: $0) }
+        let place = list.place(of: position.item) ?? list.place(after: position.item)
+        if place > 0 { return Position(item: list.items[place - 1].id) }
+        return loop == .off ? first : list.items.last.map { Position(item: $0.id) }
     }
 }

@@ -108,7 +108,7 @@ extension Presenter {
         if time < end, !audio.ranDry { return .wait(until: now + min(Self.stallCheck, max(Self.shortWait, end - time))) }
         pipeline.playback.playedOut()
         audio.isRunning = false
-        if let present { events.append(.itemEnded(index: present.position.index)) }
+        if let present { events.append(.itemEnded(item: present.position.item)) }
         events.append(.playlistEnded)
         return nil
     }
@@ -148,10 +148,10 @@ extension Presenter {
             return
         }
         pipeline.countInputLatency(of: commit.generation, at: time)
-        if time != nil { pipeline.statistics.countShown(place.turn?.position.index, late: commit.late) }
+        if time != nil { pipeline.statistics.countShown(place.turn?.position.item, late: commit.late) }
         if let starts = commit.starts { begin(starts, late: commit.late, isSeen: time != nil, &pipeline) }
         // The bare background follows when nothing can be played any more.
-        if place.turn == nil, let ended = present.take() { events.append(.itemEnded(index: ended.position.index)) }
+        if place.turn == nil, let ended = present.take() { events.append(.itemEnded(item: ended.position.item)) }
     }
 
     /// Compares picture and sound, and what lies ready, at a flip.
@@ -166,12 +166,12 @@ extension Presenter {
     }
 
     private mutating func begin(_ playthrough: Turn, late: Int, isSeen: Bool, _ pipeline: inout Pipeline) {
-        let index = playthrough.position.index
+        let item = playthrough.position.item
         if playthrough.isSeam {
-            if isSeen { pipeline.statistics.countSeam(index, late: late) }
-            if let present { events.append(.itemEnded(index: present.position.index)) }
+            if isSeen { pipeline.statistics.countSeam(item, late: late) }
+            if let present { events.append(.itemEnded(item: present.position.item)) }
         }
         present = playthrough
-        events.append(.itemStarted(index: index, isSeam: playthrough.isSeam, late: late))
+        events.append(.itemStarted(item: item, isSeam: playthrough.isSeam, late: late))
     }
 }

@@ -81,6 +81,9 @@ enum SeekState: Hashable, Sendable {
     /// The feeder goes there by itself, as at the start.
     mutating func expect(_ request: SeekRequest) { self = .carriedOut(request, then: nil) }
 
+    /// Nothing is left to go to.
+    mutating func clear() { self = .none }
+
     /// The feeder asks for what it has to carry out; nil where there is nothing.
     mutating func take() -> SeekRequest? {
         guard case .requested(let request, let next) = self else { return nil }
@@ -95,7 +98,7 @@ enum SeekState: Hashable, Sendable {
     }
 
     /// The first frame of the generation is on the screen; it belongs to `item` (nil is the bare background) and lies at `time` of it.
-    mutating func followUp(in item: Int?, at time: MediaTime) -> Action {
+    mutating func followUp(in item: PlayerItem.ID?, at time: MediaTime) -> Action {
         let next: FollowUp
         switch self {
         case .carriedOut(let present, .some(let following)):
@@ -106,7 +109,7 @@ enum SeekState: Hashable, Sendable {
             self = .none
         case .none, .requested, .carriedOut(_, .none): return .none
         }
-        guard next.request.position.index == item else { return .drop }
+        guard next.request.position.item == item else { return .drop }
         switch next {
         case .settle(let target): return skip(to: target)
         case .next(let target), .further(let target):
@@ -147,7 +150,7 @@ enum SeekState: Hashable, Sendable {
 
 extension SeekRequest {
     /// Whether a newer request has to wait for the first frame of this one. An item that is opened at its beginning is left at once.
-    fileprivate func isReplaceable(by newer: SeekRequest) -> Bool { time != nil && position.index == newer.position.index }
+    fileprivate func isReplaceable(by newer: SeekRequest) -> Bool { time != nil && position.item == newer.position.item }
 }
 
 extension SeekState.FollowUp? {

@@ -28,11 +28,11 @@ public struct PlayerStatistics: Hashable, Sendable {
     /// The least that lay ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the
     /// first such flip.
     public var leastBuffered: BufferLevel?
-    /// The same counts for each item that has been on the screen, by its index; not of those that left the list long ago.
-    public var items: [Int: ItemStatistics] = [:]
+    /// The same counts for each item that has been on the screen, by its identity; not of those that left the list long ago.
+    public var items: [PlayerItem.ID: ItemStatistics] = [:]
 
     /// Counts a frame of an item that has reached the screen; of none where it is the background or the same frame once more.
-    mutating func countShown(_ item: Int?, late: Int) {
+    mutating func countShown(_ item: PlayerItem.ID?, late: Int) {
         framesShown += 1
         if late > 0 { framesLate += 1 }
         guard let item else { return }
@@ -41,13 +41,13 @@ public struct PlayerStatistics: Hashable, Sendable {
     }
 
     /// Counts a frame that was left out.
-    mutating func countDropped(_ item: Int?) {
+    mutating func countDropped(_ item: PlayerItem.ID?) {
         framesDropped += 1
         if let item { items[item, default: .init()].framesDropped += 1 }
     }
 
     /// Counts a playthrough that followed the one before without a seek or a skip.
-    mutating func countSeam(_ item: Int, late: Int) {
+    mutating func countSeam(_ item: PlayerItem.ID, late: Int) {
         seams += 1
         worstSeamLateness = max(worstSeamLateness, late)
         items[item, default: .init()].seams += 1

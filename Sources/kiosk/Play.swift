@@ -126,7 +126,7 @@ struct Play: ParsableCommand {
         }
         player.addObserver { [player] event in
             switch event {
-            case .itemStarted(let index, _, _): expansion.itemBegan(at: player.item(index)?.place)
+            case .itemStarted(let item, _, _): expansion.itemBegan(at: player.item(item)?.place)
             case .nothingPlayable: expansion.nothingCanBePlayed()
             default: break
             }

@@ -14,9 +14,9 @@ final class Reporter: Sendable {
 
     private struct State {
         /// The item on the screen, and since when.
-        var present: (index: Int, since: HostTime)?
+        var present: (item: PlayerItem.ID, since: HostTime)?
         /// The items that have a picture, or cannot have one.
-        var pictured: Set<Int> = []
+        var pictured: Set<PlayerItem.ID> = []
     }
     private let state = Mutex(State())
 
@@ -32,10 +32,10 @@ final class Reporter: Sendable {
     /// Logs an event; called on the player's event thread.
     private func report(_ event: PlayerEvent) {
         switch event {
-        case .itemStarted(let index, let isSeam, let late):
-            if late > 0, isSeam { log.debug("\(name(index)) began \(late) vblank\(late == 1 ? "" : "s") late") }
-            log.debug("playing \(name(index))")
-            state.withLock { $0.present = (index, .now) }
+        case .itemStarted(let item, let isSeam, let late):
+            if late > 0, isSeam { log.debug("\(name(item)) began \(late) vblank\(late == 1 ? "" : "s") late") }
+            log.debug("playing \(name(item))")
+            state.withLock { $0.present = (item, .now) }
         case .itemEnded: break
         case .itemFailed(_, let message): log.warning("\(message)")
         case .nothingPlayable: log.error("nothing on the playlist can be played; trying again until something can")
@@ -47,7 +47,7 @@ final class Reporter: Sendable {
 
     /// Logs that the playlist is about to change.
     func listChanges(to items: [PlaylistItem]) {
-        let (old, new) = (Set(player.items), Set(items))
+        let (old, new) = (Set(player.items.map(\.entry)), Set(items))
         if items.isEmpty {
             log.warning("there is nothing to play: the background is shown until there is")
         } else if !old.isEmpty {
@@ -62,36 +62,36 @@ final class Reporter: Sendable {
         names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
     }
 
-    private func name(_ index: Int) -> String { player.item(index).map { $0.item.name } ?? "?" }
+    private func name(_ item: PlayerItem.ID) -> String { player.item(item)?.entry.name ?? "?" }
 
     /// Takes a picture of the item on the screen, once: half a second into it, when a fade or an animation has shown something, or
     /// half-way through a shorter one. Called on the player's event thread every now and then.
     private func takePicture() {
-        guard let folder, let present = state.withLock({ $0.pictured.contains($0.present?.index ?? -1) ? nil : $0.present })
+        guard let folder, let present = state.withLock({ state in state.present.flatMap { state.pictured.contains($0.item) ? nil : $0 } })
         else { return }
         let now = player.snapshot
-        let length = now.duration.map { $0 - (player.item(present.index)?.item.start ?? .zero) } ?? .seconds(1)
-        guard now.itemIndex == present.index, HostTime.now - present.since >= min(.milliseconds(500), length.scaled(by: 0.5)) else {
+        let length = now.duration.map { $0 - (player.item(present.item)?.entry.start ?? .zero) } ?? .seconds(1)
+        guard now.item == present.item, HostTime.now - present.since >= min(.milliseconds(500), length.scaled(by: 0.5)) else {
             return
         }
-        let path = "\(folder)/item-\(present.index + 1).png"
+        let path = "\(folder)/item-\(present.item.number + 1).png"
         do throws(SnapshotError) {
             try display.snapshot(to: path)
             // On a busy machine the item may have ended meanwhile; there will be a next time.
-            guard player.snapshot.itemIndex == present.index else { return }
-            log.info("\(name(present.index)) looks like \(path)")
+            guard player.snapshot.item == present.item else { return }
+            log.info("\(name(present.item)) looks like \(path)")
         } catch {
             log.warning("\(error)")
         }
-        state.withLock { _ = $0.pictured.insert(present.index) }
+        state.withLock { _ = $0.pictured.insert(present.item) }
     }
 
     /// One line for the terminal: item, position and duration, state, frames shown and late, seams.
     var statusLine: String {
         let now = player.snapshot
         let item =
-            now.itemIndex.map { index in
-                "\(player.item(index)?.place.map { "\($0 + 1)" } ?? "–")/\(player.items.count) \(name(index))"
+            now.item.map { item in
+                "\(player.item(item)?.place.map { "\($0 + 1)" } ?? "–")/\(player.items.count) \(name(item))"
             } ?? "nothing to show"
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
@@ -138,9 +138,9 @@ final class Reporter: Sendable {
     var itemSummaries: [String] {
         let counts = player.snapshot.statistics.items
         if counts.count < 2 { return [] }
-        return counts.keys.sorted().map { index in
-            let item = counts[index]!
-            return "\(name(index)): \(item.framesShown) frames shown, \(item.framesLate) late, \(item.framesDropped) dropped; "
+        return counts.keys.sorted().map { id in
+            let item = counts[id]!
+            return "\(name(id)): \(item.framesShown) frames shown, \(item.framesLate) late, \(item.framesDropped) dropped; "
                 + "\(item.seams) seams, the worst \(item.worstSeamLateness) vblanks late"
         }
     }

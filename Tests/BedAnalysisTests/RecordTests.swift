@@ -90,8 +90,10 @@ struct LineTests {
         #expect(counts.shown == 490 && counts.late == 1 && counts.dropped == 2 && counts.seams == 3)
         #expect(counts.worstSeam == 4 && counts.flipsLost == 5 && counts.stalls == (0, .zero))
         let more = try #require(
-            Statistics(line + "; A/V 5/46 ms, sound −1226 ppm; stood still 25 times, 724 ms in all; never less than 0 frames"))
+            Statistics(
+                line + "; A/V 5/46 ms, sound −1226 ppm; stood still 25 times, 724 ms in all; input 21/48 ms; never less than 0 frames"))
         #expect(more.synchrony ?? (0, 0) == (5, 46) && more.soundChange == -1226 && more.stalls == (25, .milliseconds(724)))
+        #expect(more.inputLatency ?? (0, 0) == (21, 48) && counts.inputLatency == nil)
         #expect(Statistics("asked to quit") == nil)
     }
 

@@ -31,8 +31,8 @@ public enum Trial {
         }
     }
 
-    /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how they were played.
-    /// `failing` are those that cannot be opened: each must be complained about, by its name.
+    /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how
+    /// they were played. `failing` are those that cannot be opened: each must be complained about, by its name.
     public static func play(_ paths: [String], failing: Set<Int>) -> [String] {
         struct Seen {
             var started: Set<Int> = []
@@ -52,17 +52,18 @@ public enum Trial {
             let isNew = seen.signal { seen in
                 let before = seen.started
                 switch event {
-                case .itemStarted(let index, _, _):
+                case .itemStarted(let item, _, _):
+                    let index = item.number
                     if seen.started.contains(index), seen.started.count + seen.failed.count >= paths.count { seen.isRound = true }
                     seen.started.insert(index)
-                case .itemFailed(let index, let message): seen.failed[index] = message
+                case .itemFailed(let item, let message): seen.failed[item.number] = message
                 case .nothingPlayable: seen.isRound = true
                 default: break
                 }
                 return seen.started != before
             }
             // Once in every other one: a seek begins it anew.
-            if isNew, case .itemStarted(let index, _, _) = event, index % 2 == 0 { player?.seek(by: .milliseconds(20)) }
+            if isNew, case .itemStarted(let item, _, _) = event, item.number % 2 == 0 { player?.seek(by: .milliseconds(20)) }
         }
         player.start()
         // The limit is each one's: it begins anew with every one that is come to.

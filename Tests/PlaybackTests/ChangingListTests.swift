@@ -30,8 +30,8 @@ import Testing
         #expect(!stage.pictures.contains(0) && audio.interruptions <= 1, "\(audio.interruptions)")
         #expect(stage.complaints.isEmpty)
         #expect(Set(stage.statistics.items.keys) == [0, 1, 2])
-        #expect(stage.player.items.map(\.source) == [fifty])
-        #expect(stage.player.item(2)?.place == 0 && stage.player.item(0)?.place == nil && stage.player.item(0)?.item.source == three)
+        #expect(stage.player.items.map(\.entry.source) == [fifty])
+        #expect(stage.player.item(2)?.place == 0 && stage.player.item(0)?.place == nil && stage.player.item(0)?.entry.source == three)
     }
 
     @Test func theSameListChangesNothing() throws {
@@ -50,11 +50,11 @@ import Testing
         #expect(stage.wait(for: 0))
         stage.player.setItems(items(try Reel.three()))
         stage.expectPlays([301, 302, 303], count: 20)
-        #expect(stage.player.snapshot.itemIndex == 0)
+        #expect(stage.player.snapshot.item == 0)
         // And is emptied and filled again.
         stage.player.setItems([])
         #expect(stage.wait { stage.numbers.last == 0 })
-        #expect(stage.player.snapshot.itemIndex == nil && stage.player.timeControlStatus != .paused)
+        #expect(stage.player.snapshot.item == nil && stage.player.timeControlStatus != .paused)
         for command: Command in [.nextItem, .previousItem, .restartItem, .seekSteps(1)] { stage.player.perform(command) }
         let count = stage.numbers.count
         stage.player.setItems(items(try Reel.fifty(), try Reel.three()))
@@ -87,7 +87,7 @@ import Testing
         #expect(stage.wait(for: 1002, since: count))
         // From one that has left: to what follows what stood before it.
         stage.player.setItems(items(try Reel.still(), try Reel.thirty()))
-        #expect(stage.player.snapshot.itemIndex == 0)
+        #expect(stage.player.snapshot.item == 0)
         stage.player.seek(to: .seconds(5))
         count = stage.numbers.count
         #expect(stage.wait(for: Reel.number(at: 5), since: max(0, count - 1)), "it can still be moved about in")

@@ -88,9 +88,35 @@ import Testing
         #expect(after(.previousItem) == 1)
         #expect(after(.seekTo(.milliseconds(500))) == 16)
         #expect(after(.restartItem) == 1)
-        #expect(stage.player.snapshot.itemIndex == 1)
+        #expect(stage.player.snapshot.item == 1)
         stage.player.play()
         #expect(stage.wait(for: 120))
+    }
+
+    /// From the time of the event to the flip; a pause and the loudness are not seen, and what nobody asked for by hand is not counted.
+    @Test func howSoonTheScreenAnswersIsCounted() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.fifty())])
+        let player = stage.player
+        var total: Int { stage.statistics.inputLatency.total }
+        #expect(stage.wait(for: 1003))
+        let begin = HostTime.now
+        player.perform(.nextItem)
+        player.seek(to: .milliseconds(100))
+        for command: Command in [.pause, .changeVolume(by: -1), .toggleMute, .setRate(1)] { player.perform(command, at: .now) }
+        #expect(stage.wait { player.timeControlStatus == .paused } && stage.waitUntilStill())
+        #expect(total == 0)
+        player.perform(.play, at: .now)
+        #expect(stage.wait { total == 1 })
+        player.perform(.previousItem, at: .now)
+        #expect(stage.wait { total == 2 })
+        // An event of two seconds ago.
+        player.perform(.seekTo(.seconds(5)), at: .now - .seconds(1.9))
+        #expect(stage.wait { total == 3 })
+        #expect(stage.statistics.inputLatency.span(within: 1)! > .milliseconds(1900))
+        #expect(stage.statistics.inputLatency.span(within: 0.5)! <= HostTime.now - begin)
+        // A row of seeks that wait for each other: each is seen in the end.
+        for _ in 0..<10 { player.perform(.seekBy(.milliseconds(100)), at: .now) }
+        #expect(stage.wait { total == 13 })
     }
 
     @Test func skipsInARowAddUp() throws {
@@ -101,7 +127,7 @@ import Testing
         #expect(stage.wait(for: 1003))
         for _ in 0..<3 { stage.player.advanceToNextItem() }
         #expect(stage.wait(for: 401))
-        #expect(stage.player.snapshot.itemIndex == 3)
+        #expect(stage.player.snapshot.item == 3)
     }
 
     @Test func aSkipWhileTheFirstItemOpens() throws {
@@ -126,8 +152,8 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.long())])
         stage.player.rate = rate
         #expect(stage.wait { stage.numbers.count > 20 })
-        // A machine that is busy holds up the player now and then; at another rate it would never keep this pace. The time in which nothing was
-        // ready is taken out, but no more of it than could make the one rate out of the other.
+        // A machine that is busy holds up the player now and then; at another rate it would never keep this pace. The time in which
+        // nothing was ready is taken out, but no more of it than could make the one rate out of the other.
         var paces: [Double] = []
         let keepsPace = stage.wait(120) {
             let (begin, from, stalled) = (HostTime.now, stage.player.currentTime, stage.statistics.stalledTime)
@@ -160,8 +186,8 @@ import Testing
         let stage = Stage(
             [PlaylistItem(source: try Reel.numberedSamples())], display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate),
             audio: audio)
-        /// The loudest sample of what is rendered from now on for a while: of more than a turn's sound, however long a busy machine is silent in
-        /// between; or, where none is expected, of as much of anything.
+        /// The loudest sample of what is rendered from now on for a while: of more than a turn's sound, however long a busy machine is
+        /// silent in between; or, where none is expected, of as much of anything.
         func peak(ofSilence isSilence: Bool = false) -> Float {
             let before = audio.samples.count
             #expect(stage.wait { audio.samples.count > before + 9600 })
@@ -207,8 +233,8 @@ import Testing
         #expect(stage.wait { stage.numbers.count > count + 10 }, "toggled an even number of times, it plays")
     }
 
-    /// Everything at once, from several threads, with the display coming and going; afterwards it must still do as it is told, and have every
-    /// buffer it was given.
+    /// Everything at once, from several threads, with the display coming and going; afterwards it must still do as it is told, and have
+    /// every buffer it was given.
     @Test(arguments: [3, 2]) func survivesAStormOfCommands(buffers: Int) throws {
         let display = RecordingDisplay(buffers: buffers)
         let stage = Stage(
@@ -246,9 +272,9 @@ import Testing
         player.play()
         let count = stage.numbers.count
         #expect(stage.wait { stage.numbers.count > count + 20 }, "\(player.snapshot)")
-        while player.snapshot.itemIndex != 2 {
+        while player.snapshot.item != 2 {
             player.advanceToNextItem()
-            _ = stage.wait(2) { player.snapshot.itemIndex == 2 }
+            _ = stage.wait(2) { player.snapshot.item == 2 }
         }
         player.pause()
         player.seek(to: .seconds(5))

@@ -27,7 +27,7 @@ import Testing
         _ = stage.wait(3.2) { false }
         #expect(stage.numbers == [0])
         #expect(stage.complaints.count == 2)
-        #expect(stage.player.snapshot.itemIndex == nil)
+        #expect(stage.player.snapshot.item == nil)
         let three = try Reel.three()
         /// Copies the file there; how long it takes until it has been played.
         func copy() throws -> MediaTime {
@@ -72,7 +72,7 @@ import Testing
         #expect(
             stage.wait {
                 let begun = stage.events.count { if case .itemStarted = $0 { true } else { false } }
-                return stage.events.count { $0 == .itemEnded(index: 0) } == begun
+                return stage.events.count { $0 == .itemEnded(item: 0) } == begun
             })
         try FileManager.default.copyItem(atPath: Reel.three(), toPath: path)
         #expect(stage.wait(for: 303))

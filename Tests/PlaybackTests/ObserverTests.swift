@@ -10,15 +10,15 @@ import Testing
         #expect(stage.wait { stage.events.count { if case .itemEnded = $0 { true } else { false } } >= 3 })
         let events = stage.events.compactMap { event -> PlayerEvent? in
             switch event {
-            case .itemStarted(let index, let isSeam, _): .itemStarted(index: index, isSeam: isSeam, late: 0)
+            case .itemStarted(let index, let isSeam, _): .itemStarted(item: index, isSeam: isSeam, late: 0)
             case .statusChanged: nil
             default: event
             }
         }
         #expect(
             events.prefix(6) == [
-                .itemStarted(index: 0, isSeam: false, late: 0), .itemEnded(index: 0), .itemStarted(index: 1, isSeam: true, late: 0),
-                .itemEnded(index: 1), .itemStarted(index: 0, isSeam: true, late: 0), .itemEnded(index: 0),
+                .itemStarted(item: 0, isSeam: false, late: 0), .itemEnded(item: 0), .itemStarted(item: 1, isSeam: true, late: 0),
+                .itemEnded(item: 1), .itemStarted(item: 0, isSeam: true, late: 0), .itemEnded(item: 0),
             ])
     }
 
@@ -54,6 +54,34 @@ import Testing
         let times = ticks.withLock { $0 }
         try #require(!times.isEmpty)
         #expect(times == times.sorted() && times.first! < times.last!)
+    }
+
+    @Test func observersThatAreRemovedAreNotCalled() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.three())])
+        let player = stage.player
+        let (all, some, ticks) = (Monitor<Int>(0), Monitor<Int>(0), Monitor<Int>(0))
+        let itself = Monitor<PlayerObserver?>(nil)
+        player.addObserver { _ in all.withLock { $0 += 1 } }
+        let removed = player.addObserver { _ in Issue.record("removed, and yet called") }
+        let timer = player.addPeriodicTimeObserver(forInterval: .milliseconds(10)) { _ in ticks.withLock { $0 += 1 } }
+        player.removeObserver(removed)
+        // One that removes itself, which waits until it knows its token.
+        itself.withLock { token in
+            token = player.addObserver { _ in
+                some.withLock { $0 += 1 }
+                if let token = itself.withLock({ $0 }) { player.removeObserver(token) }
+            }
+        }
+        #expect(stage.wait { all.withLock { $0 } > 10 && ticks.withLock { $0 } > 10 })
+        player.removeObserver(timer)
+        _ = stage.wait(0.05) { false }
+        let (counted, ticked) = (some.withLock { $0 }, ticks.withLock { $0 })
+        #expect(counted == 1)
+        let count = all.withLock { $0 }
+        #expect(stage.wait { all.withLock { $0 } > count + 10 }, "the others go on")
+        #expect(some.withLock { $0 } == counted && ticks.withLock { $0 } == ticked)
+        // To remove it once more does nothing.
+        player.removeObserver(removed)
     }
 
     @Test func statisticsAgreeWithTheFlips() throws {

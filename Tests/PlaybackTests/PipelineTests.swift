@@ -42,10 +42,10 @@ import Testing
     @Test func aMoveEndsTheWaitingForOtherItems() {
         var pipeline = pipeline(frames: 0)
         let readers = [Interruption(), Interruption(), Interruption()]
-        pipeline.setReadings(zip(readers, [0, 1, nil]).map { Pipeline.Reading(interruption: $0, index: $1) })
-        #expect(pipeline.request(SeekRequest(position: .init(index: 0), time: .seconds(1))) == [])
+        pipeline.setReadings(zip(readers, [0, 1, nil]).map { Pipeline.Reading(interruption: $0, item: $1) })
+        #expect(pipeline.request(SeekRequest(position: .init(item: 0), time: .seconds(1))) == [])
         #expect(readers.map(\.cancelled) == [false, true, true])
-        _ = pipeline.skip(to: SeekRequest(position: .init(index: 0)))
+        _ = pipeline.skip(to: SeekRequest(position: .init(item: 0)))
         #expect(readers.map(\.cancelled) == [true, true, true])
     }
 
@@ -82,7 +82,7 @@ import Testing
         for number in [1, 2] {
             compose(&pipeline, PreparedScene(buffer: number, generation: 1))
         }
-        let returned = pipeline.skip(to: SeekRequest(position: .init(index: 0))).map(\.buffer)
+        let returned = pipeline.skip(to: SeekRequest(position: .init(item: 0))).map(\.buffer)
         #expect(returned == [1, 2])
         #expect(free(&pipeline).sorted() == [1, 2, 3, 4])
         #expect(pipeline.framesAhead == 0 && pipeline.frames.byteCount == 0 && pipeline.screen.place?.start == .zero)

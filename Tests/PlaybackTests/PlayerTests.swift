@@ -4,14 +4,14 @@ import Playback
 import TestSupport
 import Testing
 
-/// The whole engine on a display that keeps what it was shown. What frame was shown, in which order, is judged; how punctual it was only as far as
-/// a busy machine allows.
+/// The whole engine on a display that keeps what it was shown. What frame was shown, in which order, is judged; how punctual it was only
+/// as far as a busy machine allows.
 @Suite(.blocking) struct PlayerTests {
     @Test func loopsEveryFrameInOrder() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         stage.expectPlays(Array(1...30), count: 100)
         #expect(stage.statistics.seams >= 3)
-        #expect(stage.events.contains(.itemStarted(index: 0, isSeam: false, late: 0)))
+        #expect(stage.events.contains(.itemStarted(item: 0, isSeam: false, late: 0)))
     }
 
     @Test func framesStandForTheirTime() throws {
@@ -111,8 +111,8 @@ import Testing
         ])
         #expect(stage.wait(30) { stage.numbers.count { $0 == 301 } >= 2 })
         #expect(stage.plays([301, 302, 303, 401, 0]), "\(stage.numbers)")
-        // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any turn will do; the first also waits for the sound to
-        // begin.
+        // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any turn will do; the first also waits for the sound
+        // to begin.
         for (number, vblanks) in [(401, 40...80), (0, 24...50)] {
             let isRight = stage.wait(120) {
                 stage.display.holds.dropFirst().contains { $0.number == number && vblanks.contains($0.vblanks) }
@@ -146,7 +146,7 @@ import Testing
         let events = stage.events.filter { if case .itemStarted = $0 { false } else { $0 != .statusChanged(.waiting) } }
         #expect(events.first == .statusChanged(.playing), "\(events)")
         let ends = events.filter { $0 != .statusChanged(.playing) }
-        #expect(ends.prefix(3) == [.itemEnded(index: 0), .itemEnded(index: 1), .playlistEnded], "\(events)")
+        #expect(ends.prefix(3) == [.itemEnded(item: 0), .itemEnded(item: 1), .playlistEnded], "\(events)")
     }
 
     @Test func pausedOnTheLastFrameItGoesOnAndDoesNotReplay() throws {

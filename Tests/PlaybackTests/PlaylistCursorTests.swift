@@ -11,9 +11,9 @@ import Testing
     /// The items of the first `count` turns.
     private func order(_ cursor: PlaylistCursor, _ count: Int) -> [Int] {
         var order: [Int] = []
-        var position: PlaylistCursor.Position? = .init(index: 0)
+        var position: PlaylistCursor.Position? = .init(item: 0)
         while let here = position, order.count < count {
-            order.append(here.index)
+            order.append(here.item.number)
             position = cursor.following(here)
         }
         return order
@@ -27,12 +27,12 @@ import Testing
 
     @Test func skipping() {
         let looping = cursor([2, 1], .playlist)
-        #expect(looping.nextItem(after: .init(index: 0))?.index == 1)
-        #expect(looping.nextItem(after: .init(index: 1))?.index == 0)
-        #expect(looping.previousItem(before: .init(index: 0))?.index == 1)
+        #expect(looping.nextItem(after: .init(item: 0))?.item == 1)
+        #expect(looping.nextItem(after: .init(item: 1))?.item == 0)
+        #expect(looping.previousItem(before: .init(item: 0))?.item == 1)
         let once = cursor([2, 1], .off)
-        #expect(once.nextItem(after: .init(index: 1)) == nil)
-        #expect(once.previousItem(before: .init(index: 0))?.index == 0)
+        #expect(once.nextItem(after: .init(item: 1)) == nil)
+        #expect(once.previousItem(before: .init(item: 0))?.item == 0)
     }
 
     /// A clip of 4 s in a slot of 10 s: twice whole, then half of it.
@@ -43,13 +43,13 @@ import Testing
                 serial: 0, position: position, item: PlaylistItem(source: "/a", duration: .seconds(10)), itemEnd: length, isStill: isStill,
                 isSeekable: true, isSeam: true)
         }
-        let first = PlaylistCursor.Position(index: 0)
-        let second = PlaylistCursor.Position(index: 0, remaining: .seconds(6))
-        let third = PlaylistCursor.Position(index: 0, remaining: .seconds(2))
+        let first = PlaylistCursor.Position(item: 0)
+        let second = PlaylistCursor.Position(item: 0, remaining: .seconds(6))
+        let third = PlaylistCursor.Position(item: 0, remaining: .seconds(2))
         #expect(cursor.following(turn(first, .seconds(4))) == second)
         #expect(cursor.following(turn(second, .seconds(4))) == third)
-        #expect(cursor.following(turn(third, .seconds(2))) == .init(index: 1))
-        #expect(cursor.following(turn(first, .milliseconds(9990))) == .init(index: 1))
-        #expect(cursor.following(turn(first, .seconds(4), isStill: true)) == .init(index: 1))
+        #expect(cursor.following(turn(third, .seconds(2))) == .init(item: 1))
+        #expect(cursor.following(turn(first, .milliseconds(9990))) == .init(item: 1))
+        #expect(cursor.following(turn(first, .seconds(4), isStill: true)) == .init(item: 1))
     }
 }

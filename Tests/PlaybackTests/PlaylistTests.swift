@@ -5,6 +5,8 @@ import Testing
 
 /// Lists are written as words, each letter an item.
 @Suite struct PlaylistTests {
+    private func numbers(_ list: Playlist) -> [Int] { list.items.map(\.id.number) }
+
     private func items(_ word: String) -> [PlaylistItem] { word.map { PlaylistItem(source: "/\($0)") } }
 
     @Test(arguments: [
@@ -19,11 +21,11 @@ import Testing
     func numbers(before: String, after: String, expected: [Int]) {
         var list = Playlist(items(before))
         let forgotten = list.replace(with: items(after))
-        #expect(list.numbers == expected)
+        #expect(numbers(list) == expected)
         #expect((forgotten == nil) == (before == after))
         #expect(list.revision == (before == after ? 0 : 1))
-        for (place, number) in list.numbers.enumerated() {
-            #expect(list.place(of: number) == place && list[number] == items(after)[place])
+        for (place, item) in list.items.enumerated() {
+            #expect(list.place(of: item.id) == place && list[item.id] == items(after)[place] && item.entry == items(after)[place])
         }
     }
 
@@ -41,7 +43,7 @@ import Testing
             var cursor = PlaylistCursor(items(lists[0]), loop: loop)
             for list in lists.dropFirst() { _ = cursor.list.replace(with: items(list)) }
             let following = lists[0].indices.enumerated().map { number, _ in
-                cursor.following(.init(index: number)).map { String(cursor.list[$0.index]!.source.dropFirst()) } ?? "-"
+                cursor.following(.init(item: .init(number))).map { String(cursor.list[$0.item]!.source.dropFirst()) } ?? "-"
             }
             // "xa" after "ab": b stood behind a, which is the last now.
             #expect(following.joined() == expected.map { String($0) }.joined(), "\(lists) \(loop)")
@@ -51,58 +53,113 @@ import Testing
     @Test func whatComesBackGetsItsNumberBack() {
         var list = Playlist(items("abc"))
         for word in ["ab", "b", "", "bx", "cab"] { _ = list.replace(with: items(word)) }
-        #expect(list.numbers == [2, 0, 1])
+        #expect(numbers(list) == [2, 0, 1])
         _ = list.replace(with: items("xabc"))
-        #expect(list.numbers == [3, 0, 1, 2])
+        #expect(numbers(list) == [3, 0, 1, 2])
     }
 
     @Test func whatHasLeftIsNotRepeated() {
         let repeated = PlaylistItem(source: "/r", repeatCount: 5)
         for loop in [LoopMode.playlist, .item] {
             var cursor = PlaylistCursor([repeated] + items("a"), loop: loop)
-            #expect(cursor.following(.init(index: 0))?.index == 0)
+            #expect(cursor.following(.init(item: 0))?.item == 0)
             _ = cursor.list.replace(with: items("a"))
-            #expect(cursor.following(.init(index: 0))?.index == 1)
+            #expect(cursor.following(.init(item: 0))?.item == 1)
         }
     }
 
     @Test func movesFromWhatHasLeft() {
         var cursor = PlaylistCursor(items("abc"), loop: .playlist)
         _ = cursor.list.replace(with: items("axc"))
-        #expect(cursor.nextItem(after: .init(index: 1))?.index == 3)
-        #expect(cursor.previousItem(before: .init(index: 1))?.index == 0)
+        #expect(cursor.nextItem(after: .init(item: 1))?.item == 3)
+        #expect(cursor.previousItem(before: .init(item: 1))?.item == 0)
         _ = cursor.list.replace(with: [])
         #expect(
-            cursor.first == nil && cursor.nextItem(after: .init(index: 1)) == nil && cursor.previousItem(before: .init(index: 1)) == nil)
+            cursor.first == nil && cursor.nextItem(after: .init(item: 1)) == nil && cursor.previousItem(before: .init(item: 1)) == nil)
         #expect(cursor.awaitsItems)
     }
 
     /// A folder whose files are replaced every day for years.
     @Test func whatLeftLongAgoIsForgotten() {
         var list = Playlist(items("a"))
-        var forgotten: [Int] = []
+        var forgotten: [PlayerItem.ID] = []
         for day in 0..<10_000 { forgotten += list.replace(with: [PlaylistItem(source: "/\(day)")] + items("a"))! }
         #expect(forgotten.count == 9999 - Playlist.memory && Set(forgotten).count == forgotten.count)
         #expect(forgotten.allSatisfy { list[$0] == nil } && list.place(after: forgotten[0]) == 0)
-        #expect(list.numbers.last == 0)
+        #expect(numbers(list).last == 0)
     }
 
     /// Any lists one after another: numbers are unique, name their items for good, and what follows is on the list.
     @Test func anyChanges() {
         var random = SystemRandomNumberGenerator()
         var cursor = PlaylistCursor(items("abc"), loop: .playlist)
-        var named: [Int: PlaylistItem] = [:]
+        var named: [PlayerItem.ID: PlaylistItem] = [:]
         for _ in 0..<2000 {
-            for (number, item) in zip(cursor.list.numbers, cursor.list.items) {
-                #expect(named.updateValue(item, forKey: number) ?? item == item)
-            }
-            #expect(Set(cursor.list.numbers).count == cursor.list.items.count)
-            for number in named.keys {
-                let next = cursor.nextItem(after: .init(index: number))
-                #expect(next.map { cursor.list.place(of: $0.index) != nil } ?? cursor.list.isEmpty)
+            for item in cursor.list.items { #expect(named.updateValue(item.entry, forKey: item.id) ?? item.entry == item.entry) }
+            #expect(Set(cursor.list.items.map(\.id)).count == cursor.list.items.count)
+            for id in named.keys {
+                let next = cursor.nextItem(after: .init(item: id))
+                #expect(next.map { cursor.list.place(of: $0.item) != nil } ?? cursor.list.isEmpty)
             }
             let word = String((0..<Int.random(in: 0...6, using: &random)).map { _ in "abcdefgh".randomElement(using: &random)! })
-            _ = cursor.list.replace(with: items(word))
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: _ = cursor.list.insert(items(word), at: Int.random(in: -1...7, using: &random))
+            case 1: _ = cursor.list.remove(Set(named.keys.filter { _ in Bool.random(using: &random) }))
+            case 2: _ = named.keys.randomElement(using: &random).map { cursor.list.move($0, to: Int.random(in: -1...7, using: &random)) }
+            case 3: _ = cursor.list.arrange(cursor.list.items.shuffled(using: &random))
+            default: _ = cursor.list.replace(with: items(word))
+            }
         }
+    }
+
+    /// The list after a change, as numbers, and whether it was one.
+    private func expect(_ expected: [Int], after change: (inout Playlist) -> [PlayerItem.ID]?, isChange: Bool = true) {
+        var list = Playlist(items("abc"))
+        let forgotten = change(&list)
+        #expect(numbers(list) == expected && (forgotten != nil) == isChange && list.revision == (isChange ? 1 : 0))
+    }
+
+    @Test func itemsAreInserted() {
+        expect([0, 3, 4, 1, 2], after: { $0.insert(items("xa"), at: 1).forgotten })
+        expect([0, 1, 2, 3], after: { $0.insert(items("a"), at: .max).forgotten })
+        expect([3, 0, 1, 2], after: { $0.insert(items("x"), at: -1).forgotten })
+        expect([0, 1, 2], after: { $0.insert([], at: 0).forgotten }, isChange: false)
+        var list = Playlist(items("abc"))
+        #expect(list.insert(items("xy"), at: 1).new == [3, 4])
+        #expect(list[3] == items("x")[0] && list.place(of: 1) == 3)
+    }
+
+    @Test func itemsAreRemoved() {
+        expect([0, 2], after: { $0.remove([1]) })
+        expect([], after: { $0.remove([0, 1, 2]) })
+        expect([0, 1, 2], after: { $0.remove([7]) }, isChange: false)
+        var list = Playlist(items("abc"))
+        _ = list.remove([1])
+        #expect(list[1] == items("b")[0] && list.place(of: 1) == nil && list.place(after: 1) == 1)
+    }
+
+    @Test func itemsAreMoved() {
+        expect([1, 2, 0], after: { $0.move(0, to: 2) })
+        expect([1, 0, 2], after: { $0.move(0, to: 1) })
+        expect([2, 0, 1], after: { $0.move(2, to: -5) })
+        expect([1, 2, 0], after: { $0.move(0, to: .max) })
+        expect([0, 1, 2], after: { $0.move(1, to: 1) }, isChange: false)
+        expect([0, 1, 2], after: { $0.move(9, to: 0) }, isChange: false)
+    }
+
+    @Test func itemsAreArranged() {
+        expect([2, 0, 1], after: { list in list.arrange([list.items[2], list.items[0], list.items[1]]) })
+        expect([0, 1, 2], after: { $0.arrange($0.items) }, isChange: false)
+        // One that comes twice, and one of another player.
+        expect([1, 3, 4], after: { $0.arrange([$0.items[1], $0.items[1], PlayerItem(id: 70, items("x")[0])]) })
+        // The same item, louder or something else altogether.
+        var list = Playlist(items("abc"))
+        var changed = list.items
+        changed[1].entry.volume = 0.5
+        #expect(list.arrange(changed) == [] && numbers(list) == [0, 1, 2] && list[1]?.volume == 0.5)
+        // What has left comes back as it was.
+        let all = list.items
+        _ = list.remove([0, 2])
+        #expect(list.arrange(all) == [] && list.items == all)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Every edge of the machine; requests are written as item and second.
 @Suite struct SeekStateTests {
     private func seek(_ item: Int, _ second: Double?, _ precision: MediaReader.SeekPrecision = .exact) -> SeekRequest {
-        SeekRequest(position: .init(index: item), time: second.map { .seconds($0) }, precision: precision)
+        SeekRequest(position: .init(item: .init(item)), time: second.map { .seconds($0) }, precision: precision)
     }
 
     /// A seek that came first, is carried out, and waits for its frame.
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// The item that was sought in failed, and the next one or the background is shown.
-    @Test(arguments: [1, nil] as [Int?]) func whatFollowsIsDroppedWhereAnotherItemIsShown(item: Int?) {
+    @Test(arguments: [1, nil] as [PlayerItem.ID?]) func whatFollowsIsDroppedWhereAnotherItemIsShown(item: PlayerItem.ID?) {
         var state = underWay(seek(0, 3), seek(0, 4))
         #expect(state.followUp(in: item, at: .zero) == .drop)
         #expect(state == .carriedOut(seek(0, 3), then: nil), "its frame is still awaited")

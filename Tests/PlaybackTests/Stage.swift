@@ -44,7 +44,7 @@ final class Stage {
     var statistics: PlayerStatistics { player.snapshot.statistics }
     /// The complaints about items, as (index, message).
     var complaints: [(index: Int, message: String)] {
-        events.compactMap { if case .itemFailed(let index, let message) = $0 { (index, message) } else { nil } }
+        events.compactMap { if case .itemFailed(let item, let message) = $0 { (item.number, message) } else { nil } }
     }
 
     /// Waits until `condition` holds; false after `seconds`, which only a machine much too busy needs.
@@ -57,8 +57,8 @@ final class Stage {
         return condition()
     }
 
-    /// Waits until `number` is on the screen, counting flips from the `since`-th on; where the player has left out frames, one of the third of a second after it
-    /// will do.
+    /// Waits until `number` is on the screen, counting flips from the `since`-th on; where the player has left out frames, one of the
+    /// third of a second after it will do.
     func wait(for number: Int, since: Int = 0, _ seconds: Double = 30) -> Bool {
         wait(seconds) {
             let last = statistics.framesDropped == 0 || number == 0 ? number : number + 10
@@ -84,8 +84,8 @@ final class Stage {
         return numbers.last
     }
 
-    /// Plays until `count` frames have been shown and expects them to be `cycle` again and again, from its beginning. On a machine too busy to show a
-    /// frame in time the player leaves it out and says so: no more may be missing than it says.
+    /// Plays until `count` frames have been shown and expects them to be `cycle` again and again, from its beginning. On a machine too
+    /// busy to show a frame in time the player leaves it out and says so: no more may be missing than it says.
     func expectPlays(
         _ cycle: [Int], count: Int, _ sourceLocation: SourceLocation = #_sourceLocation
     ) {

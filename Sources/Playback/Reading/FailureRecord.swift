@@ -11,7 +11,7 @@ struct FailureRecord {
     /// When to begin anew, after everything has failed.
     private(set) var retryAt: HostTime?
     /// The complaints about each item since it last played without fault, so that each is made once.
-    private var complaints: [Int: Set<String>] = [:]
+    private var complaints: [PlayerItem.ID: Set<String>] = [:]
 
     /// So many are remembered of an item.
     private static let mostComplaints = 16
@@ -56,18 +56,18 @@ struct FailureRecord {
     mutating func jump() { (retryAt, count, ahead) = (nil, 0, 0) }
 
     /// Whether a complaint about an item is news.
-    mutating func isNews(_ message: String, about index: Int) -> Bool {
-        if complaints[index, default: []].count >= Self.mostComplaints, complaints[index]?.contains(message) == false {
-            complaints[index] = []
+    mutating func isNews(_ message: String, about item: PlayerItem.ID) -> Bool {
+        if complaints[item, default: []].count >= Self.mostComplaints, complaints[item]?.contains(message) == false {
+            complaints[item] = []
         }
-        return complaints[index, default: []].insert(message).inserted
+        return complaints[item, default: []].insert(message).inserted
     }
 
     /// Complaints about items that nobody knows any more are dropped.
-    mutating func keepComplaints(about isKnown: (Int) -> Bool) {
+    mutating func keepComplaints(about isKnown: (PlayerItem.ID) -> Bool) {
         complaints = complaints.filter { isKnown($0.key) }
     }
 
     /// An item played without fault: the next complaint about it is news.
-    mutating func clear(_ index: Int) { complaints[index] = nil }
+    mutating func clear(_ item: PlayerItem.ID) { complaints[item] = nil }
 }

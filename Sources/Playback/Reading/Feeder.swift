@@ -42,6 +42,7 @@ struct Feeder: ~Copyable {
         case free
         case setList
         case jump
+        case clear
         case picture
         case sound(frames: Int)
         case take
@@ -109,15 +110,15 @@ struct Feeder: ~Copyable {
         var reading: (isAtEnd: Bool, givesPictures: Bool, rate: Double, sound: Int)?
         /// Whether the item that has been opened is to be taken when it is there, and whether it is if it failed.
         var takesOpened: Bool, leavesOutFailed: Bool
-        /// The list that was taken over last.
-        var revision: Int
+        /// The list that was taken over last, and the generation that was begun last.
+        var revision: Int, generation: UInt64
     }
 
     private var wishes: Wishes {
         Wishes(
             reading: current.map { ($0.isAtEnd, !$0.isAtEnd && !$0.isSoundOnly, $0.mapping.rate, sound.wanted(of: $0)) },
             takesOpened: current == nil && upcoming.isAwaited, leavesOutFailed: current.map { upcoming.mayLeaveOut(during: $0) } ?? false,
-            revision: upcoming.revision)
+            revision: upcoming.revision, generation: pictures.generation)
     }
 
     private func nextWork(in pipeline: borrowing Pipeline, _ wishes: Wishes) -> Work? {
@@ -125,6 +126,7 @@ struct Feeder: ~Copyable {
         if pipeline.hasReleased { return .free }
         if pipeline.cursor.list.revision != wishes.revision { return .setList }
         if pipeline.seek.pending != nil { return .jump }
+        if pipeline.isCleared(since: wishes.generation) { return .clear }
         guard let reading = wishes.reading else {
             return wishes.takesOpened && pipeline.hasRoomForFrame && upcoming.hasOutcome ? .take : nil
         }
@@ -144,6 +146,7 @@ struct Feeder: ~Copyable {
         case .free: freeReleased()
         case .setList: setList()
         case .jump: seek()
+        case .clear: clear()
         case .picture: enqueuePicture()
         case .sound(let frames): enqueueSound(frames)
         case .take: handle(upcoming.take(during: current))
@@ -235,8 +238,8 @@ struct Feeder: ~Copyable {
     /// Says which readers are read from, so that their waiting can be ended.
     private func tellReaders() {
         var readings: [Pipeline.Reading] = []
-        if let current { readings.append(.init(interruption: current.reader.interruption, index: current.playthrough.position.index)) }
-        if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.reader.interruption, index: nil)) }
+        if let current { readings.append(.init(interruption: current.reader.interruption, item: current.playthrough.position.item)) }
+        if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.reader.interruption, item: nil)) }
         pipeline.withLock { $0.setReadings(readings) }
     }
 
@@ -246,7 +249,7 @@ struct Feeder: ~Copyable {
 
     private mutating func complain(about reader: PlaythroughReader, _ problem: String) {
         reader.setFlawed()
-        upcoming.complain(reader.playthrough.position.index, "\(reader.playthrough.item.source): \(problem)")
+        upcoming.complain(reader.playthrough.position.item, "\(reader.playthrough.item.source): \(problem)")
     }
 
     /// What is read gives nothing at all: another is opened, or it would be tried without end.
@@ -319,14 +322,7 @@ struct Feeder: ~Copyable {
     private mutating func seek() {
         let given = pipeline.withLock { pipeline in pipeline.takeSeek().map { ($0, pipeline.generation, pipeline.rate) } }
         guard let (request, generation, rate) = given else { return }
-        pictures.begin(generation)
-        audio.reset()
-        interruptAudio()
-        end = .zero
-        waiting = nil
-        upcoming.reset()
-        fades.reset()
-        sound.reset()
+        begin(generation)
         // To another time of the item that is open it goes without opening it again.
         if let time = request.time, let current, current.playthrough.position == request.position,
             current.seek(to: time, precision: request.precision, serial: upcoming.nextSerial(), rate: rate, format: audio.format)
@@ -336,5 +332,24 @@ struct Feeder: ~Copyable {
         }
         current = nil
         upcoming.open(request.position, time: request.time, precision: request.precision, isSeam: false)
+    }
+
+    /// Leaves what is read for the first item of the list, or the bare background where the list is empty.
+    private mutating func clear() {
+        begin(pipeline.withLock { $0.generation })
+        current = nil
+        if !upcoming.openFirst() { endTimeline() }
+    }
+
+    /// Begins a generation: nothing is enqueued, open or awaited.
+    private mutating func begin(_ generation: UInt64) {
+        pictures.begin(generation)
+        audio.reset()
+        interruptAudio()
+        end = .zero
+        waiting = nil
+        upcoming.reset()
+        fades.reset()
+        sound.reset()
     }
 }

@@ -4,7 +4,7 @@ import Platform
 /// Enqueues pictures for the compositor, those of the present generation only. Used by the feeder's thread alone.
 struct PictureFeed: ~Copyable {
     private let pipeline: Monitor<Pipeline>
-    private var generation: UInt64 = 0
+    private(set) var generation: UInt64 = 0
     /// Whether anything has been enqueued since the start.
     private(set) var hasEnqueued = false
     /// Whether what was enqueued last is the bare background.

@@ -115,7 +115,7 @@ struct UpcomingPlaythrough: ~Copyable {
     /// camera, a channel) it is opened when that has come, and the last frame stands meanwhile. A live stream is never opened a second time
     /// before the first has been closed: cameras often allow one session.
     private func mayOpen(_ next: PlaylistCursor.Position, during current: PlaythroughReader) -> Bool {
-        guard let source = cursor.list[next.index]?.source, isRemote(source) else { return true }
+        guard let source = cursor.list[next.item]?.source, isRemote(source) else { return true }
         if !current.isLengthKnown, source == current.playthrough.item.source { return false }
         return current.playthrough.itemEnd != nil
     }
@@ -135,22 +135,30 @@ struct UpcomingPlaythrough: ~Copyable {
         _ position: PlaylistCursor.Position, time: MediaTime? = nil, precision: MediaReader.SeekPrecision = .exact, isSeam: Bool
     ) {
         // A seek request may lead to an item that has left the list, but not long ago.
-        guard let item = cursor.list[position.index] else { return openFirst() }
+        guard let item = cursor.list[position.item] else {
+            openFirst()
+            return
+        }
         let upcoming = Item(
             position: position, item: item, time: max(time ?? item.start, .zero), isSeam: isSeam, serial: nextSerial())
         next = .opening(upcoming)
         opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision))
     }
 
-    /// Opens the first item, or waits for one.
-    private mutating func openFirst() {
+    /// Opens the first item, or waits for one; false where there is none.
+    @discardableResult mutating func openFirst() -> Bool {
         next = .firstOfEmptyList
-        if let first = cursor.first { open(first, isSeam: false) }
+        guard let first = cursor.first else { return false }
+        open(first, isSeam: false)
+        return true
     }
 
     /// Opens an item when the wait after failures is over.
     private mutating func openLater(_ position: PlaylistCursor.Position, isSeam: Bool) {
-        guard let item = cursor.list[position.index] else { return openFirst() }
+        guard let item = cursor.list[position.item] else {
+            openFirst()
+            return
+        }
         next = .later(Item(position: position, item: item, time: .zero, isSeam: isSeam, serial: 0))
     }
 
@@ -172,7 +180,7 @@ struct UpcomingPlaythrough: ~Copyable {
             if error.reason == .cancelled { return .none }
             if current != nil, let behind = cursor.nextItem(after: given.position) {
                 failures.failAhead()
-                complain(given.position.index, error.description)
+                complain(given.position.item, error.description)
                 open(behind, isSeam: given.isSeam)
                 return .none
             }
@@ -184,7 +192,7 @@ struct UpcomingPlaythrough: ~Copyable {
 
     /// An item cannot be played; what is behind it is opened instead.
     mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) -> Outcome {
-        complain(position.index, message)
+        complain(position.item, message)
         if !cursor.list.isEmpty, failures.fail(of: cursor.list.items.count) { return .everythingFailed(position) }
         guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
         open(behind, isSeam: isSeam)
@@ -201,8 +209,8 @@ struct UpcomingPlaythrough: ~Copyable {
     var isStandstillOver: Bool { streamEndedAt.map { now() - $0 > Self.longestStandstill } ?? true }
 
     /// Tells what is wrong with an item, where that is news.
-    mutating func complain(_ index: Int, _ message: String) {
-        if failures.isNews(message, about: index) { emit(.itemFailed(index: index, message: message.withoutCredentials)) }
+    mutating func complain(_ item: PlayerItem.ID, _ message: String) {
+        if failures.isNews(message, about: item) { emit(.itemFailed(item: item, message: message.withoutCredentials)) }
     }
 
     /// Something of an item has been enqueued.
@@ -215,7 +223,7 @@ struct UpcomingPlaythrough: ~Copyable {
 
     /// A playthrough has been enqueued to its end, up to the timeline instant `end`; `isFollowed` where the next one is open already.
     mutating func hasEnded(_ ended: PlaythroughReader, isFollowed: Bool) {
-        if !ended.isFlawed { failures.clear(ended.playthrough.position.index) }
+        if !ended.isFlawed { failures.clear(ended.playthrough.position.item) }
         guard !ended.isLengthKnown, isRemote(ended.playthrough.item.source) else { return }
         streamEndedAt = now()
         // A server that takes connections and gives next to nothing is not asked more often than once a second.
@@ -255,7 +263,7 @@ struct UpcomingPlaythrough: ~Copyable {
             return false
         }
         guard let given = upcoming else { return false }
-        let isListed = list.place(of: given.position.index) != nil
+        let isListed = list.place(of: given.position.item) != nil
         if failures.retryAt != nil {
             // Nothing could be played: perhaps now.
             failures.jump()

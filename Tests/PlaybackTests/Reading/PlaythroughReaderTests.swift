@@ -73,7 +73,7 @@ extension PlaythroughReader {
         let item = PlaylistItem(source: "0", isMuted: isMuted)
         let opened = try media.open(.init(serial: 1, item: item, time: .zero, precision: .exact), Interruption())
         let playthrough = Turn(
-            serial: 1, position: .init(index: 0), item: item, itemEnd: .seconds(edges.last!), isStill: false, isSeekable: true,
+            serial: 1, position: .init(item: 0), item: item, itemEnd: .seconds(edges.last!), isStill: false, isSeekable: true,
             isSeam: false)
         let reader = PlaythroughReader(
             opened.reader, of: playthrough, at: .zero, instant: .zero, rate: 1, limit: limit, isLengthKnown: true)

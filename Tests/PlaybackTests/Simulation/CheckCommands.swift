@@ -45,7 +45,7 @@ extension Check {
                     scenario.clips[clip].edges[frame] > after.seconds || frame == scenario.clips[clip].frame(at: target)
                 case .keyFrame(nil): frame % SimulatedReader.keyFrameInterval == 0 && frame <= scenario.clips[clip].frame(at: target)
                 }
-            expectNone(clip == jump.jump.position.index && isRight ? [] : [(jump, clip, frame)], "not where it was to go")
+            expectNone(clip == jump.jump.position.item.number && isRight ? [] : [(jump, clip, frame)], "not where it was to go")
         }
     }
 
