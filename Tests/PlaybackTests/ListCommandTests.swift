@@ -48,7 +48,8 @@ import Testing
         stage.player.remove([stage.player.items[0].id], at: .now)
         #expect(stage.wait(for: 101, 5))
         #expect(!stage.pictures.contains(0) && stage.pictures.filter { $0 > 1000 }.allSatisfy { $0 < 1200 })
-        #expect(stage.events.dropFirst(events).contains(.itemStarted(item: 1, isSeam: false, late: 0)))
+        // Observers are told after the flip, on a thread of their own.
+        #expect(stage.wait { stage.events.dropFirst(events).contains(.itemStarted(item: 1, isSeam: false, late: 0)) })
         stage.player.setItems(items(three), at: .now)
         #expect(stage.wait { stage.numbers.suffix(9).allSatisfy { 301...303 ~= $0 } && stage.numbers.count > 9 })
     }
