@@ -1,4 +1,5 @@
-// libdrm, the fourcc code of the scan-out buffers and the modifier of memory in rows: macros built by shifting, which Swift does not import.
+// libdrm, the fourcc code of the scan-out buffers and the modifier of memory in rows: macros built by shifting, which Swift does not
+// import.
 #pragma once
 #include <drm_fourcc.h>
 #include <xf86drm.h>

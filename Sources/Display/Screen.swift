@@ -6,8 +6,8 @@ import Playback
 let log = Logger(label: "display")
 
 /// A display that is being driven now: buffers, and the means to flip between them. ``DisplayActivation`` has at most one; when the
-/// display goes it is dropped, and a new one made when it returns. All calls come from the presenter thread; the buffers' pixels are written
-/// from the compositor thread meanwhile, and outlive the screen where they must.
+/// display goes it is dropped, and a new one made when it returns. All calls come from the presenter thread; the buffers' pixels are
+/// written from the compositor thread meanwhile, and outlive the screen where they must.
 protocol Screen: AnyObject {
     var mode: DisplayMode { get }
     /// The first of them is on the screen, showing background, when the screen is made.

@@ -89,14 +89,15 @@ public enum VideoOutputEvent: Sendable {
 /// *presenter* calls ``wait(until:)`` and ``commit(_:id:)``, which does nothing but the commit. ``wake()``, ``mode``, ``generation`` and
 /// ``discard(_:)`` come from any thread. No call but `wait` may block for longer than a conversion takes.
 ///
-/// A scene is borrowed for the call of ``prepare(_:)`` and stays the engine's, which may free it at any time. What the prepared scene needs
-/// after the call (a scan-out buffer, a reference of its own to a decoder's surface) the output holds until the flip that replaces it has
-/// happened; where nobody told of that flip, until the flip after it is taken; or until the scene is discarded or its generation ends. It
-/// lets go of frames on the compositor's thread only, in a later ``prepare(_:)``: to free an `AVFrame` can block in libavcodec's pool (13 ms
-/// were seen), and the presenter must not wait for that.
+/// A scene is borrowed for the call of ``prepare(_:)`` and stays the engine's, which may free it at any time. What the prepared scene
+/// needs after the call (a scan-out buffer, a reference of its own to a decoder's surface) the output holds until the flip that replaces
+/// it has happened; where nobody told of that flip, until the flip after it is taken; or until the scene is discarded or its generation
+/// ends. It lets go of frames on the compositor's thread only, in a later ``prepare(_:)``: to free an `AVFrame` can block in libavcodec's
+/// pool (13 ms were seen), and the presenter must not wait for that.
 ///
-/// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or another
-/// frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by itself.
+/// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or
+/// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
+/// itself.
 public protocol VideoOutput: AnyObject, Sendable {
     /// The present mode; nil while there is no display.
     var mode: DisplayMode? { get }
@@ -105,15 +106,15 @@ public protocol VideoOutput: AnyObject, Sendable {
     /// Whether flips are reported with the vblank's own time. Without it the engine paces by timer at the mode's refresh.
     var reportsVblank: Bool { get }
 
-    /// Makes `scene` ready for the screen: its frames oriented, scaled as their gravity says, turned by the configured rotation, its layers
-    /// over each other. A frame that cannot be converted is drawn as background and logged once. Compositor thread.
+    /// Makes `scene` ready for the screen: its frames oriented, scaled as their gravity says, turned by the configured rotation, its
+    /// layers over each other. A frame that cannot be converted is drawn as background and logged once. Compositor thread.
     func prepare(_ scene: borrowing Scene) -> Preparation
     /// Asks for a prepared scene to be scanned out from the next vblank on. `id` must grow from call to call. Presenter thread.
     func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult
     /// Gives back a prepared scene that is not committed.
     func discard(_ prepared: PreparedScene)
-    /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches). Presenter
-    /// thread.
+    /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches).
+    /// Presenter thread.
     func wait(until deadline: HostTime?) -> VideoOutputEvent
     /// Ends the ``wait(until:)`` that is under way, or the next one.
     func wake()

@@ -53,8 +53,8 @@ struct FramePlace: Hashable, Sendable {
 
 /// What is shown from one instant of the timeline to another: a scene with its place on the timeline.
 struct LaidFrame: ~Copyable, Sendable {
-    /// The picture of the turn; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound without a picture, or
-    /// nothing that can be played.
+    /// The picture of the turn; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound without a
+    /// picture, or nothing that can be played.
     let scene: Scene
     var place: FramePlace
     /// Bytes of picture memory it keeps alive.
