@@ -41,7 +41,7 @@ struct Feeder: ~Copyable {
         case stop
         case free
         case setList
-        case jump
+        case seek
         case clear
         case picture
         case sound(frames: Int)
@@ -125,7 +125,7 @@ struct Feeder: ~Copyable {
         if pipeline.isStopping { return .stop }
         if pipeline.hasReleased { return .free }
         if pipeline.cursor.list.revision != wishes.revision { return .setList }
-        if pipeline.seek.pending != nil { return .jump }
+        if pipeline.seek.pending != nil { return .seek }
         if pipeline.isCleared(since: wishes.generation) { return .clear }
         guard let reading = wishes.reading else {
             return wishes.takesOpened && pipeline.hasRoomForFrame && upcoming.hasOutcome ? .take : nil
@@ -145,7 +145,7 @@ struct Feeder: ~Copyable {
         case .stop: break
         case .free: freeReleased()
         case .setList: setList()
-        case .jump: seek()
+        case .seek: seek()
         case .clear: clear()
         case .picture: enqueuePicture()
         case .sound(let frames): enqueueSound(frames)

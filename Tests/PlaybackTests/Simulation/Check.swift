@@ -104,6 +104,35 @@ struct Check {
         expectNone(quietPairs.filter { !isNext($1, after: $0) }, "left out")
     }
 
+    /// Where one clip fades into the next, its pictures go on beneath it from where they stopped to its end, and give way step by step.
+    func fades() {
+        var wrong: [(time: Double, what: String)] = []
+        var count = 0
+        for (shown, next) in zip(outcome.shown, outcome.shown.dropFirst()) {
+            guard let beneath = next.underlay, let under = outcome.pictures[beneath.number] else { continue }
+            let (before, present) = (outcome.pictures[shown.number]!, outcome.pictures[next.number]!)
+            if !(0...1).contains(beneath.share) || under.reading == present.reading { wrong.append((next.time, "mixed with itself")) }
+            if let last = shown.underlay, before.reading == present.reading {
+                if last.number > beneath.number || last.share > beneath.share { wrong.append((next.time, "goes back")) }
+                continue
+            }
+            count += 1
+            if present.frame != 0 || under != .init(reading: before.reading, frame: before.frame + 1) {
+                wrong.append((next.time, "does not begin where the one before stopped"))
+            }
+        }
+        for (shown, next) in zip(outcome.shown, outcome.shown.dropFirst()) where shown.underlay != nil && next.underlay == nil {
+            let under = outcome.pictures[shown.underlay!.number]!
+            let edges = scenario.clips[outcome.readings[under.reading].clip].edges
+            // What is on beneath the last picture that is mixed: its rate may be another.
+            let (clip, frame) = picture(shown)
+            let step = scenario.clips[clip].edges[frame + 1] - scenario.clips[clip].edges[frame]
+            if edges[under.frame + 1] + step + 0.001 < edges.last! { wrong.append((next.time, "ends before its end")) }
+        }
+        expectNone(wrong, "fades")
+        #expect(count > 1, "enough to judge fades by", sourceLocation: location)
+    }
+
     // MARK: Cadence
 
     /// Where a rate fits a refresh rate: that so many pictures stand for so many vblanks. The well-known pairs are written down here and

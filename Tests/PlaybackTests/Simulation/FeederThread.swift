@@ -83,7 +83,7 @@ final class FeederThread {
             feederDue = time + decodingTime(using: &random)
             return
         case .picture: isDecoded = false
-        case .jump:
+        case .seek:
             isDecoded = false
             slowLeft = slowPictures
             feederDue = time + Self.openingTime
@@ -108,7 +108,7 @@ final class FeederThread {
             let count = pipeline.frames.count
             var new: [(number: Int, place: FramePlace, generation: UInt64)] = []
             for index in (0..<count).reversed() {
-                let (number, place) = pipeline.frames.withFrame(at: index) { (NumberedPicture.number(of: $0.scene), $0.place) }
+                let (number, place) = pipeline.frames.withFrame(at: index) { (NumberedPicture.numbers(of: $0.scene).number, $0.place) }
                 if number <= lastNumber { break }
                 new.append((number, place, pipeline.generation))
             }

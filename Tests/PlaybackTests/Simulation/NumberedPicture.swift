@@ -15,14 +15,24 @@ enum NumberedPicture {
         return VideoFrame(adopting: frame)
     }
 
-    /// The number that the front picture of a scene bears; 0 is the bare background's.
-    static func number(of scene: borrowing Scene) -> Int {
-        guard scene.count > 0 else { return 0 }
-        return scene.withLayer(at: scene.count - 1) { layer in
-            switch layer.content {
-            case .video(let video): (0..<width).reduce(0) { $0 | Int(video.frame.av.pointee.data.0![$1]) << (8 * $1) }
-            case .surface: 0
-            }
+    /// The number that the front picture of a scene bears, 0 for the bare background; and of one that shows through it while it fades in
+    /// its number, and what of the mixture is the front picture's own.
+    static func numbers(of scene: borrowing Scene) -> (number: Int, underlay: (number: Int, share: Double)?) {
+        guard scene.count > 0 else { return (0, nil) }
+        let (front, share) = scene.withLayer(at: scene.count - 1) { (number(of: $0), $0.alpha) }
+        return (front, scene.count == 1 ? nil : (scene.withLayer(at: 0) { number(of: $0) }, share))
+    }
+
+    private static func number(of layer: borrowing Layer) -> Int {
+        switch layer.content {
+        case .video(let video): number(of: video.frame)
+        case .surface: 0
         }
+    }
+
+    /// The number a picture bears.
+    static func number(of frame: borrowing VideoFrame) -> Int {
+        let bytes = frame.av.pointee.data.0!
+        return (0..<width).reduce(0) { $0 | Int(bytes[$1]) << (8 * $1) }
     }
 }

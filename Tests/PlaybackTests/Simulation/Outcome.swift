@@ -11,6 +11,8 @@ struct Outcome {
         var vblank: Int
         /// The picture's own.
         var number: Int
+        /// The picture that shows through it while it fades in, and what of the mixture is its own.
+        var underlay: (number: Int, share: Double)?
         /// Which instant of the timeline was heard then, in seconds; nil in silence.
         var heard: Double?
     }

@@ -18,6 +18,8 @@ struct Scenario {
     var composeTime = 0.004, decodeShare = 0.5
     /// After a start or a jump so many pictures take this share of their duration to decode, instead.
     var slowPictures = 0, slowShare = 0.0
+    /// How long one clip fades into the next at most.
+    var transition = MediaTime.zero
     /// In order.
     var events: [(time: Double, event: Event)] = []
 

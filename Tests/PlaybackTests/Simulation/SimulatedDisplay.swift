@@ -17,8 +17,8 @@ struct SimulatedDisplay {
     /// How much later than whole periods from the beginning vblanks are, in seconds.
     private var shift = 0.0
 
-    /// What lies in each buffer.
-    private var numbers: [Int]
+    /// What lies in each buffer, and what shows through it.
+    private var pictures: [(number: Int, underlay: (number: Int, share: Double)?)]
     private var free: Set<Int>
     private var onScreen: Int?
     private var pending: (buffer: Int, id: UInt64, time: HostTime, vblank: Int)?
@@ -39,7 +39,7 @@ struct SimulatedDisplay {
     init(_ scenario: Scenario, begin: HostTime) {
         (refreshRate, period, jitter) = (scenario.refreshRate, scenario.refreshPeriod, scenario.vblankJitter)
         self.begin = begin
-        numbers = Array(repeating: 0, count: scenario.buffers)
+        pictures = Array(repeating: (0, nil), count: scenario.buffers)
         free = Set(0..<scenario.buffers)
     }
 
@@ -56,7 +56,7 @@ struct SimulatedDisplay {
         guard isLit else { return .noDisplay }
         guard let buffer = free.min() else { return .noSpareBuffer }
         free.remove(buffer)
-        numbers[buffer] = NumberedPicture.number(of: scene)
+        pictures[buffer] = NumberedPicture.numbers(of: scene)
         return .prepared(PreparedScene(buffer: buffer, generation: generation))
     }
 
@@ -96,7 +96,10 @@ struct SimulatedDisplay {
             let event = Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank))
             if isRepeating { (isRepeating, repeated) = (false, event) }
             // A timestamp's jitter is not when it was seen.
-            return (.flipped(event), .init(time: seconds(ofVblank: flip.vblank), vblank: flip.vblank, number: numbers[flip.buffer]))
+            let (number, underlay) = pictures[flip.buffer]
+            return (
+                .flipped(event), .init(time: seconds(ofVblank: flip.vblank), vblank: flip.vblank, number: number, underlay: underlay)
+            )
         }
         if isWoken {
             isWoken = false
@@ -113,7 +116,7 @@ struct SimulatedDisplay {
     mutating func set(isLit: Bool) {
         (self.isLit, hasChanged, pending, onScreen) = (isLit, true, nil, nil)
         generation += 1
-        free = Set(numbers.indices)
+        free = Set(pictures.indices)
     }
 
     /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
@@ -126,7 +129,7 @@ struct SimulatedDisplay {
 
     /// Every buffer is free, on the screen, pending, or one of the `known` that the engine has.
     mutating func checkBuffers(known: Int, at time: HostTime) {
-        let out = numbers.count - free.count - (onScreen == nil ? 0 : 1) - (pending == nil ? 0 : 1)
+        let out = pictures.count - free.count - (onScreen == nil ? 0 : 1) - (pending == nil ? 0 : 1)
         if out != known { violation("\(out) buffers are out, and \(known) are known of", at: time) }
     }
 

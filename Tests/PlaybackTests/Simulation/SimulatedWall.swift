@@ -71,7 +71,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
         feeder = FeederThread(
             scenario,
             feeder: Feeder(
-                pipeline: pipeline, audio: audio, opener: opener, imageDuration: .seconds(10), transition: .zero, emit: emit,
+                pipeline: pipeline, audio: audio, opener: opener, imageDuration: .seconds(10), transition: scenario.transition, emit: emit,
                 wakePresenter: { [unowned self] in wake() }, interruptAudio: { [unowned self] in interrupt() }, now: now),
             opener: opener, pipeline: pipeline)
         start(audio)

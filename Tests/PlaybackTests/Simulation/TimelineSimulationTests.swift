@@ -20,6 +20,23 @@ import Testing
         #expect(check.outcome.snapshot?.statistics.framesLate == 0 && check.outcome.snapshot?.statistics.framesDropped == 0)
     }
 
+    /// One clip fades into the next: the real planner and the real fade, of clips that are shorter and longer than it.
+    @Test(arguments: 100..<112) func fades(seed: UInt64) {
+        var scenario = Scenario.random(seed, rough: false)
+        scenario.transition = .milliseconds(300)
+        // Two pictures are decoded for one that is shown.
+        scenario.decodeShare *= 0.5
+        let check = Check(scenario)
+        check.order()
+        check.accounts()
+        check.bounds()
+        check.fades()
+        let told = check.outcome.snapshot?.statistics
+        #expect(check.outcome.snapshot?.status == .playing && told?.stalls == 0)
+        // The pieces of a picture that stands for long are more than a slow display has vblanks.
+        if scenario.refreshRate > 30 { #expect(told?.framesDropped == 0) }
+    }
+
     /// A second at 30 frames a second, again and again on 60 Hz.
     private static var aSecond: Scenario {
         Scenario(clips: [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)])
