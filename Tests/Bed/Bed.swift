@@ -3,8 +3,8 @@ import Synchronization
 
 /// The test bed: a User Mode Linux kernel with real DRM, ALSA and evdev subsystems, in which a player is run and watched.
 ///
-/// A run boots a guest (0.3 s), starts the director in it (guest/direct.c), which starts the player and does to it what the timeline says, and
-/// reads what the director and the kernel wrote down. One guest runs at a time on a machine, whoever asks: two would starve each other.
+/// A run boots a guest (0.3 s), starts the director in it (guest/direct.c), which starts the player and does to it what the timeline says,
+/// and reads what the director and the kernel wrote down. One guest runs at a time on a machine, whoever asks: two would starve each other.
 public enum Bed {
     /// The folder of the package.
     public static let package = String(#filePath.dropLast("/Tests/Bed/Bed.swift".count))
@@ -51,8 +51,8 @@ public enum Bed {
 
     /// Runs `program` and returns what happened.
     ///
-    /// A run that was starved of processor time by the host is repeated (``attempts``). In virtual time nothing is starved: there a run that does not come to its end is
-    /// repeated once, and then has failed.
+    /// A run that was starved of processor time by the host is repeated (``attempts``). In virtual time nothing is starved: there a run
+    /// that does not come to its end is repeated once, and then has failed.
     ///
     /// - Parameters:
     ///   - name: what the run is called; its folder is named for it.

@@ -15,11 +15,12 @@ public enum Gallery {
         return path
     }
 
-    /// Half a second of 320x180 at 29.97 fps, numbered 1 to 15, with a tone in whole periods: for runs of many loops on a display of 640x480,
-    /// whose 60 Hz are 59.94.
+    /// Half a second of 320x180 at 29.97 fps, numbered 1 to 15, with a tone in whole periods: for runs of many loops on a display of
+    /// 640x480, whose 60 Hz are 59.94.
     public static func halfSecond() throws -> NumberedClip { try plain("half-second", "0x406080", frames: 15) }
 
-    /// A clip at 29.97 fps in one colour (in ffmpeg's words) but for the numbers, which begin at `first`, with a tone in whole periods every half second.
+    /// A clip at 29.97 fps in one colour (in ffmpeg's words) but for the numbers, which begin at `first`, with a tone in whole periods
+    /// every half second.
     public static func plain(
         _ name: String, _ color: String, size: String = "320x180", frames: Int, from first: Int = 1
     ) throws -> NumberedClip {

@@ -99,8 +99,8 @@ public struct Tone: Sendable, Equatable {
     public var frequency: Double
     /// Where samples were left out (durations below zero) or put in, by how much, from 0.1 ms on.
     ///
-    /// Those are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip, which makes some
-    /// of them too long and as many too short; so neighbours within 10 ms are taken together.
+    /// Those are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip, which makes
+    /// some of them too long and as many too short; so neighbours within 10 ms are taken together.
     public var phaseJumps: [Sound.Stretch]
     /// Steps from a sample to the next that no sine of this loudness has.
     public var clicks: [Duration]
@@ -155,8 +155,8 @@ extension Sound {
                 right.append(Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: 46 + 4 * frame, as: Int16.self)))
             }
         }
-        // Each line says when frame 0 was played, some of them a moment late because the card moves on in steps: the earliest is right. A card that is off
-        // says it earlier and earlier, or later.
+        // Each line says when frame 0 was played, some of them a moment late because the card moves on in steps: the earliest is right. A
+        // card that is off says it earlier and earlier, or later.
         let points = positions.split(separator: "\n").compactMap { line -> (frame: Double, zero: Double)? in
             let numbers = line.split(separator: " ").compactMap { Double($0) }
             return numbers.count == 2 ? (numbers[0], numbers[1] - numbers[0] * 1e6 / nominal) : nil

@@ -18,8 +18,8 @@ public struct Machine: Sendable {
     public var mode = Mode()
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
     public var time = Time.real
-    /// Whether what the guest can do is measured before the player starts (``Host``), which takes a second or two; where it is too little for what is judged in
-    /// real time, the run counts as starved.
+    /// Whether what the guest can do is measured before the player starts (``Host``), which takes a second or two; where it is too little
+    /// for what is judged in real time, the run counts as starved.
     public var measuresHost = false
     /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
     public var isRealTime = geteuid() == 0
@@ -87,7 +87,8 @@ public struct Machine: Sendable {
     }
 }
 
-/// A kiosk.conf, a table at a time: each text is lines of TOML. The mode of the machine and its sound card are added where they are not named.
+/// A kiosk.conf, a table at a time: each text is lines of TOML. The mode of the machine and its sound card are added where they are not
+/// named.
 public struct KioskConfiguration: Sendable {
     public var display: String, audio: String, playback: String, input: String
     /// Tables of a [[playlist]], or what stands for them.

@@ -10,7 +10,8 @@ public struct Timeline: Sendable {
         case swipe(from: (Int, Int), to: (Int, Int), over: Duration = .milliseconds(250))
         /// A key that is held for 50 ms; pressed; let go.
         case key(Key), press(Key), release(Key)
-        /// A picture of what a display scans out. With a `file` such as "seam.png" it is kept under that name, and not read into the record.
+        /// A picture of what a display scans out. With a `file` such as "seam.png" it is kept under that name, and not read into the
+        /// record.
         case screenshot(display: Int = 0, file: String? = nil)
         /// A display is plugged in or unplugged.
         case display(_ isConnected: Bool, display: Int = 0)
@@ -55,8 +56,8 @@ public struct Timeline: Sendable {
         entries.append(Entry(time: .microseconds(Int((seconds * 1e6).rounded())), action: action, name: name))
     }
 
-    /// Has a PNG taken at every vblank of a stretch of time such as "4.9-5.2": what one wants to look at when a run has failed. Best in virtual
-    /// time, where taking them costs none.
+    /// Has a PNG taken at every vblank of a stretch of time such as "4.9-5.2": what one wants to look at when a run has failed. Best in
+    /// virtual time, where taking them costs none.
     mutating func takePictures(_ stretch: String, refresh: Int) {
         let bounds = stretch.split(separator: "-").compactMap { Double($0) }
         guard bounds.count == 2, bounds[0] <= bounds[1] else { return }

@@ -8,9 +8,9 @@ import Testing
 @Suite(.serialized, .enabled(if: Bed.unavailability == nil, "no test bed: \(Bed.unavailability ?? "")"), .onBed)
 struct BedTests {}
 
-/// Keeps the folders of a test's runs until the test is over: removed where it passed, named in the issue where it failed. A test whose runs
-/// were all starved by the host, or found it too slow, is cancelled: it neither passed nor failed. After two of those a host is taken for one that
-/// starves whatever runs in real time, and a run is no longer repeated.
+/// Keeps the folders of a test's runs until the test is over: removed where it passed, named in the issue where it failed. A test whose
+/// runs were all starved by the host, or found it too slow, is cancelled: it neither passed nor failed. After two of those a host is taken
+/// for one that starves whatever runs in real time, and a run is no longer repeated.
 struct OnBed: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
     private static let cancelled = Mutex(0)
@@ -50,9 +50,9 @@ extension Trait where Self == OnBed {
     static var onBed: OnBed { OnBed() }
 }
 
-/// The frames that are missing in the kernel's log are the player's `dropped`. The frame after one that stood too long came late, and so did
-/// those after it until it had caught up, one for each frame that stood too short: between the two lies the player's `late`; unless the sound stood
-/// still with the picture, which the player says, too.
+/// The frames that are missing in the kernel's log are the player's `dropped`. The frame after one that stood too long came late, and so
+/// did those after it until it had caught up, one for each frame that stood too short: between the two lies the player's `late`; unless the
+/// sound stood still with the picture, which the player says, too.
 func expectLossesToBeSaid(_ record: Record, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let told = record.statistics else {
         Issue.record("kiosk said nothing about what it showed", sourceLocation: sourceLocation)

@@ -4,7 +4,8 @@ import Testing
 extension BedTests {
     /// One item fades into the next, on the glass.
     @Suite struct Fades {
-        /// Two seconds each, of which the last half fades. Numbers cannot be read in a mixture, so that it is judged by its colour and by commits.
+        /// Two seconds each, of which the last half fades. Numbers cannot be read in a mixture, so that it is judged by its colour and by
+        /// commits.
         @Test func `every vblank of a fade has its own mixture, and the sound is mixed without a click`() async throws {
             let clips = try [("red", "0xD03030", 1), ("green", "0x30B060", 1001)].map {
                 try Gallery.plain($0.0, $0.1, frames: 60, from: $0.2)
@@ -30,7 +31,8 @@ extension BedTests {
             }
             #expect(begin > 10 && begin < 28 && wrong.isEmpty, "\(colors), the fade from \(begin) on")
 
-            // A turn is 45 frames until the next one begins to come in: a new picture at every second vblank, through five fades and the start of a sixth.
+            // A turn is 45 frames until the next one begins to come in: a new picture at every second vblank, through five fades and the
+            // start of a sixth.
             let shown = record.vblanks.filter { $0.time > .seconds(1) && $0.time < .seconds(7.9) }
             let commits = shown.filter { $0.commits > 0 }.map(\.sequence)
             #expect(commits.count > 200 && zip(commits, commits.dropFirst()).allSatisfy { $1 - $0 == 2 }, "\(commits)")

@@ -2,8 +2,8 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Somebody else wants the processor, too; real time, since this is about processor time. Two tests, as in a shorter run the host is less likely to
-    /// take it away as well.
+    /// Somebody else wants the processor, too; real time, since this is about processor time. Two tests, as in a shorter run the host is
+    /// less likely to take it away as well.
     @Suite struct Load {
         @Test func `with a busy process beside it seams stay clean`() async throws {
             let record = try await playing("one beside", for: .seconds(7), beside: 1, until: .seconds(7))

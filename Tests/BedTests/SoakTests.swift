@@ -18,7 +18,8 @@ extension BedTests {
             #expect(record.wrongHolds(from: .seconds(2)) == [])
             #expect(record.statistics?.seams == record.seams.count && record.statistics?.worstSeam == 0)
 
-            // Once the allocator has seen a few loops. What is resident goes up and down by a megabyte within a loop, so many looks are compared.
+            // Once the allocator has seen a few loops. What is resident goes up and down by a megabyte within a loop, so many looks are
+            // compared.
             let samples = record.usage.samples.filter { $0.time > .seconds(60) }
             try #require(samples.count >= 9)
             #expect(samples.last!.time > .seconds(seconds - 3))

@@ -5,8 +5,8 @@ import Testing
 extension BedTests {
     /// Time passes without the player, or jumps.
     @Suite struct Stalls {
-        /// A debugger, a swapping machine, a hypervisor: the process stands still while display and card go on. The card runs dry, the timeline stands
-        /// still with it, and both go on where they were.
+        /// A debugger, a swapping machine, a hypervisor: the process stands still while display and card go on. The card runs dry, the
+        /// timeline stands still with it, and both go on where they were.
         @Test func `the process is stopped for a while, and goes on where it was`() async throws {
             let clip = try Gallery.clip("flash", frames: 150, frameRate: 30)
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
@@ -25,7 +25,8 @@ extension BedTests {
                 let after = record.frames.filter { $0.time >= go && $0.time < go + .seconds(2) }
                 let first = try #require(after.first)
                 #expect(first.time - go < .milliseconds(34))
-                // What the card had in its buffer, a tenth of a second, was heard meanwhile; the picture may make up for that, and for no more.
+                // What the card had in its buffer, a tenth of a second, was heard meanwhile; the picture may make up for that, and for no
+                // more.
                 #expect((1...4).contains(first.number - stood.number), "\(stood.number) → \(first.number)")
                 let settled = after.filter { $0.time > go + .milliseconds(100) }
                 let steps = zip(settled, settled.dropFirst()).map { $1.number - $0.number }

@@ -5,8 +5,8 @@ import Logging
 import Media
 import Platform
 
-/// `make fuzz`: opens, reads, seeks and plays damaged files by the thousand, in processes of their own, so that what crashes or hangs is told and the rest
-/// goes on. docs/testing.md.
+/// `make fuzz`: opens, reads, seeks and plays damaged files by the thousand, in processes of their own, so that what crashes or hangs is
+/// told and the rest goes on. docs/testing.md.
 @main struct Fuzz: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "kiosk-fuzz", abstract: "Opens, reads, seeks and plays damaged files.")
 

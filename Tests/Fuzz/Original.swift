@@ -55,8 +55,8 @@ public struct Original: Sendable {
 
     /// File `number` of the gallery of `seed`: always the same bytes, in a container that goes by the number.
     ///
-    /// Headers are hit most, as that is where numbers stand that something is allocated, divided or waited for by: the first 2 KB, the last (an MP4's
-    /// index, an Ogg's last page), and four-letter names with what follows them. Packets are hit anywhere.
+    /// Headers are hit most, as that is where numbers stand that something is allocated, divided or waited for by: the first 2 KB, the last
+    /// (an MP4's index, an Ogg's last page), and four-letter names with what follows them. Packets are hit anywhere.
     public static func damaged(_ originals: [Original], seed: UInt64, number: Int) -> (name: String, bytes: [UInt8]) {
         let original = originals[number % originals.count]
         var random = SplitMix64(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)

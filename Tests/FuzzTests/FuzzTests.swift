@@ -3,8 +3,8 @@ import Fuzz
 import TestSupport
 import Testing
 
-/// Some hundred damaged files of `make fuzz`, always the same ones, in this process: under `make sanitize` with every access checked. KIOSK_FUZZ_FILES is how
-/// many, 0 for none.
+/// Some hundred damaged files of `make fuzz`, always the same ones, in this process: under `make sanitize` with every access checked.
+/// KIOSK_FUZZ_FILES is how many, 0 for none.
 @Suite(.blocking, .serialized) struct FuzzTests {
     private static let files = ProcessInfo.processInfo.environment["KIOSK_FUZZ_FILES"].flatMap { Int($0) } ?? 216
     private static let seed: UInt64 = 9

@@ -4,7 +4,8 @@ import Platform
 import TestSupport
 import Testing
 
-/// Playing from a folder whose files hang, are late, fail and give less than was asked for: Tests/FaultyFiles beneath the player's system calls.
+/// Playing from a folder whose files hang, are late, fail and give less than was asked for: Tests/FaultyFiles beneath the player's system
+/// calls.
 @Suite(.blocking) struct FaultyFilesTests {
     /// The folder at fault, with clips in it, and a player that plays from it.
     final class Disk {

@@ -173,8 +173,8 @@ extension Machine {
         try wait("frames \(clip)", within: seconds) { $0.number.map(clip.contains) ?? false }
     }
 
-    /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing one can
-    /// stand for a good second.)
+    /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing
+    /// one can stand for a good second.)
     func waitForStill(within seconds: Double = 15) throws -> Screen {
         let end = Date() + seconds
         while true {
@@ -221,7 +221,8 @@ extension Machine {
 
 // The inside.
 extension Machine {
-    /// Runs a command in the machine as root; its output. Throws when it does not end with status 0. `Tests/Machine/guest-setup` has the other end.
+    /// Runs a command in the machine as root; its output. Throws when it does not end with status 0. `Tests/Machine/guest-setup` has the
+    /// other end.
     @discardableResult
     func shell(_ command: String, within seconds: Double = 60) throws -> String {
         let guest = try guest ?? UnixSocket(folder + "/shell.sock")

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A suite whose tests run on emulated machines. It is skipped, with the reason, where those cannot be had; and a test that fails says where
-/// it has left the last screens, the journal, the console and the recordings.
+/// A suite whose tests run on emulated machines. It is skipped, with the reason, where those cannot be had; and a test that fails says
+/// where it has left the last screens, the journal, the console and the recordings.
 struct OnMachine: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 

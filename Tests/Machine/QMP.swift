@@ -71,8 +71,8 @@ extension QMP {
         }
     }
 
-    /// Touches the screen at a place given as fractions of its width and height. QEMU gets both commands at once and makes of each a report of
-    /// the tablet's, which the guest fetches one after the other: this process cannot be held up in between for longer than a tap lasts.
+    /// Touches the screen at a place given as fractions of its width and height. QEMU gets both commands at once and makes of each a report
+    /// of the tablet's, which the guest fetches one after the other: this process cannot be held up in between for longer than a tap lasts.
     func tap(_ x: Double, _ y: Double) throws {
         for (axis, value) in [("x", x), ("y", y)] {
             try input(["type": "abs", "data": ["axis": axis, "value": Int(value * 0x7fff)]])

@@ -64,9 +64,9 @@ struct PlayOrder {
         return (to - from + count) % count
     }
 
-    /// Numbers that cannot have followed the one before: not in the order, or behind it. In the time between two looks at the screen the player
-    /// can have gone on by less than half of the loop; what would be more than that, was a step back. Where this process was held up for longer,
-    /// nobody can tell.
+    /// Numbers that cannot have followed the one before: not in the order, or behind it. In the time between two looks at the screen the
+    /// player can have gone on by less than half of the loop; what would be more than that, was a step back. Where this process was held up
+    /// for longer, nobody can tell.
     func faults(in seen: Sightings) -> [(before: Int, after: Int)] {
         zip(seen.frames, seen.frames.dropFirst()).filter { before, after in
             guard let distance = distance(from: before.number, to: after.number) else { return true }

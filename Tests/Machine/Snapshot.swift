@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 
 /// A machine that has the package installed and has been booted to a moving picture, saved at that moment: its disk, and the state of the
-/// running machine as QEMU migrates it. A test starts from there in about a second, on a disk image of its own that lies over the saved one.
+/// running machine as QEMU migrates it. A test starts from there in about a second, on a disk image of its own that lies over the saved
+/// one.
 ///
 /// Kept under the cache folder for as long as the package, the base image and what is in this folder stay as they are.
 struct Snapshot {

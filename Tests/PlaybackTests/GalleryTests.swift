@@ -49,8 +49,8 @@ import Testing
     private func expectSound(of clip: GalleryClip, in samples: [Float]) {
         guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
         let length = Int((clip.seconds * 48000).rounded())
-        // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last one), and
-        // what follows is only later. Any other silence was laid on the timeline.
+        // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last
+        // one), and what follows is only later. Any other silence was laid on the timeline.
         var heard: [Float] = []
         var silence = 0
         for index in samples.indices {
@@ -92,7 +92,8 @@ import Testing
         for (index, message) in stage.complaints { #expect(message.hasPrefix("\(sources[index]): ")) }
     }
 
-    /// What is damaged is shown as far as it goes, and the next item follows. Where the header tells that there should be more, one line says so.
+    /// What is damaged is shown as far as it goes, and the next item follows. Where the header tells that there should be more, one line
+    /// says so.
     @Test(arguments: Gallery.damaged) func theDamagedArePlayedAsFarAsTheyGo(name: String) throws {
         let path = try Clips.named(name)
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())]) { $0.imageDuration = .milliseconds(100) }
@@ -102,7 +103,8 @@ import Testing
         #expect(stage.complaints.allSatisfy { $0.message.hasPrefix("\(path): its picture ends ") })
     }
 
-    /// A file that somebody is still writing is shown as it grows; where it is slower than the clock it ends, and in the next turn there is more.
+    /// A file that somebody is still writing is shown as it grows; where it is slower than the clock it ends, and in the next turn there is
+    /// more.
     @Test(arguments: ["long.ts", "ntsc60.mkv"]) func aGrowingFile(name: String) throws {
         let whole = try Clips.bytes(Clips.named(name))
         let last = try #require((Gallery.moving.first { $0.name == name })?.frameCount)

@@ -8,7 +8,8 @@ import Testing
     private static let demand = MediaTime.milliseconds(50)
     private let begin = HostTime(nanoseconds: 1_000_000_000)
 
-    /// When it starts, in milliseconds, where the level grows by 16 ms at each of `times`, looked at every 4 ms; nil where it does not within 5 s.
+    /// When it starts, in milliseconds, where the level grows by 16 ms at each of `times`, looked at every 4 ms; nil where it does not
+    /// within 5 s.
     private func start(growingAt times: [Int], full: Int = .max) -> Int? {
         var preroll = Preroll(from: begin)
         return stride(from: 0, to: 5000, by: 4).first { time in

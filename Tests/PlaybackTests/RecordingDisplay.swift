@@ -4,9 +4,9 @@ import Platform
 import Playback
 import TestSupport
 
-/// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the picture it
-/// showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its buffers: what the
-/// engine does with one that is not its to give is a ``violations`` entry.
+/// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the
+/// picture it showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its
+/// buffers: what the engine does with one that is not its to give is a ``violations`` entry.
 final class RecordingDisplay: VideoOutput {
     /// One vblank.
     struct Vblank: Hashable, Sendable {

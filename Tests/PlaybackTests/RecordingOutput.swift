@@ -3,8 +3,8 @@ import Platform
 import Playback
 import Synchronization
 
-/// A mono sound card with a buffer, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps every
-/// sample that was or will be heard.
+/// A mono sound card with a buffer, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps
+/// every sample that was or will be heard.
 final class RecordingOutput: AudioOutput {
     private struct State {
         var samples: [Float] = []
@@ -28,8 +28,9 @@ final class RecordingOutput: AudioOutput {
     /// How often it was interrupted.
     var interruptions: Int { state.withLock { $0.interruptions } }
 
-    /// The same without the silence of a starved machine that had nothing to render: that lasts to the end of a period (they are counted from the
-    /// last one, since what is taken back is no whole ones), and what follows is only later. Any other silence was laid on the timeline.
+    /// The same without the silence of a starved machine that had nothing to render: that lasts to the end of a period (they are counted
+    /// from the last one, since what is taken back is no whole ones), and what follows is only later. Any other silence was laid on the
+    /// timeline.
     var samplesWithoutStarvation: [Float] {
         let samples = samples
         var kept: [Float] = []

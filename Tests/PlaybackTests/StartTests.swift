@@ -6,8 +6,8 @@ import Testing
 
 /// Starts and seeks, in made-up time, with decoders that are fast, slow at first, and slow for good.
 @Suite struct StartTests {
-    /// Two seconds at 60 frames a second on 60 Hz, again and again; each of the first `slow` pictures after a start or a seek takes `share` of its duration
-    /// to be decoded.
+    /// Two seconds at 60 frames a second on 60 Hz, again and again; each of the first `slow` pictures after a start or a seek takes `share`
+    /// of its duration to be decoded.
     private func scenario(slow: Int = 0, share: Double = 0) -> Scenario {
         var scenario = Scenario(clips: [.init(edges: (0...120).map { Double($0) / 60 }, rate: 60)])
         (scenario.seconds, scenario.decodeShare, scenario.composeTime) = (8, 0.6, 0.002)
@@ -53,7 +53,8 @@ import Testing
         #expect(holds(outcome, generation: jump.generation).dropFirst().allSatisfy { $0 == 1 })
     }
 
-    /// What is decoded at a twentieth of its speed never fills the queues; it starts all the same, and then it stands still again and again.
+    /// What is decoded at a twentieth of its speed never fills the queues; it starts all the same, and then it stands still again and
+    /// again.
     @Test func `a stream that never fills starts after two seconds`() throws {
         let outcome = SimulatedWall.run(scenario(slow: .max, share: 20))
         let wait = try #require(outcome.shown.dropFirst().first).time - outcome.shown[0].time

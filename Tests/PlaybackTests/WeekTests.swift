@@ -3,8 +3,8 @@ import Testing
 
 @testable import Playback
 
-/// A wall that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card that are each off, drift with
-/// the day's warmth, jitter, lose vblanks and run dry.
+/// A wall that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card that are
+/// each off, drift with the day's warmth, jitter, lose vblanks and run dry.
 private struct LongRun {
     var days = 1.0
     /// Parts per million that the display and the card are fast, on average.
@@ -38,7 +38,8 @@ private struct LongRun {
         var scheduler = FrameScheduler(refreshPeriod: .seconds(frameTime))
         var clock = DeviceClock(sampleRate: 48_000)
         let period = frameTime / (1 + display * 1e-6)
-        // The card's clock: device seconds at `now`. Which timeline instant that is, the runs say: what is told to the sound is heard a tenth of a second later.
+        // The card's clock: device seconds at `now`. Which timeline instant that is, the runs say: what is told to the sound is heard a
+        // tenth of a second later.
         var device = 0.0
         var runs = [(device: 0.0, heard: 0.0, ratio: 1.0)]
         var now = 1.0

@@ -1,8 +1,8 @@
 import CFFmpeg
 import Media
 
-// The number that Tests/Clips/make burns into every picture: 16 cells along its bottom, from the left, the most significant first; each a 40th of
-// the picture's width and two 45ths of its height.
+// The number that Tests/Clips/make burns into every picture: 16 cells along its bottom, from the left, the most significant first; each a
+// 40th of the picture's width and two 45ths of its height.
 
 /// The number in a picture, 0 where there is none; that of a turned picture as it reads upright.
 public let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in

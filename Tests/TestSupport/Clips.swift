@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Clips for tests: those of the gallery that `Tests/Clips/make` draws, and those that one test alone needs. The number of each frame is burned in,
-/// and ``burnedInNumber`` reads it.
+/// Clips for tests: those of the gallery that `Tests/Clips/make` draws, and those that one test alone needs. The number of each frame is
+/// burned in, and ``burnedInNumber`` reads it.
 public enum Clips {
     private static let lock = NSLock()
 

@@ -65,8 +65,8 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
     public var isStill: Bool { numbers != nil && rate == nil }
     /// How many pictures there are.
     public var frameCount: Int { numbers?.count ?? 0 }
-    /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60 ms, but for
-    /// the last, of which no encoder can know: 20.
+    /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60
+    /// ms, but for the last, of which no encoder can know: 20.
     public func time(ofFrame index: Int) -> Double {
         if !isConstantRate {
             return index == frameCount ? time(ofFrame: index - 1) + 0.02 : 0.12 * Double(index / 3) + [0, 0.02, 0.06][index % 3]

@@ -10,7 +10,8 @@ public struct ItemInspection: Sendable {
     /// What would hurt on the wall, one line each.
     public var warnings: [String]
 
-    /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that takes.
+    /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that
+    /// takes.
     ///
     /// - Parameter refreshRate: of the display it is meant for, in Hz.
     public static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
@@ -68,8 +69,9 @@ public struct ItemInspection: Sendable {
 
     private static func end(_ start: MediaTime?, _ duration: MediaTime?) -> MediaTime? { duration.map { (start ?? .zero) + $0 } }
 
-    /// What to say of a picture that ends at `end`, before the end that its container tells; nil where that is the rounding of a header. Where the container
-    /// tells no length but that of the whole, that may be the sound's, which ends at `soundEnd` (nil: nobody has read it).
+    /// What to say of a picture that ends at `end`, before the end that its container tells; nil where that is the rounding of a header.
+    /// Where the container tells no length but that of the whole, that may be the sound's, which ends at `soundEnd` (nil: nobody has read
+    /// it).
     static func earlyEnd(_ end: MediaTime, of asset: AssetDescription, soundEnd: MediaTime?) -> String? {
         guard let length = asset.video?.duration ?? asset.duration, length - end > .milliseconds(500) else { return nil }
         if asset.video?.duration == nil, asset.audio != nil, soundEnd.map({ length - $0 <= .milliseconds(500) }) ?? true { return nil }

@@ -1,10 +1,11 @@
 import DequeModule
 import Platform
 
-/// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the deadline.
+/// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the
+/// deadline.
 ///
-/// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when none is,
-/// it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
+/// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when
+/// none is, it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
 struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
     let output: any VideoOutput
@@ -80,9 +81,9 @@ struct Compositor: Sendable {
         if wake { output.wake() }
     }
 
-    /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster than vblanks. Of those
-    /// some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of them are a vblank late, at 0.9
-    /// one stands for two vblanks now and then.)
+    /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster
+    /// than vblanks. Of those some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of them
+    /// are a vblank late, at 0.9 one stands for two vblanks now and then.)
     private func isPointless(_ place: FramePlace, ahead: Int) -> Bool {
         if let overdue = pipeline.withLock({ $0.overdue }), place.end <= overdue { return true }
         guard let period = output.mode?.refreshPeriod, let cadence = place.cadence, cadence < period.scaled(by: 0.995) else { return false }

@@ -6,22 +6,22 @@ import Platform
 /// instant that a vblank shows, which it advances by a fixed *step* from vblank to vblank instead of asking the clock afresh each time: the
 /// clock's jitter would otherwise make frames whose edges fall near a vblank wobble by one.
 ///
-/// Where the frame duration is a simple ratio of the refresh period within ±0.5 % (30 on 60 Hz: 2 vblanks a frame, 24 on 60 Hz: 5 vblanks for
-/// two frames), the scheduler is *locked* to the display: the step is that ratio exactly, and the position is kept half-way between the instants at
-/// which frames can change, as far from any edge as it can be: every frame then stands for exactly its number of vblanks, however long it runs. The sound
-/// is made to follow (``SoundLock``), so that frames appear at the vblank nearest to their sound. Elsewhere the step is the refresh period, and
-/// the position is pulled gently towards the clock.
+/// Where the frame duration is a simple ratio of the refresh period within ±0.5 % (30 on 60 Hz: 2 vblanks a frame, 24 on 60 Hz: 5 vblanks
+/// for two frames), the scheduler is *locked* to the display: the step is that ratio exactly, and the position is kept half-way between the
+/// instants at which frames can change, as far from any edge as it can be: every frame then stands for exactly its number of vblanks,
+/// however long it runs. The sound is made to follow (``SoundLock``), so that frames appear at the vblank nearest to their sound. Elsewhere
+/// the step is the refresh period, and the position is pulled gently towards the clock.
 ///
-/// Only when position and clock have gone wrong by ``tolerance(isLocked:)`` does the position jump, by whole vblanks. What is due is the newest frame that
-/// begins at or before the position; older ones that were never shown are dropped.
+/// Only when position and clock have gone wrong by ``tolerance(isLocked:)`` does the position jump, by whole vblanks. What is due is the
+/// newest frame that begins at or before the position; older ones that were never shown are dropped.
 ///
-/// Where items follow each other whose rates differ, or that are no whole number of vblanks long, the position has to move, by less than a vblank:
-/// to the side on which the picture comes nearer to its sound, unless that would leave out a frame.
+/// Where items follow each other whose rates differ, or that are no whole number of vblanks long, the position has to move, by less than a
+/// vblank: to the side on which the picture comes nearer to its sound, unless that would leave out a frame.
 ///
-/// A frame that comes too late is shown late where no later one that is due is prepared. While locked, as long as the picture then is within
-/// ``lockedTolerance`` of its sound, the position gives way: nothing is dropped, and the sound follows (``slip(to:heard:within:)``). Beyond that the
-/// scheduler names the instant that the next vblank is to show (``overdue``), and the compositor leaves out what ends before it. So a stall of any
-/// length is over with the next frame or two, without a burst of old frames and without catching up slowly.
+/// A frame that comes too late is shown late where no later one that is due is prepared. While locked, as long as the picture then is
+/// within ``lockedTolerance`` of its sound, the position gives way: nothing is dropped, and the sound follows (``slip(to:heard:within:)``).
+/// Beyond that the scheduler names the instant that the next vblank is to show (``overdue``), and the compositor leaves out what ends
+/// before it. So a stall of any length is over with the next frame or two, without a burst of old frames and without catching up slowly.
 struct FrameScheduler: Sendable {
     /// A frame's place on the timeline.
     struct Frame: Hashable, Sendable {
@@ -48,7 +48,8 @@ struct FrameScheduler: Sendable {
     private var anchorIndex: Int64 = 0
     private var flips = 0
     private var lock: Lock?
-    /// Whether a frame has been shown since ``unlock()``: until then nobody sees the position move, and the clock's first readings are its worst.
+    /// Whether a frame has been shown since ``unlock()``: until then nobody sees the position move, and the clock's first readings are its
+    /// worst.
     private var hasShown = false
     private var sound = SoundLock()
 
@@ -67,9 +68,9 @@ struct FrameScheduler: Sendable {
         period = nominalPeriod
     }
 
-    /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest is
-    /// room for the clock's jitter. While locked the sound comes after, and needs the time: half a minute for the most that nobody notices
-    /// (ITU-R BT.1359: sound 45 ms early).
+    /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest
+    /// is room for the clock's jitter. While locked the sound comes after, and needs the time: half a minute for the most that nobody
+    /// notices (ITU-R BT.1359: sound 45 ms early).
     private func tolerance(isLocked: Bool) -> Double {
         let tolerance = 0.6 * period + 4_000_000
         return isLocked ? max(Double(Self.lockedTolerance.nanoseconds), tolerance) : tolerance
@@ -78,7 +79,8 @@ struct FrameScheduler: Sendable {
     /// The share of its distance from the clock that the position gives up at each decision, where there is no lock.
     private static let pull = 0.05
 
-    /// The timeline's instant at the next vblank, when frames come too late for that: those that end before it are not worth preparing any more.
+    /// The timeline's instant at the next vblank, when frames come too late for that: those that end before it are not worth preparing any
+    /// more.
     private(set) var overdue: MediaTime?
 
     /// How many samples are to be played in the time of one.
@@ -117,8 +119,8 @@ struct FrameScheduler: Sendable {
         sound.release()
     }
 
-    /// Which of `ready` (in order, oldest first) to show at the next vblank after `now`, given the timeline's instant at a host time (nil while
-    /// it stands still).
+    /// Which of `ready` (in order, oldest first) to show at the next vblank after `now`, given the timeline's instant at a host time (nil
+    /// while it stands still).
     mutating func decide(now: HostTime, ready: [Frame], clock: (HostTime) -> MediaTime?) -> Decision {
         guard let first = ready.first else { return .idle }
         overdue = nil
@@ -128,7 +130,8 @@ struct FrameScheduler: Sendable {
         // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
         let heard = Double(time.nanoseconds) + 0.5 * step
         let position = advanced(to: index, heard: heard, step: step, phase: phase, next: first)
-        // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has passed.
+        // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has
+        // passed.
         let (soon, _) = nextVblank(after: now)
         if soon < vblank, Double(first.start.nanoseconds) > position - step {
             return .wake(soon + MediaTime(nanoseconds: Int64(saturating: 0.25 * period)))
@@ -153,15 +156,17 @@ struct FrameScheduler: Sendable {
     /// How many vblanks the position is past a frame's beginning.
     private func lateness(of frame: Frame) -> Double { (lock!.position - Double(frame.start.nanoseconds)) / lock!.step }
 
-    /// The frame to begin with. The first readings of a clock that has only begun to go can jump past a frame's beginning that nobody has seen: where the
-    /// display is locked to, it is shown for its whole time nevertheless, when that makes it no more than a vblank later than it need be.
+    /// The frame to begin with. The first readings of a clock that has only begun to go can jump past a frame's beginning that nobody has
+    /// seen: where the display is locked to, it is shown for its whole time nevertheless, when that makes it no more than a vblank later
+    /// than it need be.
     private mutating func beginning(upTo due: Int, of ready: [Frame], heard: Double) -> Int {
         hasShown = true
         return (0...due).first { slip(to: ready[$0], heard: heard, within: 1.5 * lock!.step) } ?? due
     }
 
-    /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is due always one
-    /// ahead of what is ready: so the position gives way, and the sound comes after; but no further than ``tolerance(isLocked:)``.
+    /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is
+    /// due always one ahead of what is ready: so the position gives way, and the sound comes after; but no further than
+    /// ``tolerance(isLocked:)``.
     private mutating func slip(to frame: Frame, heard: Double, within limit: Double = .infinity) -> Bool {
         guard let current = lock, current.phase != nil else { return false }
         let position = current.position - lateness(of: frame).rounded(.down) * current.step
@@ -209,8 +214,8 @@ struct FrameScheduler: Sendable {
         return position
     }
 
-    /// Where a position is among the places half-way between two instants at which frames can change, counted from the first one after `next` begins: a
-    /// whole number on one of them.
+    /// Where a position is among the places half-way between two instants at which frames can change, counted from the first one after
+    /// `next` begins: a whole number on one of them.
     private static func offset(_ position: Double, of next: Frame, step: Double, phase: Double) -> Double {
         (position - Double(next.start.nanoseconds)) / (2 * phase * step) - 0.5
     }
@@ -226,8 +231,8 @@ struct FrameScheduler: Sendable {
         return heard - lower < 0.5 * unit || upper >= Double(next.start.nanoseconds) + cadence ? lower : upper
     }
 
-    /// How far the timeline advances from vblank to vblank, and where between two possible frame changes the position is to lie (a fraction of
-    /// the step); no phase where the rate does not fit the refresh.
+    /// How far the timeline advances from vblank to vblank, and where between two possible frame changes the position is to lie (a fraction
+    /// of the step); no phase where the rate does not fit the refresh.
     static func step(cadence: MediaTime?, period: Double) -> (step: Double, phase: Double?) {
         guard let cadence, cadence > .zero else { return (period, nil) }
         let vblanks = Double(cadence.nanoseconds) / period

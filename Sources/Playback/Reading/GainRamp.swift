@@ -1,8 +1,8 @@
 import Media
 import Platform
 
-/// How loud an item's sound is enqueued: by its volume, which is reached over ``duration`` where sound of another volume went before, and down
-/// to nothing where the rest of it is not to be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.
+/// How loud an item's sound is enqueued: by its volume, which is reached over ``duration`` where sound of another volume went before, and
+/// down to nothing where the rest of it is not to be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.
 struct GainRamp {
     /// How long a gain takes from nothing to one, and the end of a sound that is cut off.
     static let duration = MediaTime.milliseconds(5)

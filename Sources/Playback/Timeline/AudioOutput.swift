@@ -5,8 +5,8 @@ import Platform
 public protocol AudioRenderer: AnyObject, Sendable {
     /// Fills `samples` (whole frames, uninitialised) with what is to be heard next; silence when paused or when nothing is ready.
     func render(into samples: UnsafeMutableBufferPointer<Float>)
-    /// Whether so many frames can be rendered without silence in place of samples that are still to come. An output that has enough in hand does better to
-    /// wait for them.
+    /// Whether so many frames can be rendered without silence in place of samples that are still to come. An output that has enough in hand
+    /// does better to wait for them.
     func isReady(frames: Int) -> Bool
     /// The last `frames` rendered frames will never be heard (dropped at an interruption, lost in an xrun); those that were not
     /// silence will be rendered again. Also said of none, when the card stood still meanwhile: where it is has to be learned anew.
@@ -17,8 +17,8 @@ public protocol AudioRenderer: AnyObject, Sendable {
 
 /// A sound card, or the silence that stands in for one. Audio implements it.
 ///
-/// An output renders all the time from ``start(_:)`` to ``stop()``, silence included, so that its position always advances and nothing is opened or
-/// drained between items. Losing the card is not an error but a state: the output goes on in time by the monotonic clock, without
+/// An output renders all the time from ``start(_:)`` to ``stop()``, silence included, so that its position always advances and nothing is
+/// opened or drained between items. Losing the card is not an error but a state: the output goes on in time by the monotonic clock, without
 /// sound, and works at getting the card back.
 public protocol AudioOutput: AnyObject, Sendable {
     /// What ``AudioRenderer/render(into:)`` must deliver. Constant.
@@ -27,8 +27,8 @@ public protocol AudioOutput: AnyObject, Sendable {
     var name: String { get }
     /// Begins to render, on a thread of its own. Called once.
     func start(_ renderer: any AudioRenderer)
-    /// Drops everything that was rendered and has not been heard (with ``AudioRenderer/takeBack(frames:)``) and renders anew, so that a pause or
-    /// a seek is heard within one period. From any thread; returns at once.
+    /// Drops everything that was rendered and has not been heard (with ``AudioRenderer/takeBack(frames:)``) and renders anew, so that a
+    /// pause or a seek is heard within one period. From any thread; returns at once.
     func interrupt()
     /// Ends the rendering and closes the card. Blocks until the audio thread has ended.
     func stop()

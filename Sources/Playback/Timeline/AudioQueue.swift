@@ -4,17 +4,17 @@ import Platform
 
 /// The samples between the feeder and the audio output, and the clock that follows from them.
 ///
-/// Three positions move through it: *written* (by the feeder), *rendered* (taken by the output), *heard* (at the speaker, by the output's reports). Samples
-/// are numbered from the beginning of the generation; sample n belongs to timeline instant n / rate. They stay in the ring until they have
-/// been heard, so that a pause or an interruption can take back what lies unheard in the card and render it again.
+/// Three positions move through it: *written* (by the feeder), *rendered* (taken by the output), *heard* (at the speaker, by the output's
+/// reports). Samples are numbered from the beginning of the generation; sample n belongs to timeline instant n / rate. They stay in the
+/// ring until they have been heard, so that a pause or an interruption can take back what lies unheard in the card and render it again.
 ///
-/// The output renders without end; where there is nothing to play (paused, not started, ran dry) it gets silence. What was rendered
-/// when is kept as a list of *runs*, and the timeline's instant is read off the run the card is in: inside silence the timeline stands still.
-/// This one rule makes the clock right across pauses, seeks, stalls and cards that come and go.
+/// The output renders without end; where there is nothing to play (paused, not started, ran dry) it gets silence. What was rendered when is
+/// kept as a list of *runs*, and the timeline's instant is read off the run the card is in: inside silence the timeline stands still. This
+/// one rule makes the clock right across pauses, seeks, stalls and cards that come and go.
 ///
-/// ``ratio`` is how many samples are played in the time of one: a display that is a little fast or slow beside the card is followed by the sound
-/// (``FrameScheduler``). At 1 samples pass through as they are; else they are read between (``Interpolator``), and a run remembers its ratio, so that the
-/// clock stays exact.
+/// ``ratio`` is how many samples are played in the time of one: a display that is a little fast or slow beside the card is followed by the
+/// sound (``FrameScheduler``). At 1 samples pass through as they are; else they are read between (``Interpolator``), and a run remembers
+/// its ratio, so that the clock stays exact.
 final class AudioQueue: AudioRenderer {
     /// A place in the samples, to a fraction of one: two numbers, because one would be too coarse after some months.
     private struct Position: Hashable {
@@ -72,8 +72,8 @@ final class AudioQueue: AudioRenderer {
     private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
 
-    /// How much later than its time sound may be rendered without the clock standing still for it: an output without a card is late by what its thread
-    /// takes to wake up. Less than what makes a position that is locked jump.
+    /// How much later than its time sound may be rendered without the clock standing still for it: an output without a card is late by what
+    /// its thread takes to wake up. Less than what makes a position that is locked jump.
     static let longestLateness = MediaTime.milliseconds(30)
 
     /// Gain changes take this long from silence to full, short enough to feel immediate and long enough not to click.
@@ -162,8 +162,8 @@ final class AudioQueue: AudioRenderer {
     /// Whether there is so little room that the feeder waits until more is free.
     var isFull: Bool { state.withLock { capacity - ($0.written - heard($0)) < capacity / 4 } }
 
-    /// How much the output takes at a start before it waits for more instead of playing silence: two of the pieces that it takes at a time, by the last of
-    /// them, and what it waits for. Such a piece is a period of the card.
+    /// How much the output takes at a start before it waits for more instead of playing silence: two of the pieces that it takes at a time,
+    /// by the last of them, and what it waits for. Such a piece is a period of the card.
     var cardDemand: MediaTime { time(ofSample: Double(2 * state.withLock { $0.taken })) + Self.cardPatience }
     private static let cardPatience = MediaTime.milliseconds(10)
 
@@ -173,15 +173,17 @@ final class AudioQueue: AudioRenderer {
         set { state.withLock { $0.ratio = newValue } }
     }
 
-    /// A volume, 0…1, as a factor of amplitude; the player's and an item's alike. The cube follows the ear: half-way sounds about half as loud.
+    /// A volume, 0…1, as a factor of amplitude; the player's and an item's alike. The cube follows the ear: half-way sounds about half as
+    /// loud.
     static func gain(ofVolume volume: Double) -> Double { volume * volume * volume }
 
     /// Loudness as a factor of amplitude, approached without a click.
     func setGain(_ gain: Double) { state.withLock { $0.targetGain = Float(gain) } }
 
-    /// The timeline instant that is heard at `host`; nil before the output's first report, and while the output has yet to render the samples that are to be
-    /// heard from now on. A `host` in the near future is asked for with the present, `now`: what has not been rendered by now is not being heard (the process
-    /// stood still, and the output with it), while what is to be heard later may still be rendered.
+    /// The timeline instant that is heard at `host`; nil before the output's first report, and while the output has yet to render the
+    /// samples that are to be heard from now on. A `host` in the near future is asked for with the present, `now`: what has not been
+    /// rendered by now is not being heard (the process stood still, and the output with it), while what is to be heard later may still be
+    /// rendered.
     func timelineTime(at host: HostTime, now: HostTime? = nil) -> MediaTime? {
         state.withLock { state in
             guard var position = state.clock.frames(at: host), let present = state.clock.frames(at: min(host, now ?? host)) else {
@@ -244,7 +246,8 @@ final class AudioQueue: AudioRenderer {
         if hasRoom { onRoom() }
     }
 
-    /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow, while there are any.
+    /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow, while
+    /// there are any.
     private static func renderable(_ state: borrowing State) -> Int64 {
         let isBetween = (state.ratio != 1 || state.read.fraction != 0) && !state.isFinished
         let left = Double(state.written - state.read.sample) - state.read.fraction - (isBetween ? Double(Interpolator.reach) : 0)

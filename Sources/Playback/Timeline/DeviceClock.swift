@@ -2,9 +2,9 @@ import Platform
 
 /// Where the sound card is, between and beyond its own reports: a phase-locked loop over (host time, frames heard).
 ///
-/// Reports come once a period, late by whatever the scheduler took, and in some drivers in steps of a whole period. A second-order loop with a
-/// time constant of about a second averages that away and follows the card's own rate (crystals differ by up to some hundred ppm). After
-/// ``restart()`` the first reports are averaged evenly, so that it is usable at once.
+/// Reports come once a period, late by whatever the scheduler took, and in some drivers in steps of a whole period. A second-order loop
+/// with a time constant of about a second averages that away and follows the card's own rate (crystals differ by up to some hundred ppm).
+/// After ``restart()`` the first reports are averaged evenly, so that it is usable at once.
 struct DeviceClock: Sendable {
     private let nominalRate: Double  // frames a nanosecond
     private var rate: Double

@@ -2,8 +2,9 @@ import Glibc
 
 /// Reads sound between its samples, which is how it is played a little faster or slower than it was written.
 ///
-/// A band-limited interpolation: a sinc of 32 samples under a Kaiser window, tabulated at 512 places between two samples and taken linearly between
-/// those. Its error lies 80 dB and more below the signal up to 18 kHz at 48 kHz. For ratios within a per cent of 1; there is no low-pass for more.
+/// A band-limited interpolation: a sinc of 32 samples under a Kaiser window, tabulated at 512 places between two samples and taken linearly
+/// between those. Its error lies 80 dB and more below the signal up to 18 kHz at 48 kHz. For ratios within a per cent of 1; there is no
+/// low-pass for more.
 struct Interpolator: ~Copyable {
     /// So many samples before and after the place that is read take part.
     static let reach = 16
@@ -38,7 +39,8 @@ struct Interpolator: ~Copyable {
         return x == 0 ? window : window * sin(.pi * x) / (.pi * x)
     }
 
-    /// The modified Bessel function of order 0, by its series. Some ten thousand values are wanted while the player starts: no term more than counts.
+    /// The modified Bessel function of order 0, by its series. Some ten thousand values are wanted while the player starts: no term more
+    /// than counts.
     private static func bessel(_ x: Double) -> Double {
         var (sum, term) = (1.0, 1.0)
         var k = 1.0
@@ -50,8 +52,8 @@ struct Interpolator: ~Copyable {
         return sum
     }
 
-    /// Writes `count` frames of which the first lies `fraction` behind frame `Interpolator.reach - 1` of the source, and each `ratio` source frames
-    /// behind the one before. `source(frame, channel)` is asked for frames 0 ..< ``sourceFrames(for:fraction:ratio:)``.
+    /// Writes `count` frames of which the first lies `fraction` behind frame `Interpolator.reach - 1` of the source, and each `ratio`
+    /// source frames behind the one before. `source(frame, channel)` is asked for frames 0 ..< ``sourceFrames(for:fraction:ratio:)``.
     mutating func read(
         _ count: Int, fraction: Double, ratio: Double, channels: Int, into samples: UnsafeMutableBufferPointer<Float>,
         source: (_ frame: Int, _ channel: Int) -> Float

@@ -1,12 +1,13 @@
 import Platform
 
-/// Decides when the clock of a generation may start: when what is decoded ahead will last until more follows. A pure value: levels and times in,
-/// a decision out.
+/// Decides when the clock of a generation may start: when what is decoded ahead will last until more follows. A pure value: levels and
+/// times in, a decision out.
 ///
-/// The first picture after a start or a seek is shown at once, and stands until then. A clock that starts too early runs dry at once: the first
-/// pictures cost most (cold caches, memory that is found for the first time), and the card takes two periods before it plays the first sample. How much is
-/// enough is measured, not guessed. The *level* is the sound that lies queued, which never reaches further than the pictures. From its last few
-/// steps follow how fast it grows (1 is as fast as it is played), and the longest time in which it did not grow. The clock starts when the level covers
+/// The first picture after a start or a seek is shown at once, and stands until then. A clock that starts too early runs dry at once: the
+/// first pictures cost most (cold caches, memory that is found for the first time), and the card takes two periods before it plays the
+/// first sample. How much is enough is measured, not guessed. The *level* is the sound that lies queued, which never reaches further than
+/// the pictures. From its last few steps follow how fast it grows (1 is as fast as it is played), and the longest time in which it did not
+/// grow. The clock starts when the level covers
 ///
 /// - what the card takes before it plays (``AudioQueue/cardDemand``),
 /// - the longest time between two steps, the one under way included,
@@ -19,7 +20,8 @@ struct Preroll: Sendable {
     static let limit = MediaTime.seconds(2)
     /// For how long a rate measured among the first pictures is believed; later ones are cheaper.
     static let horizon = MediaTime.milliseconds(500)
-    /// Of so many steps rate and pauses are measured: the first picture of all costs more than any that follows, and says little about them.
+    /// Of so many steps rate and pauses are measured: the first picture of all costs more than any that follows, and says little about
+    /// them.
     static let steps = 4
 
     private struct Mark: Sendable {
@@ -37,8 +39,8 @@ struct Preroll: Sendable {
         marks.reserveCapacity(Self.steps + 2)
     }
 
-    /// Whether the clock may start at `now`, with so much sound queued, on a card that takes `demand` before it plays. `isFull` says that no more will be
-    /// queued before it has started.
+    /// Whether the clock may start at `now`, with so much sound queued, on a card that takes `demand` before it plays. `isFull` says that
+    /// no more will be queued before it has started.
     mutating func isReady(at now: HostTime, level: MediaTime, demand: MediaTime, isFull: Bool) -> Bool {
         if marks.last.map({ level > $0.level }) != false {
             marks.append(Mark(time: now, level: level))

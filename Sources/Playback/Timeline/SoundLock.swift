@@ -1,10 +1,10 @@
 /// How much faster or slower than written the sound is played, so that it stays with pictures that are locked to the display.
 ///
-/// Two crystals never agree: a display and a card some hundred parts per million apart lose a vblank against each other every minute. And 23.976 frames a
-/// second on 24 Hz are a thousandth too fast by intent. Somebody has to give way, and a frame that stands a vblank too long is seen where
-/// a pitch that is a thousandth higher is not heard. So the sound gives way, by at most ``limit``, slowly: a proportional and an integral part
-/// (damped critically, with a time constant of some ten seconds) on the smoothed distance between picture and sound. The integral is what the two
-/// crystals differ by; it is kept over pauses, seeks and items.
+/// Two crystals never agree: a display and a card some hundred parts per million apart lose a vblank against each other every minute. And
+/// 23.976 frames a second on 24 Hz are a thousandth too fast by intent. Somebody has to give way, and a frame that stands a vblank too long
+/// is seen where a pitch that is a thousandth higher is not heard. So the sound gives way, by at most ``limit``, slowly: a proportional and
+/// an integral part (damped critically, with a time constant of some ten seconds) on the smoothed distance between picture and sound. The
+/// integral is what the two crystals differ by; it is kept over pauses, seeks and items.
 struct SoundLock: Hashable, Sendable {
     /// A pitch that is off by an eighth of a per cent (two hundredths of a semitone) is heard by nobody.
     static let limit = 0.00125
@@ -19,7 +19,8 @@ struct SoundLock: Hashable, Sendable {
     private var drift = 0.0
     private var smoothed: Double?
 
-    /// The picture is `error` seconds ahead of the sound, `elapsed` seconds after the last report; it is meant to run `speed` times as fast as written.
+    /// The picture is `error` seconds ahead of the sound, `elapsed` seconds after the last report; it is meant to run `speed` times as fast
+    /// as written.
     mutating func follow(error: Double, elapsed: Double, speed: Double) {
         let share = min(1, elapsed / Self.smoothingTime)
         let distance = smoothed.map { $0 + share * (error - $0) } ?? error

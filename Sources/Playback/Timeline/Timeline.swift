@@ -3,13 +3,13 @@ import Platform
 
 // The timeline: why there are no seams.
 //
-// The player does not end and begin again. There is one timeline; the feeder lays item after item onto it, end to end, and the next item (or the next
-// turn of the same one) has been opened and its first picture decoded before the present one ends. A loop is simply "the next item is the same
-// asset". Frames and samples carry timeline instants, so nothing downstream (compositor, scheduler, clock, sound card) knows where an
-// item ends.
+// The player does not end and begin again. There is one timeline; the feeder lays item after item onto it, end to end, and the next item
+// (or the next turn of the same one) has been opened and its first picture decoded before the present one ends. A loop is simply "the next
+// item is the same asset". Frames and samples carry timeline instants, so nothing downstream (compositor, scheduler, clock, sound card)
+// knows where an item ends.
 //
-// A seek or a skip begins a new *generation*: everything queued under the older one is dropped, and the timeline starts again at zero. The frame on
-// the screen stays until the first of the new generation is ready, so that the screen never goes dark in between.
+// A seek or a skip begins a new *generation*: everything queued under the older one is dropped, and the timeline starts again at zero. The
+// frame on the screen stays until the first of the new generation is ready, so that the screen never goes dark in between.
 //
 // The speed lies between item and timeline: at rate 2 an item second takes half a timeline second. The clock always runs at one.
 
