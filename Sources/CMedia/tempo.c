@@ -1,5 +1,5 @@
 // libavfilter is loaded when the first rate other than 1 is asked for, and not linked: with Debian's build it brings some eighty further
-// shared objects, which nearly doubles the time from exec to the first picture for something that most walls never use.
+// shared objects, which nearly doubles the time from exec to the first picture for something that most players never use.
 #include "tempo.h"
 
 #include <dlfcn.h>

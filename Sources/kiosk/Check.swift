@@ -6,10 +6,10 @@ import Media
 import Platform
 import Playback
 
-/// `kiosk check [SOURCE…]`: opens every item before it goes on the wall.
+/// `kiosk check [SOURCE…]`: opens every item before it goes on the screen.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Open every item and say what it is, and what would hurt on the wall.",
+        abstract: "Open every item and say what it is, and what would hurt on the screen.",
         usage: "kiosk check [<options>] [<source> ...]",
         discussion: """
             Checks the configuration file, then every item of the playlist (or of the sources named here): whether it can be opened and \

@@ -19,7 +19,7 @@ import Testing
         #expect(stage.wait(for: 120, since: count))
         stage.player.setItems(items(fifty))
         #expect(stage.wait { stage.numbers.suffix(50).count { $0 == 101 } > 1 && stage.numbers.suffix(50).allSatisfy { 101...120 ~= $0 } })
-        // Every turn whole and in order, nothing dark, and no card restarted.
+        // Every playthrough whole and in order, nothing dark, and no card restarted.
         var numbers = stage.pictures[...]
         while let first = numbers.first, numbers.count > 20 {
             let turn = first == 301 ? [301, 302, 303] : first == 201 ? [201] : Array(101...120)
@@ -122,7 +122,7 @@ import Testing
         #expect(stage.wait(for: 303, since: count))
     }
 
-    /// Whatever is replaced when, all that is shown are whole turns.
+    /// Whatever is replaced when, all that is shown are whole playthroughs.
     @Test(arguments: [Transition.cut, .fade]) func listsChangeAtAnyTime(_ transition: Transition) throws {
         let sources = try [
             Reel.three(), Reel.single(), Reel.fifty(), "/nowhere/a.mp4", Reel.thirty(), Reel.tone(seconds: 0.2), Reel.still(),

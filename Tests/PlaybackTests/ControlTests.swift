@@ -186,8 +186,8 @@ import Testing
         let stage = Stage(
             [PlaylistItem(source: try Reel.numberedSamples())], display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate),
             audio: audio)
-        /// The loudest sample of what is rendered from now on for a while: of more than a turn's sound, however long a busy machine is
-        /// silent in between; or, where none is expected, of as much of anything.
+        /// The loudest sample of what is rendered from now on for a while: of more than a playthrough's sound, however long a busy machine
+        /// is silent in between; or, where none is expected, of as much of anything.
         func peak(ofSilence isSilence: Bool = false) -> Float {
             let before = audio.samples.count
             #expect(stage.wait { audio.samples.count > before + 9600 })

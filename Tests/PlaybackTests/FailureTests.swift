@@ -68,7 +68,7 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         #expect(stage.wait { stage.numbers.last == 0 && !stage.complaints.isEmpty })
         #expect(stage.complaints.count == 1)
-        // As many turns have ended as have begun.
+        // As many playthroughs have ended as have begun.
         #expect(
             stage.wait {
                 let begun = stage.events.count { if case .itemStarted = $0 { true } else { false } }

@@ -17,7 +17,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Group.groups(of: Gallery.moving.sorted { $0.seconds < $1.seconds })) func twoTurnsOfEach(_ group: Group) throws {
+    @Test(arguments: Group.groups(of: Gallery.moving.sorted { $0.seconds < $1.seconds })) func twoPlaythroughsOfEach(_ group: Group) throws
+    {
         let stages = try group.clips.map { clip in
             let audio = RecordingOutput()
             let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func twoTurnsOfSoundAlone() throws {
+    @Test func twoPlaythroughsOfSoundAlone() throws {
         let stages = try Gallery.soundAlone.map { clip in
             let audio = RecordingOutput()
             let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
@@ -45,7 +46,8 @@ import Testing
         }
     }
 
-    /// The tone runs on over the seams without a hole; in the second turn it begins anew, in phase, a turn's length after the first.
+    /// The tone runs on over the seams without a hole; in the second playthrough it begins anew, in phase, a playthrough's length after the
+    /// first.
     private func expectSound(of clip: GalleryClip, in samples: [Float]) {
         guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
         let length = Int((clip.seconds * 48000).rounded())
@@ -59,7 +61,7 @@ import Testing
                 continue
             }
             if silence >= 48, !heard.isEmpty, (samples.count - index + 2) % RecordingOutput.period > 4 {
-                Issue.record("\(clip.name): \(silence) samples of silence after \(heard.count), with turns of \(length)")
+                Issue.record("\(clip.name): \(silence) samples of silence after \(heard.count), with playthroughs of \(length)")
             }
             if 1..<3 ~= silence, !heard.isEmpty { heard += [Float](repeating: 0, count: silence) }
             heard.append(samples[index])
@@ -71,7 +73,7 @@ import Testing
         }
         guard let late = sound.inexactness.late else { return }
         let phase = tonePhase(heard[length..<min(heard.count, 2 * length)])
-        // Of whole milliseconds the turn itself is made as well.
+        // Of whole milliseconds the playthrough itself is made as well.
         #expect(phase.strength > 0.9 && abs(phase.samples) < (late > 1 ? 3 * late : 3), "\(clip.name): \(phase)")
     }
 
@@ -103,8 +105,8 @@ import Testing
         #expect(stage.complaints.allSatisfy { $0.message.hasPrefix("\(path): its picture ends ") })
     }
 
-    /// A file that somebody is still writing is shown as it grows; where it is slower than the clock it ends, and in the next turn there is
-    /// more.
+    /// A file that somebody is still writing is shown as it grows; where it is slower than the clock it ends, and in the next playthrough
+    /// there is more.
     @Test(arguments: ["long.ts", "ntsc60.mkv"]) func aGrowingFile(name: String) throws {
         let whole = try Clips.bytes(Clips.named(name))
         let last = try #require((Gallery.moving.first { $0.name == name })?.frameCount)
@@ -115,7 +117,7 @@ import Testing
         #expect(stage.wait(for: 3))
         try file.write(contentsOf: whole.dropFirst(whole.count / 3))
         #expect(stage.wait(for: last) && stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
-        // Which turn sees all of it depends on when the machine gets round to it: none goes back, each goes on with the next item.
+        // Which playthrough sees all of it depends on when the machine gets round to it: none goes back, each goes on with the next item.
         for shown in stage.pictures.split(whereSeparator: { $0 > 300 }) {
             #expect(shown == ArraySlice(shown.sorted()), "\(shown)")
         }
@@ -136,6 +138,6 @@ import Testing
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.seekToEnd()
         try file.write(contentsOf: whole.dropFirst(whole.count / 4))
-        #expect(stage.wait(for: 120), "the next turn has all of it")
+        #expect(stage.wait(for: 120), "the next playthrough has all of it")
     }
 }

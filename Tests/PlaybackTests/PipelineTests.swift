@@ -11,12 +11,12 @@ import Testing
     private func place(_ number: Int) -> FramePlace {
         FramePlace(
             start: .milliseconds(Int64(40 * number)), end: .milliseconds(Int64(40 * number + 40)), itemTime: .zero, rate: 1,
-            cadence: .milliseconds(40), turn: nil, isFirst: false)
+            cadence: .milliseconds(40), playthrough: nil, isFirst: false)
     }
 
     private func pipeline(frames: Int) -> Pipeline {
         var pipeline = Pipeline()
-        for number in 0..<frames { pipeline.append(LaidFrame(nil, at: place(number))) }
+        for number in 0..<frames { pipeline.append(EnqueuedFrame(nil, at: place(number))) }
         return pipeline
     }
 
@@ -70,7 +70,7 @@ import Testing
             precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
             var place = place(0)
             (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
-            pipeline.append(LaidFrame(VideoFrame(adopting: av), at: place))
+            pipeline.append(EnqueuedFrame(VideoFrame(adopting: av), at: place))
             number += 1
         }
         #expect(number == count)

@@ -97,7 +97,7 @@ import Testing
         ]) { $0.imageDuration = .milliseconds(200) }
         stage.expectPlays([401, 301, 302, 303, 401, 201], count: 16)
         func stills() -> [Int] { stage.display.holds.filter { $0.number == 401 }.map(\.vblanks) }
-        // 24 and 12 vblanks; the first also waits for the sound to begin. Of a machine that is held up, any turn will do.
+        // 24 and 12 vblanks; the first also waits for the sound to begin. Of a machine that is held up, any playthrough will do.
         let areRight = stage.wait(120) {
             let stills = stills().dropFirst()
             return zip(stills, stills.dropFirst()).contains { short, long in long > short + 4 && long > 15 && short > 7 }
@@ -111,8 +111,8 @@ import Testing
         ])
         #expect(stage.wait(30) { stage.numbers.count { $0 == 301 } >= 2 })
         #expect(stage.plays([301, 302, 303, 401, 0]), "\(stage.numbers)")
-        // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any turn will do; the first also waits for the sound
-        // to begin.
+        // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any playthrough will do; the first also waits for the
+        // sound to begin.
         for (number, vblanks) in [(401, 40...80), (0, 24...50)] {
             let isRight = stage.wait(120) {
                 stage.display.holds.dropFirst().contains { $0.number == number && vblanks.contains($0.vblanks) }
@@ -125,7 +125,7 @@ import Testing
         let audio = RecordingOutput()
         let stage = Stage([PlaylistItem(source: try Reel.tone(), isMuted: true), PlaylistItem(source: try Reel.three())], audio: audio)
         #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
-        // Of a machine that is held up, any turn will do.
+        // Of a machine that is held up, any playthrough will do.
         let isRight = stage.wait { stage.display.holds.dropFirst().contains { $0.number == 0 && $0.vblanks > 24 } }
         #expect(isRight, "\(stage.display.holds)")
     }

@@ -8,7 +8,7 @@ import Testing
         PlaylistCursor(repeats.map { PlaylistItem(source: "/a", repeatCount: $0) }, loop: loop)
     }
 
-    /// The items of the first `count` turns.
+    /// The items of the first `count` playthroughs.
     private func order(_ cursor: PlaylistCursor, _ count: Int) -> [Int] {
         var order: [Int] = []
         var position: PlaylistCursor.Position? = .init(item: 0)
@@ -38,18 +38,18 @@ import Testing
     /// A clip of 4 s in a slot of 10 s: twice whole, then half of it.
     @Test func aClipBeginsAgainWhereItsSlotIsLonger() {
         let cursor = cursor([1, 1], .playlist)
-        func turn(_ position: PlaylistCursor.Position, _ length: MediaTime, isStill: Bool = false) -> Turn {
-            Turn(
+        func playthrough(_ position: PlaylistCursor.Position, _ length: MediaTime, isStill: Bool = false) -> Playthrough {
+            Playthrough(
                 serial: 0, position: position, item: PlaylistItem(source: "/a", duration: .seconds(10)), itemEnd: length, isStill: isStill,
                 isSeekable: true, isSeam: true)
         }
         let first = PlaylistCursor.Position(item: 0)
         let second = PlaylistCursor.Position(item: 0, remaining: .seconds(6))
         let third = PlaylistCursor.Position(item: 0, remaining: .seconds(2))
-        #expect(cursor.following(turn(first, .seconds(4))) == second)
-        #expect(cursor.following(turn(second, .seconds(4))) == third)
-        #expect(cursor.following(turn(third, .seconds(2))) == .init(item: 1))
-        #expect(cursor.following(turn(first, .milliseconds(9990))) == .init(item: 1))
-        #expect(cursor.following(turn(first, .seconds(4), isStill: true)) == .init(item: 1))
+        #expect(cursor.following(playthrough(first, .seconds(4))) == second)
+        #expect(cursor.following(playthrough(second, .seconds(4))) == third)
+        #expect(cursor.following(playthrough(third, .seconds(2))) == .init(item: 1))
+        #expect(cursor.following(playthrough(first, .milliseconds(9990))) == .init(item: 1))
+        #expect(cursor.following(playthrough(first, .seconds(4), isStill: true)) == .init(item: 1))
     }
 }

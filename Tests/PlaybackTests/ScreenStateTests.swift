@@ -5,18 +5,19 @@ import Testing
 @testable import Playback
 
 @Suite struct ScreenStateTests {
-    private func frame(_ number: Int64) -> LaidFrame {
-        LaidFrame(
+    private func frame(_ number: Int64) -> EnqueuedFrame {
+        EnqueuedFrame(
             nil,
             at: FramePlace(
-                start: .seconds(Double(number)), end: .seconds(Double(number + 1)), itemTime: .zero, rate: 1, cadence: nil, turn: nil,
+                start: .seconds(Double(number)), end: .seconds(Double(number + 1)), itemTime: .zero, rate: 1, cadence: nil,
+                playthrough: nil,
                 isFirst: false))
     }
 
     private func buffer(_ number: Int) -> PreparedScene { PreparedScene(buffer: number, generation: 1) }
 
     /// The number of a frame that is given up.
-    private func number(_ frame: consuming LaidFrame?) -> Int? {
+    private func number(_ frame: consuming EnqueuedFrame?) -> Int? {
         switch consume frame {
         case .some(let frame): Int(frame.place.start.seconds)
         case .none: nil

@@ -119,7 +119,7 @@ import Testing
         #expect(stage.player.currentTime == .seconds(7))
     }
 
-    @Test func playingOnFromTheEndBeginsTheNextTurn() throws {
+    @Test func playingOnFromTheEndBeginsTheNextPlaythrough() throws {
         let stage = try stage()
         stage.player.seek(to: .seconds(100))
         #expect(stage.wait(for: 1300))

@@ -111,8 +111,8 @@ import Testing
         _ = stage.wait(0.3) { false }
         stage.player.rate = 1
         #expect(stage.wait { stage.statistics.seams >= 2 })
-        // Back at the clip's own pace its samples are its own again: before the second turn's first must stand the first turn's last. What
-        // the changes have put ahead would end early, and what they have put behind would be cut off.
+        // Back at the clip's own pace its samples are its own again: before the second playthrough's first must stand the first one's last.
+        // What the changes have put ahead would end early, and what they have put behind would be cut off.
         let heard = Array(audio.samplesWithoutStarvation.drop { $0 == 0 })
         let begin = try #require(
             heard.indices.dropFirst(20_000).first { index in

@@ -23,7 +23,7 @@ import Testing
 
     /// A decoder that costs so much at first is no reason to stop again after the start.
     @Test(arguments: [(8, 2.5), (20, 1.5), (20, 2.5), (12, 6)]) func `a slow start stands once`(slow: Int, share: Double) throws {
-        let outcome = SimulatedWall.run(scenario(slow: slow, share: share))
+        let outcome = SimulatedPlayback.run(scenario(slow: slow, share: share))
         let told = try #require(outcome.snapshot?.statistics)
         #expect(told.stalls == 0, "\(told.stalledTime)")
         let holds = holds(outcome)
@@ -36,7 +36,7 @@ import Testing
     @Test func `a fast start stands for a few vblanks`() {
         var scenario = scenario()
         scenario.decodeShare = 0.1
-        let holds = holds(SimulatedWall.run(scenario))
+        let holds = holds(SimulatedPlayback.run(scenario))
         #expect(holds[0] <= 4 && holds.dropFirst().allSatisfy { $0 == 1 }, "\(holds.prefix(60))")
     }
 
@@ -44,7 +44,7 @@ import Testing
     @Test func `a seek shows its picture at once, and goes on when it can`() throws {
         var scenario = scenario(slow: 10, share: 3)
         scenario.events = [(4, .command(.seekTo(.seconds(1))))]
-        let outcome = SimulatedWall.run(scenario)
+        let outcome = SimulatedPlayback.run(scenario)
         #expect(outcome.snapshot?.statistics.stalls == 0)
         let jump = try #require(outcome.jumps.first)
         let first = try #require(outcome.shown.first { outcome.enqueued[$0.number]?.generation == jump.generation })
@@ -56,7 +56,7 @@ import Testing
     /// What is decoded at a twentieth of its speed never fills the queues; it starts all the same, and then it stands still again and
     /// again.
     @Test func `a stream that never fills starts after two seconds`() throws {
-        let outcome = SimulatedWall.run(scenario(slow: .max, share: 20))
+        let outcome = SimulatedPlayback.run(scenario(slow: .max, share: 20))
         let wait = try #require(outcome.shown.dropFirst().first).time - outcome.shown[0].time
         #expect(wait > 1.95 && wait < 2.15, "\(wait) s")
     }

@@ -1,13 +1,13 @@
 import Media
 import Platform
 
-/// What ``inspect(_:refreshRate:)`` found out about a playlist item before it goes on the wall.
+/// What ``inspect(_:refreshRate:)`` found out about a playlist item before it goes on the screen.
 public struct ItemInspection: Sendable {
     /// What the source holds; nil when it cannot be opened.
     public var description: AssetDescription?
     /// Why it cannot play; nil when it can.
     public var failure: String?
-    /// What would hurt on the wall, one line each.
+    /// What would hurt on the screen, one line each.
     public var warnings: [String]
 
     /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that

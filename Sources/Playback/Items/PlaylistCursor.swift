@@ -1,13 +1,13 @@
 import Platform
 
-/// Which turn of which item comes next: the playlist's order as a pure value.
+/// Which playthrough of which item comes next: the playlist's order as a pure value.
 struct PlaylistCursor: Hashable, Sendable {
     /// A place in the playlist.
     struct Position: Hashable, Sendable {
         /// Which item it is, wherever that stands.
         var item: PlayerItem.ID
-        /// How many turns of the item came before this one in its `repeatCount`.
-        var turn = 0
+        /// How many playthroughs of the item came before this one, of its `repeatCount`.
+        var repetition = 0
         /// What is left of the item's configured `duration` when a clip shorter than it begins again; nil at its beginning.
         var remaining: MediaTime?
     }
@@ -32,23 +32,26 @@ struct PlaylistCursor: Hashable, Sendable {
     func following(_ position: Position) -> Position? {
         guard let place = list.place(of: position.item) else { return nextItem(after: position) }
         if loop == .item { return Position(item: position.item) }
-        if position.turn + 1 < list.items[place].entry.repeatCount { return Position(item: position.item, turn: position.turn + 1) }
+        if position.repetition + 1 < list.items[place].entry.repeatCount {
+            return Position(item: position.item, repetition: position.repetition + 1)
+        }
         return nextItem(after: position)
     }
 
-    /// What comes after a turn: the same clip again where its slot is longer than it, else what the playlist says.
-    func following(_ turn: Turn) -> Position? {
-        if !turn.isStill, list.place(of: turn.position.item) != nil, let slot = turn.position.remaining ?? turn.item.duration,
-            let itemEnd = turn.itemEnd
+    /// What comes after a playthrough: the same clip again where its slot is longer than it, else what the playlist says.
+    func following(_ playthrough: Playthrough) -> Position? {
+        if !playthrough.isStill, list.place(of: playthrough.position.item) != nil,
+            let slot = playthrough.position.remaining ?? playthrough.item.duration,
+            let itemEnd = playthrough.itemEnd
         {
-            let played = itemEnd - turn.item.start
+            let played = itemEnd - playthrough.item.start
             if played > .milliseconds(1), slot - played > .milliseconds(20) {
-                var position = turn.position
+                var position = playthrough.position
                 position.remaining = slot - played
                 return position
             }
         }
-        return following(turn.position)
+        return following(playthrough.position)
     }
 
     /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop, and where there is

@@ -43,11 +43,11 @@ struct Pipeline: ~Copyable {
     private(set) var frames = FrameQueue()
     /// Whether the compositor has a frame in hand, in neither queue.
     private(set) var isComposing = false
-    private(set) var ready = UniqueDeque<ReadyFrame>()
+    private(set) var ready = UniqueDeque<PreparedFrame>()
     private(set) var screen = ScreenState()
     /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not
     /// allocate.
-    private var released = UniqueDeque<LaidFrame>(minimumCapacity: 32)
+    private var released = UniqueDeque<EnqueuedFrame>(minimumCapacity: 32)
     var buffers = SpareBuffers()
     /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
     private(set) var overdue: MediaTime?
@@ -82,53 +82,53 @@ struct Pipeline: ~Copyable {
     var mayCompose: Bool { buffers.mayBeThere && ready.count < Self.readyLimit && !frames.isEmpty }
 
     /// Enqueues a decoded frame.
-    mutating func append(_ frame: consuming LaidFrame) { frames.append(frame) }
+    mutating func append(_ frame: consuming EnqueuedFrame) { frames.append(frame) }
 
     /// The next frame to compose, where there is one and a buffer may be spare.
-    mutating func takeFrameToCompose() -> LaidFrame? {
+    mutating func takeFrameToCompose() -> EnqueuedFrame? {
         guard mayCompose, let frame = frames.popFirst() else { return nil }
         isComposing = true
         return frame
     }
 
     /// The frame on the screen, where it is to be composed again and a buffer may be spare.
-    mutating func takeFrameToRepaint() -> LaidFrame? { mayRepaint ? screen.beginRepaint() : nil }
+    mutating func takeFrameToRepaint() -> EnqueuedFrame? { mayRepaint ? screen.beginRepaint() : nil }
 
     /// The next frame of a generation, in place of the one in hand.
-    mutating func takeSuccessor(of generation: UInt64) -> LaidFrame? { generation == self.generation ? frames.popFirst() : nil }
+    mutating func takeSuccessor(of generation: UInt64) -> EnqueuedFrame? { generation == self.generation ? frames.popFirst() : nil }
 
     /// The frame taken last has been composed under `generation`; `composed` is nil where there is no display. Returns what is to be
     /// discarded.
-    mutating func composed(_ frame: consuming LaidFrame, as composed: PreparedScene?, generation: UInt64) -> PreparedScene? {
+    mutating func composed(_ frame: consuming EnqueuedFrame, as composed: PreparedScene?, generation: UInt64) -> PreparedScene? {
         isComposing = false
         guard generation == self.generation else {
             release(frame)
             return composed
         }
-        ready.append(ReadyFrame(laid: frame, composed: composed))
+        ready.append(PreparedFrame(enqueued: frame, composed: composed))
         return nil
     }
 
     /// There was no buffer for the frame taken last; `returns` is what ``SpareBuffers/returns`` was then.
-    mutating func couldNotCompose(_ frame: consuming LaidFrame, generation: UInt64, asOf returns: UInt64) {
+    mutating func couldNotCompose(_ frame: consuming EnqueuedFrame, generation: UInt64, asOf returns: UInt64) {
         isComposing = false
         buffers.wereNotThere(asOf: returns)
         if generation == self.generation { frames.prepend(frame) } else { release(frame) }
     }
 
     /// The frame taken to be repainted as number `serial` comes back. Returns what is to be discarded.
-    mutating func repainted(_ frame: consuming LaidFrame, serial: UInt64, as composed: PreparedScene?) -> PreparedScene? {
+    mutating func repainted(_ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?) -> PreparedScene? {
         endRepaint(frame, serial: serial, as: composed, isShort: false)
     }
 
     /// There was no buffer for the frame to be repainted.
-    mutating func couldNotRepaint(_ frame: consuming LaidFrame, serial: UInt64, asOf returns: UInt64) {
+    mutating func couldNotRepaint(_ frame: consuming EnqueuedFrame, serial: UInt64, asOf returns: UInt64) {
         if serial == screen.serial { buffers.wereNotThere(asOf: returns) }
         _ = endRepaint(frame, serial: serial, as: nil, isShort: true)
     }
 
     private mutating func endRepaint(
-        _ frame: consuming LaidFrame, serial: UInt64, as composed: PreparedScene?, isShort: Bool
+        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, isShort: Bool
     ) -> PreparedScene? {
         guard let older = screen.endRepaint(frame, serial: serial, composed: composed, isShort: isShort) else { return nil }
         release(older)
@@ -136,25 +136,25 @@ struct Pipeline: ~Copyable {
     }
 
     /// Leaves a frame out.
-    mutating func drop(_ frame: consuming LaidFrame) {
-        statistics.countDropped(frame.place.turn?.position.item)
+    mutating func drop(_ frame: consuming EnqueuedFrame) {
+        statistics.countDropped(frame.place.playthrough?.position.item)
         release(frame)
     }
 
     /// Leaves out the next ready frame; returns its place, and its buffer to be discarded.
     mutating func dropReady() -> (place: FramePlace, composed: PreparedScene?)? {
         guard let frame = ready.popFirst() else { return nil }
-        let dropped = (place: frame.laid.place, composed: frame.composed)
-        drop(frame.intoLaid())
+        let dropped = (place: frame.enqueued.place, composed: frame.composed)
+        drop(frame.intoEnqueued())
         return dropped
     }
 
     /// Puts the next ready frame on the screen; returns its place, and the buffer to be presented, nil where there is no display.
     mutating func showReady() -> (place: FramePlace, composed: PreparedScene?)? {
         guard let frame = ready.popFirst() else { return nil }
-        let shown = (place: frame.laid.place, composed: frame.composed)
-        if shown.place.turn != nil { seek.frameShown() }
-        if let before = screen.show(frame.intoLaid()) { release(before) }
+        let shown = (place: frame.enqueued.place, composed: frame.composed)
+        if shown.place.playthrough != nil { seek.frameShown() }
+        if let before = screen.show(frame.intoEnqueued()) { release(before) }
         return shown
     }
 
@@ -184,13 +184,13 @@ struct Pipeline: ~Copyable {
     mutating func setOverdue(_ time: MediaTime?) { overdue = time }
 
     /// Leaves a frame to the feeder to be freed.
-    private mutating func release(_ frame: consuming LaidFrame) { released.append(frame) }
+    private mutating func release(_ frame: consuming EnqueuedFrame) { released.append(frame) }
 
     /// Whether there are frames to free.
     var hasReleased: Bool { !released.isEmpty }
 
     /// One of them, for the feeder.
-    mutating func takeReleased() -> LaidFrame? { released.popFirst() }
+    mutating func takeReleased() -> EnqueuedFrame? { released.popFirst() }
 
     /// A command of an input event at `time` has begun `generation`, or will with what waits; nil where nobody is to know.
     mutating func noteInput(at time: HostTime?, shownBy generation: UInt64) {
@@ -257,7 +257,7 @@ struct Pipeline: ~Copyable {
 
     /// Begins the seek that has waited for the first frame of the generation, which is on the screen now.
     mutating func followUp() -> FollowUp {
-        switch seek.followUp(in: screen.place?.turn?.position.item, at: screen.place?.itemTime ?? .zero) {
+        switch seek.followUp(in: screen.place?.playthrough?.position.item, at: screen.place?.itemTime ?? .zero) {
         case .none: return .none
         case .drop:
             inputLatency.dropped(after: generation)
@@ -288,7 +288,7 @@ struct Pipeline: ~Copyable {
         var returned: [PreparedScene] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }
-            release(frame.intoLaid())
+            release(frame.intoEnqueued())
         }
         return returned
     }
@@ -302,7 +302,7 @@ struct Pipeline: ~Copyable {
         swap(&cursor.list, &list)
         for id in forgotten { statistics.items[id] = nil }
         // The first list there is begins with a move to its first item.
-        if wasEmpty, screen.place?.turn == nil, seek.underWay == nil, let first = cursor.first {
+        if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
             seek.expect(SeekRequest(position: first))
         }
         return true

@@ -123,8 +123,8 @@ extension Player {
     }
 
     /// Position, item time and playthrough that a seek or a skip counts from: where the seek under way goes, else what is on the screen.
-    func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Turn?)? {
-        let present = pipeline.screen.place?.turn
+    func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Playthrough?)? {
+        let present = pipeline.screen.place?.playthrough
         if let target = pipeline.seek.target {
             let isSameItem = present?.position.item == target.position.item
             let time = target.time ?? pipeline.cursor.list[target.position.item]?.start ?? .zero

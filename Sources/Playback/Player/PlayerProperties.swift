@@ -38,7 +38,7 @@ extension Player {
     /// Everything at one moment, for a status line.
     public var snapshot: PlayerSnapshot {
         pipeline.withLock { pipeline in
-            let present = pipeline.screen.place?.turn
+            let present = pipeline.screen.place?.playthrough
             var statistics = pipeline.statistics
             (statistics.stalls, statistics.stalledTime) = audio.stalls
             return PlayerSnapshot(

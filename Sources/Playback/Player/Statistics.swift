@@ -8,7 +8,7 @@ public struct PlayerStatistics: Hashable, Sendable {
     public var framesLate = 0
     /// Frames whose time had passed before they could be shown.
     public var framesDropped = 0
-    /// Joints of one turn and the next that reached the screen.
+    /// Joints of one playthrough and the next that reached the screen.
     public var seams = 0
     /// The most vblanks a seam's first frame was late.
     public var worstSeamLateness = 0
@@ -25,7 +25,7 @@ public struct PlayerStatistics: Hashable, Sendable {
     public var inputLatency = TimeHistogram(upTo: .seconds(2))
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.
     public var soundRatio = 1.0
-    /// The least that lay ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the
+    /// The least that was ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the
     /// first such flip.
     public var leastBuffered: BufferLevel?
     /// The same counts for each item that has been on the screen, by its identity; not of those that left the list long ago.
@@ -68,7 +68,7 @@ public struct BufferLevel: Hashable, Sendable {
     }
 }
 
-/// Counts for one item of the playlist, all its turns together.
+/// Counts for one item of the playlist, all its playthroughs together.
 public struct ItemStatistics: Hashable, Sendable {
     /// Frames that reached the screen.
     public var framesShown = 0
@@ -78,6 +78,6 @@ public struct ItemStatistics: Hashable, Sendable {
     public var framesDropped = 0
     /// Turns that followed the one before without a jump.
     public var seams = 0
-    /// The most vblanks such a turn's first frame was late.
+    /// The most vblanks such a playthrough's first frame was late.
     public var worstSeamLateness = 0
 }

@@ -14,8 +14,8 @@ struct Compositor: Sendable {
 
     private enum Work: ~Copyable {
         case stop
-        case compose(LaidFrame, generation: UInt64, returned: UInt64, ahead: Int)
-        case repaint(LaidFrame, serial: UInt64, returned: UInt64)
+        case compose(EnqueuedFrame, generation: UInt64, returned: UInt64, ahead: Int)
+        case repaint(EnqueuedFrame, serial: UInt64, returned: UInt64)
     }
 
     /// The thread's body.
@@ -53,28 +53,28 @@ struct Compositor: Sendable {
     }
 
     /// `ahead` frames lie ready that will be shown before this one.
-    private func compose(_ first: consuming LaidFrame, _ generation: UInt64, _ returned: UInt64, ahead: Int) {
+    private func compose(_ first: consuming EnqueuedFrame, _ generation: UInt64, _ returned: UInt64, ahead: Int) {
         var frame = first
         while isPointless(frame.place, ahead: ahead), let next = successor(generation) {
-            // A turn's first frame hands its mark on, so that its seam is still counted.
+            // A playthrough's first frame hands its mark on, so that its seam is still counted.
             let passed = frame.place
-            var dropped: LaidFrame? = frame
+            var dropped: EnqueuedFrame? = frame
             pipeline.withLock { $0.drop(dropped.take()!) }
             frame = next
-            if passed.isFirst, frame.place.turn?.serial == passed.turn?.serial { frame.place.isFirst = true }
+            if passed.isFirst, frame.place.playthrough?.serial == passed.playthrough?.serial { frame.place.isFirst = true }
         }
         let preparation = output.prepare(frame.scene)
-        var laid: LaidFrame? = frame
+        var enqueued: EnqueuedFrame? = frame
         let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
             var composed: PreparedScene?
             switch preparation {
             case .prepared(let scene): composed = scene
             case .noDisplay: break
             case .noSpareBuffer:
-                pipeline.couldNotCompose(laid.take()!, generation: generation, asOf: returned)
+                pipeline.couldNotCompose(enqueued.take()!, generation: generation, asOf: returned)
                 return (nil, false)
             }
-            let surplus = pipeline.composed(laid.take()!, as: composed, generation: generation)
+            let surplus = pipeline.composed(enqueued.take()!, as: composed, generation: generation)
             return (surplus, pipeline.presenterIsIdle && pipeline.generation == generation)
         }
         if let surplus { output.discard(surplus) }
@@ -93,19 +93,19 @@ struct Compositor: Sendable {
     }
 
     /// The next frame of the same generation, for which the one in hand is dropped.
-    private func successor(_ generation: UInt64) -> LaidFrame? {
+    private func successor(_ generation: UInt64) -> EnqueuedFrame? {
         pipeline.withLock { $0.takeSuccessor(of: generation) }
     }
 
-    private func repaint(_ frame: consuming LaidFrame, _ serial: UInt64, _ returned: UInt64) {
+    private func repaint(_ frame: consuming EnqueuedFrame, _ serial: UInt64, _ returned: UInt64) {
         let preparation = output.prepare(frame.scene)
-        var laid: LaidFrame? = frame
+        var enqueued: EnqueuedFrame? = frame
         let surplus: PreparedScene? = pipeline.signal { pipeline in
             switch preparation {
-            case .prepared(let scene): return pipeline.repainted(laid.take()!, serial: serial, as: scene)
-            case .noDisplay: return pipeline.repainted(laid.take()!, serial: serial, as: nil)
+            case .prepared(let scene): return pipeline.repainted(enqueued.take()!, serial: serial, as: scene)
+            case .noDisplay: return pipeline.repainted(enqueued.take()!, serial: serial, as: nil)
             case .noSpareBuffer:
-                pipeline.couldNotRepaint(laid.take()!, serial: serial, asOf: returned)
+                pipeline.couldNotRepaint(enqueued.take()!, serial: serial, asOf: returned)
                 return nil
             }
         }

@@ -33,7 +33,7 @@ struct Presenter: ~Copyable {
     /// Whether the clock was going at the last decision.
     var wasPlaying = false
     /// The playthrough on the screen.
-    var present: Turn?
+    var present: Playthrough?
     /// What the sound was last told.
     var soundRatio = 1.0
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
@@ -53,7 +53,7 @@ struct Presenter: ~Copyable {
         /// Where it lies; nil for a repaint.
         var place: FramePlace?
         /// The playthrough this frame is the first of.
-        var starts: Turn?
+        var starts: Playthrough?
         /// It has been waited for to the end of ``flipLimit``.
         var isOverdue = false
     }

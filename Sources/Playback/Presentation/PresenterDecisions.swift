@@ -35,9 +35,9 @@ extension Presenter {
         // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, while that stands, the
         // first picture after the bare background.
         let stands = !pipeline.playback.isPlaying
-        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (stands && pipeline.screen.place?.turn == nil) {
+        if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (stands && pipeline.screen.place?.playthrough == nil) {
             // What was on the screen has not ended: it was left.
-            if pipeline.ready[0].laid.place.turn == nil { present = nil }
+            if pipeline.ready[0].enqueued.place.playthrough == nil { present = nil }
             (shownGeneration, shownAt, preroll) = (pipeline.generation, now, Preroll(from: now))
             scheduler.unlock()
             return show(0, late: 0, &pipeline, &returned)
@@ -60,7 +60,7 @@ extension Presenter {
     /// Whether only the clock is missing. The bare background needs none: what follows it is shown at once, and begins then.
     private func awaitsStart(_ pipeline: borrowing Pipeline) -> Bool {
         pipeline.playback.phase == .waiting && shownGeneration == pipeline.generation
-            && (pipeline.screen.place?.turn != nil || pipeline.playback.isComplete)
+            && (pipeline.screen.place?.playthrough != nil || pipeline.playback.isComplete)
     }
 
     private mutating func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
@@ -76,7 +76,8 @@ extension Presenter {
     private mutating func choose(_ pipeline: inout Pipeline, _ now: HostTime, _ returned: inout [PreparedScene]) -> Step? {
         candidates.removeAll(keepingCapacity: true)
         for index in 0..<pipeline.ready.count {
-            candidates.append(.init(start: pipeline.ready[index].laid.place.start, cadence: pipeline.ready[index].laid.place.cadence))
+            candidates.append(
+                .init(start: pipeline.ready[index].enqueued.place.start, cadence: pipeline.ready[index].enqueued.place.cadence))
         }
         let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0, now: now) })
         pipeline.setOverdue(scheduler.overdue)
@@ -117,21 +118,21 @@ extension Presenter {
     private mutating func show(
         _ index: Int, late: Int, due: HostTime? = nil, _ pipeline: inout Pipeline, _ returned: inout [PreparedScene]
     ) -> Step {
-        var starts: Turn?
+        var starts: Playthrough?
         for _ in 0..<index {
             guard let dropped = pipeline.dropReady() else { break }
-            if dropped.place.isFirst { starts = dropped.place.turn }
+            if dropped.place.isFirst { starts = dropped.place.playthrough }
             if let composed = dropped.composed { returned.append(composed) }
         }
         guard let (place, composed) = pipeline.showReady() else { return .wait(until: nil) }
-        if place.isFirst { starts = place.turn }
+        if place.isFirst { starts = place.playthrough }
         let commit = Commit(
             id: 0, since: now(), late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
         if let composed {
             pending = commit
             return .present(composed)
         }
-        // No display: the frame counts as shown, so that the timeline goes on in the dark. If it is back, the frame is painted again.
+        // No display: the frame counts as shown, so that the timeline goes on without one. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.repaint() }
         reached(commit, at: nil, &pipeline)
         return .shownInTheDark
@@ -148,10 +149,10 @@ extension Presenter {
             return
         }
         pipeline.countInputLatency(of: commit.generation, at: time)
-        if time != nil { pipeline.statistics.countShown(place.turn?.position.item, late: commit.late) }
+        if time != nil { pipeline.statistics.countShown(place.playthrough?.position.item, late: commit.late) }
         if let starts = commit.starts { begin(starts, late: commit.late, isSeen: time != nil, &pipeline) }
         // The bare background follows when nothing can be played any more.
-        if place.turn == nil, let ended = present.take() { events.append(.itemEnded(item: ended.position.item)) }
+        if place.playthrough == nil, let ended = present.take() { events.append(.itemEnded(item: ended.position.item)) }
     }
 
     /// Compares picture and sound, and what lies ready, at a flip.
@@ -165,7 +166,7 @@ extension Presenter {
         pipeline.statistics.leastBuffered = level.least(pipeline.statistics.leastBuffered)
     }
 
-    private mutating func begin(_ playthrough: Turn, late: Int, isSeen: Bool, _ pipeline: inout Pipeline) {
+    private mutating func begin(_ playthrough: Playthrough, late: Int, isSeen: Bool, _ pipeline: inout Pipeline) {
         let item = playthrough.position.item
         if playthrough.isSeam {
             if isSeen { pipeline.statistics.countSeam(item, late: late) }

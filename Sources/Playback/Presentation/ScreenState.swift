@@ -13,7 +13,7 @@ struct ScreenState: ~Copyable {
     }
 
     /// nil before the first, and while it is out.
-    private var frame: LaidFrame?
+    private var frame: EnqueuedFrame?
     /// Where the frame lies, which is known all the while; nil before the first.
     private(set) var place: FramePlace?
     /// Grows with every frame shown.
@@ -23,7 +23,7 @@ struct ScreenState: ~Copyable {
     private(set) var waiting: PreparedScene?
 
     /// What is shown from now on, composed for the display as it is; returns the frame before, to be released.
-    mutating func show(_ newer: consuming LaidFrame) -> LaidFrame? {
+    mutating func show(_ newer: consuming EnqueuedFrame) -> EnqueuedFrame? {
         place = newer.place
         serial += 1
         setRepaint(false)
@@ -43,7 +43,7 @@ struct ScreenState: ~Copyable {
     }
 
     /// Takes the frame out to be composed again, where that is wanted.
-    mutating func beginRepaint() -> LaidFrame? {
+    mutating func beginRepaint() -> EnqueuedFrame? {
         guard canRepaint else { return nil }
         repaint = .underWay(again: false)
         return frame.take()
@@ -51,7 +51,7 @@ struct ScreenState: ~Copyable {
 
     /// Brings a frame back that was taken out as number `serial`; returns it, to be released, where a newer one has been shown since. Then
     /// `composed` is the caller's to discard, too. `isShort`: there was no buffer for it.
-    mutating func endRepaint(_ older: consuming LaidFrame, serial: UInt64, composed: PreparedScene?, isShort: Bool) -> LaidFrame? {
+    mutating func endRepaint(_ older: consuming EnqueuedFrame, serial: UInt64, composed: PreparedScene?, isShort: Bool) -> EnqueuedFrame? {
         if case .underWay(true) = repaint { repaint = .wanted } else { repaint = .none }
         // What the newer frame needs is its own business.
         if serial != self.serial { return older }

@@ -28,7 +28,7 @@ struct FailureRecord {
 
     /// An item has failed in its turn; true when so many have in a row. Then the round begins anew.
     mutating func fail(of items: Int) -> Bool {
-        takeTurn()
+        takePlaythrough()
         count += 1
         guard count >= items else { return false }
         count = 0
@@ -36,7 +36,7 @@ struct FailureRecord {
     }
 
     /// The turn has come of what failed ahead, and of what follows it.
-    mutating func takeTurn() { (count, ahead) = (count + ahead, 0) }
+    mutating func takePlaythrough() { (count, ahead) = (count + ahead, 0) }
 
     /// Something plays.
     mutating func played() { (count, retryDelay) = (0, Self.firstRetryDelay) }

@@ -16,10 +16,10 @@ struct PictureFeed: ~Copyable {
     mutating func begin(_ generation: UInt64) { (self.generation, endsInBackground) = (generation, false) }
 
     /// Enqueues a picture; of an older generation it is dropped, here or by who takes it.
-    mutating func enqueue(_ frame: consuming LaidFrame) {
-        (hasEnqueued, endsInBackground) = (true, frame.place.turn == nil)
+    mutating func enqueue(_ frame: consuming EnqueuedFrame) {
+        (hasEnqueued, endsInBackground) = (true, frame.place.playthrough == nil)
         let generation = generation
-        var frame: LaidFrame? = frame
+        var frame: EnqueuedFrame? = frame
         pipeline.signal { pipeline in
             if pipeline.generation == generation { pipeline.append(frame.take()!) }
         }
@@ -28,8 +28,8 @@ struct PictureFeed: ~Copyable {
     /// Enqueues the bare background from one timeline instant to another.
     mutating func enqueueBackground(from start: MediaTime, to end: MediaTime) {
         enqueue(
-            LaidFrame(
-                nil, at: FramePlace(start: start, end: end, itemTime: .zero, rate: 1, cadence: nil, turn: nil, isFirst: false)))
+            EnqueuedFrame(
+                nil, at: FramePlace(start: start, end: end, itemTime: .zero, rate: 1, cadence: nil, playthrough: nil, isFirst: false)))
     }
 
     /// Nothing will be enqueued any more in this generation; `whileLocked` is called where it is still the present one, before anybody else

@@ -14,8 +14,8 @@ import Platform
 /// its sound (``PlaythroughSound``).
 final class PlaythroughReader {
     let reader: any ItemReader
-    /// What is played. Its end is the container's word until the last picture has been read.
-    private(set) var playthrough: Turn
+    /// What is played. Its end is what the container says until the last picture has been read.
+    private(set) var playthrough: Playthrough
     /// Item time at which to stop, by the configuration.
     let limit: MediaTime?
     /// Whether the container tells how long it is.
@@ -55,7 +55,7 @@ final class PlaythroughReader {
 
     /// What the call for a picture came to.
     enum Next: ~Copyable {
-        case frame(LaidFrame)
+        case frame(EnqueuedFrame)
         /// There is no further one; a complaint where that is earlier than it should be.
         case end(complaint: String?)
         /// Not one lies between its beginning and its end.
@@ -66,7 +66,7 @@ final class PlaythroughReader {
 
     /// A playthrough that begins at item time `itemTime`, which lies at `instant` on the timeline.
     init(
-        _ reader: any ItemReader, of playthrough: Turn, at itemTime: MediaTime, instant: MediaTime, rate: Double, limit: MediaTime?,
+        _ reader: any ItemReader, of playthrough: Playthrough, at itemTime: MediaTime, instant: MediaTime, rate: Double, limit: MediaTime?,
         isLengthKnown: Bool
     ) {
         (self.reader, self.playthrough, self.limit, self.isLengthKnown) = (reader, playthrough, limit, isLengthKnown)
@@ -170,7 +170,7 @@ final class PlaythroughReader {
     }
 
     /// A picture with its place on the timeline, or the first piece of it.
-    private func enqueued(_ picture: consuming TimedFrame, fadeOut: consuming TimedFrame?, over fade: CrossFade?) -> LaidFrame {
+    private func enqueued(_ picture: consuming TimedFrame, fadeOut: consuming TimedFrame?, over fade: CrossFade?) -> EnqueuedFrame {
         let (itemTime, itemEnd) = (picture.time, picture.time + picture.duration)
         let start = mapping.instant(of: itemTime)
         var end = max(mapping.instant(of: itemEnd), start)
@@ -191,7 +191,7 @@ final class PlaythroughReader {
 
     /// The one picture of a playthrough that is only sound: its cover, or the background, without an end. Again where the rate changes, as
     /// it is the pictures that tell the item time.
-    func coverFrame() -> LaidFrame {
+    func coverFrame() -> EnqueuedFrame {
         if cover == nil, let read = reader.nextFrame() { cover = read.intoFrame() }
         return frame(
             cover?.shared(), over: nil, from: mapping.instant, to: MediaTime(nanoseconds: .max / 4), itemTime: mapping.itemTime,
@@ -201,11 +201,12 @@ final class PlaythroughReader {
     private func frame(
         _ picture: consuming VideoFrame?, over fade: CrossFade?, from start: MediaTime, to end: MediaTime, itemTime: MediaTime,
         cadence: MediaTime?
-    ) -> LaidFrame {
+    ) -> EnqueuedFrame {
         let place = FramePlace(
-            start: start, end: end, itemTime: itemTime, rate: mapping.rate, cadence: cadence, turn: playthrough, isFirst: !hasGivenPicture)
+            start: start, end: end, itemTime: itemTime, rate: mapping.rate, cadence: cadence, playthrough: playthrough,
+            isFirst: !hasGivenPicture)
         hasGivenPicture = true
-        return LaidFrame(picture, over: fade?.underlay(from: start, to: end), at: place)
+        return EnqueuedFrame(picture, over: fade?.underlay(from: start, to: end), at: place)
     }
 
     // MARK: Fading out
@@ -327,7 +328,7 @@ extension PlaythroughReader {
         }
         let natural = description.video?.duration ?? description.duration
         let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
-        let playthrough = Turn(
+        let playthrough = Playthrough(
             serial: upcoming.serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
             isSeekable: description.isStill || description.isSeekable, isSeam: upcoming.isSeam)
         self.init(

@@ -103,7 +103,7 @@ struct UpcomingPlaythrough: ~Copyable {
     }
 
     /// What comes after a playthrough that has been read to its end.
-    func following(_ playthrough: Turn) -> PlaylistCursor.Position? { cursor.following(playthrough) }
+    func following(_ playthrough: Playthrough) -> PlaylistCursor.Position? { cursor.following(playthrough) }
 
     /// Whether what comes after a playthrough may be opened before its end.
     func mayOpenFollowing(_ current: PlaythroughReader) -> Bool {
@@ -174,7 +174,7 @@ struct UpcomingPlaythrough: ~Copyable {
         next = .none
         switch outcome {
         case .success(let opened):
-            failures.takeTurn()
+            failures.takePlaythrough()
             return .opened(given, opened)
         case .failure(let error):
             if error.reason == .cancelled { return .none }

@@ -164,8 +164,8 @@ final class AudioQueue: AudioRenderer {
 
     /// How much the output takes at a start before it waits for more instead of playing silence: two of the pieces that it takes at a time,
     /// by the last of them, and what it waits for. Such a piece is a period of the card.
-    var cardDemand: MediaTime { time(ofSample: Double(2 * state.withLock { $0.taken })) + Self.cardPatience }
-    private static let cardPatience = MediaTime.milliseconds(10)
+    var cardDemand: MediaTime { time(ofSample: Double(2 * state.withLock { $0.taken })) + Self.cardMargin }
+    private static let cardMargin = MediaTime.milliseconds(10)
 
     /// How many samples are played in the time of one, for what is rendered from now on.
     var ratio: Double {

@@ -3,7 +3,7 @@ import Platform
 
 /// Decoded frames that wait to be composed, in order. The feeder adds to it while there is room, the compositor takes from it.
 struct FrameQueue: ~Copyable {
-    private var frames = UniqueDeque<LaidFrame>()
+    private var frames = UniqueDeque<EnqueuedFrame>()
     /// Bytes of picture memory it keeps alive.
     private(set) var byteCount = 0
 
@@ -21,24 +21,24 @@ struct FrameQueue: ~Copyable {
     var length: MediaTime { frames.isEmpty ? .zero : frames[frames.count - 1].place.end - frames[0].place.start }
 
     /// Calls `body` with frame `index`, 0 for the next one to be taken.
-    func withFrame<Result>(at index: Int, _ body: (borrowing LaidFrame) -> Result) -> Result { body(frames[index]) }
+    func withFrame<Result>(at index: Int, _ body: (borrowing EnqueuedFrame) -> Result) -> Result { body(frames[index]) }
 
     /// Whether the feeder may add another.
     var hasRoom: Bool { count < Self.fewest || length < Self.longest && byteCount < Self.byteLimit }
 
-    mutating func append(_ frame: consuming LaidFrame) {
+    mutating func append(_ frame: consuming EnqueuedFrame) {
         byteCount += frame.byteCount
         frames.append(frame)
     }
 
-    mutating func popFirst() -> LaidFrame? {
+    mutating func popFirst() -> EnqueuedFrame? {
         guard let frame = frames.popFirst() else { return nil }
         byteCount -= frame.byteCount
         return frame
     }
 
     /// Puts back what there was no buffer for.
-    mutating func prepend(_ frame: consuming LaidFrame) {
+    mutating func prepend(_ frame: consuming EnqueuedFrame) {
         byteCount += frame.byteCount
         frames.prepend(frame)
     }

@@ -3,19 +3,19 @@ import Platform
 
 // The timeline: why there are no seams.
 //
-// The player does not end and begin again. There is one timeline; the feeder lays item after item onto it, end to end, and the next item
-// (or the next turn of the same one) has been opened and its first picture decoded before the present one ends. A loop is simply "the next
-// item is the same asset". Frames and samples carry timeline instants, so nothing downstream (compositor, scheduler, clock, sound card)
-// knows where an item ends.
+// The player does not end and begin again. There is one timeline; the feeder enqueues item after item onto it, end to end, and the next
+// item (or the next playthrough of the same one) has been opened and its first picture decoded before the present one ends. A loop is
+// simply "the next item is the same asset". Frames and samples carry timeline instants, so nothing downstream (compositor, scheduler,
+// clock, sound card) knows where an item ends.
 //
 // A seek or a skip begins a new *generation*: everything queued under the older one is dropped, and the timeline starts again at zero. The
-// frame on the screen stays until the first of the new generation is ready, so that the screen never goes dark in between.
+// frame on the screen stays until the first of the new generation is ready, so that the screen is never without a picture in between.
 //
 // The speed lies between item and timeline: at rate 2 an item second takes half a timeline second. The clock always runs at one.
 
-/// One playing of one item, as laid on the timeline.
-struct Turn: Hashable, Sendable {
-    /// Grows from turn to turn, and with every move within one, for the life of the player.
+/// One playing of one item, as enqueued on the timeline.
+struct Playthrough: Hashable, Sendable {
+    /// Grows from playthrough to playthrough, and with every seek within one, for the life of the player.
     var serial: UInt64
     var position: PlaylistCursor.Position
     var item: PlaylistItem
@@ -24,7 +24,7 @@ struct Turn: Hashable, Sendable {
     var isStill: Bool
     /// Whether one can move about in it.
     var isSeekable: Bool
-    /// Whether it follows the turn before without a jump, so that its first frame is a seam.
+    /// Whether it follows the playthrough before without a seek, so that its first frame is a seam.
     var isSeam: Bool
 }
 
@@ -40,9 +40,9 @@ struct FramePlace: Hashable, Sendable {
     var rate: Double
     /// Nominal frame duration on the timeline; nil where there is none.
     var cadence: MediaTime?
-    /// What it belongs to; nil for the background of an empty wall.
-    var turn: Turn?
-    /// Whether it is the first frame of its turn.
+    /// What it belongs to; nil for the background where there is nothing to play.
+    var playthrough: Playthrough?
+    /// Whether it is the first frame of its playthrough.
     var isFirst: Bool
 
     /// The item time at a timeline instant, within what this frame covers.
@@ -52,9 +52,9 @@ struct FramePlace: Hashable, Sendable {
 }
 
 /// What is shown from one instant of the timeline to another: a scene with its place on the timeline.
-struct LaidFrame: ~Copyable, Sendable {
-    /// The picture of the turn; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound without a
-    /// picture, or nothing that can be played.
+struct EnqueuedFrame: ~Copyable, Sendable {
+    /// The picture of the playthrough; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound
+    /// without a picture, or nothing that can be played.
     let scene: Scene
     var place: FramePlace
     /// Bytes of picture memory it keeps alive.
@@ -71,7 +71,7 @@ struct LaidFrame: ~Copyable, Sendable {
             let gravity = underlay.gravity
             scene.add(Layer(.video(underlay.intoPicture(), gravity: gravity), alpha: lowerAlpha))
         }
-        if let picture { scene.add(Layer(.video(picture, gravity: place.turn?.item.gravity ?? .resizeAspect), alpha: upperAlpha)) }
+        if let picture { scene.add(Layer(.video(picture, gravity: place.playthrough?.item.gravity ?? .resizeAspect), alpha: upperAlpha)) }
         byteCount = scene.byteCount
         self.scene = scene
         self.place = place
@@ -79,11 +79,11 @@ struct LaidFrame: ~Copyable, Sendable {
 }
 
 /// A frame that has been composed, or is on the screen.
-struct ReadyFrame: ~Copyable, Sendable {
-    var laid: LaidFrame
+struct PreparedFrame: ~Copyable, Sendable {
+    var enqueued: EnqueuedFrame
     /// The scan-out buffer it lies in; nil when there was no display to compose it for, or that display has changed since.
     var composed: PreparedScene?
 
     /// The frame alone.
-    consuming func intoLaid() -> LaidFrame { laid }
+    consuming func intoEnqueued() -> EnqueuedFrame { enqueued }
 }

@@ -35,7 +35,7 @@ import Testing
         var failures = FailureRecord()
         failures.failAhead()
         failures.played()
-        failures.takeTurn()
+        failures.takePlaythrough()
         #expect(failures.maySkipAhead(of: 3) && !failures.maySkipAhead(of: 2))
         failures.played()
         #expect(failures.maySkipAhead(of: 2))

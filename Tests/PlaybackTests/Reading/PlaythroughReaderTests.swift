@@ -72,7 +72,7 @@ extension PlaythroughReader {
         let media = SimulatedMedia([.init(edges: edges, rate: 100)], queue: queue)
         let item = PlaylistItem(source: "0", isMuted: isMuted)
         let opened = try media.open(.init(serial: 1, item: item, time: .zero, precision: .exact), Interruption())
-        let playthrough = Turn(
+        let playthrough = Playthrough(
             serial: 1, position: .init(item: 0), item: item, itemEnd: .seconds(edges.last!), isStill: false, isSeekable: true,
             isSeam: false)
         let reader = PlaythroughReader(

@@ -15,7 +15,7 @@ struct Check {
 
     init(_ scenario: Scenario, _ location: SourceLocation = #_sourceLocation) {
         (self.scenario, self.location) = (scenario, location)
-        outcome = SimulatedWall.run(scenario)
+        outcome = SimulatedPlayback.run(scenario)
         #expect(outcome.violations == [], sourceLocation: location)
         #expect(outcome.shown.count > 10 && outcome.shown.allSatisfy { outcome.enqueued[$0.number] != nil }, sourceLocation: location)
     }
@@ -79,7 +79,7 @@ struct Check {
         let told = outcome.snapshot?.statistics
         #expect(told?.framesShown == outcome.shown.count, sourceLocation: location)
         // One that began while the display went or was away is none that was seen.
-        let seams = Set(outcome.shown.compactMap { place($0).turn?.isSeam == true ? place($0).turn?.serial : nil }).count
+        let seams = Set(outcome.shown.compactMap { place($0).playthrough?.isSeam == true ? place($0).playthrough?.serial : nil }).count
         let absences = scenario.events.count { if case .display(isLit: false) = $0.event { true } else { false } }
         #expect(told.map { (seams - 3 * absences...seams).contains($0.seams) } == true, sourceLocation: location)
     }

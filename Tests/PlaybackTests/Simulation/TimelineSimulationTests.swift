@@ -48,7 +48,7 @@ import Testing
         scenario.events = [
             (4, .decoderStalls(0.9)), (8, .command(.pause)), (9, .command(.play)), (12, .decoderStalls(1.5)), (16, .cardRunsDry(0.3)),
         ]
-        let outcome = SimulatedWall.run(scenario)
+        let outcome = SimulatedPlayback.run(scenario)
         let told = try #require(outcome.snapshot?.statistics)
         let played = outcome.played
         let begins = played.indices.dropFirst().filter { played[$0] == nil && played[$0 - 1] != nil }
@@ -63,7 +63,7 @@ import Testing
     @Test func lostVblanks() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .vblanksLost(1)), (8, .vblanksLost(1)), (12, .vblanksLost(1))]
-        let outcome = SimulatedWall.run(scenario)
+        let outcome = SimulatedPlayback.run(scenario)
         let holds = zip(outcome.shown, outcome.shown.dropFirst()).map { $1.vblank - $0.vblank }.dropFirst()
         #expect(holds.count { $0 > 2 } == 3)
         #expect(outcome.snapshot?.statistics.framesLate == 3 && outcome.snapshot?.statistics.framesDropped == 0)
@@ -73,7 +73,7 @@ import Testing
     @Test func vblanksThatNobodyCounts() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .vblanksUncounted)]
-        let outcome = SimulatedWall.run(scenario)
+        let outcome = SimulatedPlayback.run(scenario)
         let later = outcome.shown.filter { $0.time > 5 }
         #expect(later.count > 440 && zip(later, later.dropFirst()).allSatisfy { $1.vblank - $0.vblank == 2 })
         #expect(outcome.snapshot?.statistics.framesDropped == 0)
@@ -83,7 +83,7 @@ import Testing
     @Test func stops() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .everythingStops(1.7)), (9, .everythingStops(0.5))]
-        let outcome = SimulatedWall.run(scenario)
+        let outcome = SimulatedPlayback.run(scenario)
         #expect(outcome.snapshot?.statistics.flipsLost == 0)
         #expect(outcome.violations == [] && outcome.snapshot?.status == .playing)
     }

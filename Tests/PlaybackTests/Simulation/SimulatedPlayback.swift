@@ -13,7 +13,7 @@ import Platform
 ///
 /// What was seen and heard is kept apart from what the engine believes: every picture carries its number (``NumberedPicture``), and so does
 /// every sample (``NumberedSound``).
-final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
+final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     // Sendable because all of it is touched by the one thread that runs it.
 
     private let scenario: Scenario
@@ -37,7 +37,7 @@ final class SimulatedWall: VideoOutput, AudioOutput, @unchecked Sendable {
 
     /// Plays it to its end, on this thread.
     static func run(_ scenario: Scenario) -> Outcome {
-        let wall = SimulatedWall(scenario)
+        let wall = SimulatedPlayback(scenario)
         wall.run()
         // They hold the wall as their output.
         wall.player = nil
