@@ -62,19 +62,25 @@ final class SurfaceBitmap {
         pixels = turned
     }
 
-    /// A part of the surface at another size.
+    /// A part of the surface at another size. libswscale reads whole strides, up to the end of the last row's: it gets a copy of the part.
     private static func scaled(
         _ surface: Surface, _ left: Int, _ top: Int, _ width: Int, _ height: Int, to size: (width: Int, height: Int)
     ) -> ScratchPicture? {
+        guard let part = ScratchPicture.make(AV_PIX_FMT_BGRA, width: width, height: height) else { return nil }
+        let (target, stride) = (UnsafeMutableRawPointer(part.av.pointee.data.0!), Int(part.av.pointee.linesize.0))
+        surface.pixels.withUnsafeBytes { bytes in
+            for y in 0..<height {
+                (target + y * stride).copyMemory(
+                    from: bytes.baseAddress! + ((top + y) * surface.width + left) * 4, byteCount: width * 4)
+            }
+        }
+        if size == (width, height) { return part }
         guard let picture = ScratchPicture.make(AV_PIX_FMT_BGRA, width: size.width, height: size.height),
             let context = ScaleContext.make(
                 from: (AV_PIX_FMT_BGRA, width, height), to: (AV_PIX_FMT_BGRA, size.width, size.height),
                 flags: SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_ACCURATE_RND)
         else { return nil }
-        surface.pixels.withUnsafeBytes { bytes in
-            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress!) + (top * surface.width + left) * 4
-            context.run(from: PicturePlanes(packed: start, stride: surface.width * 4), to: picture.planes)
-        }
+        context.run(from: part.planes, to: picture.planes)
         return picture
     }
 }
