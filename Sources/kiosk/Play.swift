@@ -25,7 +25,7 @@ struct Play: ParsableCommand {
     @OptionGroup var settings: Settings
 
     @Option(
-        help: ArgumentHelp("Playthrough the picture clockwise by so many degrees: 0, 90, 180 or 270.", valueName: "degrees"),
+        help: ArgumentHelp("Turn the picture clockwise by so many degrees: 0, 90, 180 or 270.", valueName: "degrees"),
         completion: .list(Rotation.allCases.map { "\($0.rawValue)" }),
         transform: value("0, 90, 180 or 270") { Int($0).flatMap(Rotation.init(rawValue:)) })
     var rotation: Rotation?
