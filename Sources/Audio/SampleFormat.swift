@@ -39,7 +39,7 @@ enum SampleFormat: CaseIterable, Sendable {
     }
 }
 
-/// How the frames of a card are laid out in memory: interleaved, with the card's number of channels.
+/// How the frames of a card are arranged in memory: interleaved, with the card's number of channels.
 struct FrameLayout: Hashable, Sendable {
     var sample: SampleFormat
     var channelCount: Int

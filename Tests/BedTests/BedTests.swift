@@ -74,7 +74,7 @@ func expectCountsToAgree(_ record: Record, sourceLocation: SourceLocation = #_so
     }
     #expect(abs(told.shown - record.frames.count) <= 1, "\(told.shown), \(record.frames.count)", sourceLocation: sourceLocation)
     #expect(told.seams == record.seams.count, sourceLocation: sourceLocation)
-    // Of more frames than the display can show another one may be nearer to a vblank than the one that lay ready: late, which no log shows.
+    // Of more frames than the display can show another one may be nearer to a vblank than the one that was ready: late, which no log shows.
     let isSlow = record.clips.contains { $0.frameRate > record.refreshRate * 1.005 }
     #expect(isSlow || told.worstSeam == record.seams.map(\.latePresents).max(), sourceLocation: sourceLocation)
     #expect(told.flipsLost == 0, sourceLocation: sourceLocation)

@@ -52,7 +52,7 @@ import Testing
         guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
         let length = Int((clip.seconds * 48000).rounded())
         // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last
-        // one), and what follows is only later. Any other silence was laid on the timeline.
+        // one), and what follows is only later. Any other silence was enqueued.
         var heard: [Float] = []
         var silence = 0
         for index in samples.indices {

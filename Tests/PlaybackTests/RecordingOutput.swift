@@ -29,7 +29,7 @@ final class RecordingOutput: AudioOutput {
     var interruptions: Int { state.withLock { $0.interruptions } }
 
     /// The same without the silence of a starved machine that had nothing to render: that lasts to the end of a period (they are counted
-    /// from the last one, since what is taken back is no whole ones), and what follows is only later. Any other silence was laid on the
+    /// from the last one, since what is taken back is no whole ones), and what follows is only later. Any other silence is on the
     /// timeline.
     var samplesWithoutStarvation: [Float] {
         let samples = samples

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Playback
 
-/// A wall that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card that are
+/// A player that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card that are
 /// each off, drift with the day's warmth, jitter, lose vblanks and run dry.
 private struct LongRun {
     var days = 1.0

@@ -61,7 +61,7 @@ struct Presenter: ~Copyable {
     enum Step {
         case stop
         case present(PreparedScene)
-        case shownInTheDark
+        case shownWithoutDisplay
         case wait(until: HostTime?)
         /// A seek that had waited for the one before has begun.
         case seekBegun
@@ -113,7 +113,7 @@ struct Presenter: ~Copyable {
             case .seekBegun:
                 audioOutput.interrupt()
                 pipeline.signal { _ in }  // the feeder has a seek to carry out
-            case .shownInTheDark:
+            case .shownWithoutDisplay:
                 pipeline.signal { _ in }  // there is room for another, and perhaps something to paint again
                 handle(output.wait(until: now()))
             case .wait(let deadline): handle(output.wait(until: deadline))

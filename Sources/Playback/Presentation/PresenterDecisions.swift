@@ -135,7 +135,7 @@ extension Presenter {
         // No display: the frame counts as shown, so that the timeline goes on without one. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.repaint() }
         reached(commit, at: nil, &pipeline)
-        return .shownInTheDark
+        return .shownWithoutDisplay
     }
 
     // MARK: Counting

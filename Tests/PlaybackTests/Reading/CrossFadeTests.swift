@@ -96,7 +96,7 @@ import Testing
         let still = Stage([PlaylistItem(source: try Reel.still(), duration: .milliseconds(500)), PlaylistItem(source: try Reel.tone())]) {
             [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration)
         }
-        // The rest of the still is laid apart.
+        // The rest of the still is enqueued apart.
         still.expectPlays([401, 401, 0], count: 8)
         #expect(fades(still.display).isEmpty)
     }

@@ -25,7 +25,7 @@ final class FeederThread {
     /// Where each picture that was enqueued lies on the timeline, by its number, and the generation it belongs to.
     private(set) var enqueued: [Int: (place: FramePlace, generation: UInt64)] = [:]
     private var lastNumber = 0
-    /// The most that lay decoded: how long, when it was more pictures than may always wait; and how many.
+    /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.
     private(set) var longestQueue = MediaTime.zero
     private(set) var mostFrames = 0
 

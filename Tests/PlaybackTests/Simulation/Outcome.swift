@@ -31,7 +31,7 @@ struct Outcome {
     var violations: [String] = []
     var events: [PlayerEvent] = []
     var snapshot: PlayerSnapshot?
-    /// The most that lay decoded: how long, when it was more pictures than may always wait; and how many.
+    /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.
     var longestQueue = MediaTime.zero
     var mostFrames = 0
 }

@@ -60,7 +60,7 @@ extension Scenario {
     private static let rates = [10, 12.5, 15, 24000.0 / 1001, 24, 25, 30000.0 / 1001, 30, 48, 50, 60000.0 / 1001, 60]
     private static let refreshRates = [24, 25, 30, 48, 50, 60000.0 / 1001, 60, 72, 75, 90, 100, 120, 144]
 
-    /// A wall like no other seed's.
+    /// A display, a card and a playlist like no other seed's.
     static func random(_ seed: UInt64, rough: Bool) -> Scenario {
         var random = SeededRandom(seed: seed)
         for _ in 0..<8 { _ = random.unit() }

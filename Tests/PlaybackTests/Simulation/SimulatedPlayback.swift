@@ -37,13 +37,13 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
 
     /// Plays it to its end, on this thread.
     static func run(_ scenario: Scenario) -> Outcome {
-        let wall = SimulatedPlayback(scenario)
-        wall.run()
-        // They hold the wall as their output.
-        wall.player = nil
-        wall.compositor = nil
-        wall.feeder = nil
-        return wall.outcome
+        let playback = SimulatedPlayback(scenario)
+        playback.run()
+        // They hold it as their output.
+        playback.player = nil
+        playback.compositor = nil
+        playback.feeder = nil
+        return playback.outcome
     }
 
     private init(_ scenario: Scenario) {
