@@ -12,15 +12,34 @@ public enum Command: Hashable, Sendable {
     case seekBy(MediaTime)
     /// Moves to a time of the item, clamped likewise.
     case seekTo(MediaTime)
+    /// Shows the key frame nearest to a time of the item, while a finger holds the slider; clamped likewise. Of several the newest counts.
+    case scrub(MediaTime)
+    /// The slider is let go at a time of the item: moves to just there.
+    case endScrub(MediaTime)
     case nextItem
     case previousItem
+    /// Goes to the item at a place of the playlist, counted from 1; a place that it does not have is ignored.
+    case selectItem(Int)
     /// The present item again, from its beginning.
     case restartItem
+    /// The first item of the playlist, from its beginning, playing.
+    case restartPlaylist
+    /// Plays a file (an absolute path) or a URL now. Where it `resumes` the player then returns to where it was, else to the item after.
+    case playSource(String, resumes: Bool)
+    /// Goes on from an item that waits for a tap (``PlaylistItem/waitsForTap``); nothing on any other.
+    case waitEnded
     /// Adds to the volume, in hundredths of full scale; the result is clamped to 0…100.
     case changeVolume(by: Int)
+    /// Sets the volume, in hundredths of full scale, 0…100.
+    case setVolume(Int)
     case toggleMute
     /// Sets the speed, 0.5…2.
     case setRate(Double)
+    /// Turns the picture as `[display] rotation` does; nil is a quarter further clockwise than it is.
+    case rotate(Rotation?)
+    /// Shows the controls as a touch does.
+    case showControls
+    case hideControls
     /// Ends the program, where the configuration lets viewers do that.
     case quit
 }

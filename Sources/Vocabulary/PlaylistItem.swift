@@ -19,6 +19,12 @@ public struct PlaylistItem: Hashable, Sendable {
     /// How long one playthrough lasts: a still is held for it, a longer clip is cut, a shorter one begins again from
     /// `start`. nil is the clip's own length; of a still, `Player.Options.imageDuration`.
     public var duration: MediaTime?
+    /// Whether it is repeated, without a seam, until ``Command/waitEnded`` asks for the next item.
+    public var waitsForTap: Bool
+    /// What a tap does while it is shown, instead of what a tap does otherwise.
+    public var onTap: Command?
+    /// What it is called on the screen; nil is the title in the file, else its name.
+    public var title: String?
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
     public var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
@@ -26,7 +32,8 @@ public struct PlaylistItem: Hashable, Sendable {
     /// An item that plays all of `source` once.
     public init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
-        start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil
+        start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
+        title: String? = nil
     ) {
         self.source = source
         self.gravity = gravity
@@ -36,6 +43,9 @@ public struct PlaylistItem: Hashable, Sendable {
         self.start = start
         self.end = end
         self.duration = duration
+        self.waitsForTap = waitsForTap
+        self.onTap = onTap
+        self.title = title
     }
 }
 

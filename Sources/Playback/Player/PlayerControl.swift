@@ -17,8 +17,10 @@ extension Player {
         case .previousItem: skip(at: time) { $0.cursor.previousItem(before: $1) }
         case .restartItem: skip(at: time) { .init(item: $1.item) }
         case .changeVolume(let change): setLoudness { $0.volume = ($0.volume * 100 + Double(change)).rounded() / 100 }
+        case .setVolume(let volume): setLoudness { $0.volume = Double(min(max(0, volume), 100)) / 100 }
         case .toggleMute: setLoudness { $0.isMuted.toggle() }
         case .setRate(let value): rate = value
+        case .scrub, .endScrub, .selectItem, .restartPlaylist, .playSource, .waitEnded, .rotate, .showControls, .hideControls: break
         case .quit: if options.allowsQuit { events.send(.quitRequested) }
         }
     }

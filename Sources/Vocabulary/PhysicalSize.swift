@@ -1,0 +1,19 @@
+/// What a display measures, as it is scanned out, before any rotation: `154x86`, in millimetres.
+package struct PhysicalSize: Hashable, Sendable, LosslessStringConvertible {
+    /// Millimetres, 10…10 000.
+    package var width: Double, height: Double
+
+    /// nil when `text` is not two numbers of millimetres with an x between them, or one of them is out of range.
+    package init?(_ text: String) {
+        guard let match = text.wholeMatch(of: /([0-9]{1,5}(?:\.[0-9]{1,3})?)x([0-9]{1,5}(?:\.[0-9]{1,3})?)/),
+            let width = Double(match.1), let height = Double(match.2), 10...10_000 ~= width, 10...10_000 ~= height
+        else { return nil }
+        (self.width, self.height) = (width, height)
+    }
+
+    /// The text in kiosk.conf.
+    package var description: String {
+        func shown(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+        return "\(shown(width))x\(shown(height))"
+    }
+}
