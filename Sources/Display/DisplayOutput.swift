@@ -109,6 +109,10 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Whether flips are reported with the vblank's own time; can change with the display.
     package var reportsVblank: Bool { shared.withLock { $0.reportsVblank } }
 
+    /// The clockwise turn of pictures on the panel: the configured one and that of a panel which is built in turned.
+    package var rotation: Rotation { settings.rotation + shared.withLock { $0.panelTurn } }
+    package func setRotation(_ rotation: Rotation) {}
+
     /// Whether pictures go to memory only.
     package let isOffscreen: Bool
 
@@ -146,6 +150,12 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     // MARK: The compositor
 
+    /// Has every scene that is prepared from now on lie under `overlay`.
+    package func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
+        painter.overlay = overlay
+        return .blended
+    }
+
     /// Paints `scene` into a spare scan-out buffer.
     package func prepare(_ scene: borrowing Scene) -> Preparation {
         let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, prepared: PreparedScene, rotation: Rotation)? in
@@ -160,6 +170,9 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     }
 
     // MARK: The presenter
+
+    /// Nothing is on a plane of its own.
+    package func commitOverlay(id: UInt64) -> CommitResult { .stale }
 
     /// Asks for a prepared scene to be scanned out from the next vblank on.
     package func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {

@@ -18,19 +18,21 @@ final class ScenePainter {
     private var bitmaps: [SurfaceBitmap] = []
     /// What could not be drawn, so that it is logged once.
     private var refusals: Set<PictureConverter.Refusal> = []
+    /// What lies over every scene.
+    var overlay = Overlay()
 
     /// Paints `scene` on `background` where it names none itself, turned by `rotation`.
     func paint(_ scene: borrowing Scene, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer) {
         let background = scene.background ?? background
         let isOnePicture =
-            scene.count == 1
+            scene.count == 1 && overlay.pictures.isEmpty
             && scene.withLayer(at: 0) { layer in
                 switch layer.content {
                 case .video: layer.alpha >= 1
                 case .surface: false
                 }
             }
-        if scene.count == 0 {
+        if scene.count == 0, overlay.pictures.isEmpty {
             buffer.clear(to: background)
         } else if isOnePicture {
             scene.withLayer(at: 0) { draw($0, by: converters[0], rotation: rotation, background: background, into: buffer) }
@@ -46,8 +48,9 @@ final class ScenePainter {
         // Whether the result has been written to the buffer already.
         var isDone = false
         buffer.layout = nil
+        if scene.count == 0 { below.clear(to: background) }
         for index in 0..<scene.count {
-            let isFront = index == scene.count - 1
+            let isFront = index == scene.count - 1 && overlay.pictures.isEmpty
             scene.withLayer(at: index) { layer in
                 switch layer.content {
                 case .video:
@@ -73,6 +76,17 @@ final class ScenePainter {
                     PixelBlend.draw(bitmap, alpha: layer.alpha, over: below.pixels)
                 }
             }
+        }
+        for picture in overlay.pictures {
+            let surface = picture.surface
+            let place = PixelRectangle(x: picture.x, y: picture.y, width: surface.width, height: surface.height)
+            let source = SurfaceBitmap.Source(
+                surface: surface, crop: nil, destination: place, turn: .none, rotation: rotation, screenWidth: buffer.pixels.width,
+                screenHeight: buffer.pixels.height)
+            guard let bitmap = bitmaps.first(where: { $0.source == source }) ?? SurfaceBitmap(source) else { continue }
+            used.append(bitmap)
+            below.layout = nil
+            PixelBlend.draw(bitmap, alpha: picture.alpha, over: below.pixels)
         }
         if !isDone { buffer.pixels.copyRows(of: below.pixels) }
         bitmaps = used

@@ -52,6 +52,8 @@ public struct AssetDescription: Hashable, Sendable {
     public var isStill: Bool
     /// Whether it can be sought in.
     public var isSeekable: Bool
+    /// What the file calls itself, on one line of at most 200 characters; nil where it does not say.
+    public var title: String?
 }
 
 extension AssetDescription.Video {

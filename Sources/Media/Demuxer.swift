@@ -21,7 +21,7 @@ struct Demuxer: ~Copyable, Sendable {
     private let hasVideo: Bool
     private var rebaser = TimestampRebaser()
     /// Container time of the picture packet that was read last.
-    private var pictureReadTo: MediaTime?
+    private(set) var pictureReadTo: MediaTime?
     /// How far behind the pictures the sound in the file has been at most.
     private var soundLag = MediaTime.zero
 

@@ -29,6 +29,13 @@ public struct PlaylistItem: Hashable, Sendable {
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
     public var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
 
+    /// The same without the ending of a file's name: what it is called on the screen where nothing else is known.
+    package var plainName: String {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, let ending = parts.last, 1...5 ~= ending.count, parts[0] != "" || parts.count > 2 else { return name }
+        return parts.dropLast().joined(separator: ".")
+    }
+
     /// An item that plays all of `source` once.
     public init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,

@@ -41,7 +41,7 @@ import Testing
         func playthrough(_ position: PlaylistCursor.Position, _ length: MediaTime, isStill: Bool = false) -> Playthrough {
             Playthrough(
                 serial: 0, position: position, item: PlaylistItem(source: "/a", duration: .seconds(10)), itemEnd: length, isStill: isStill,
-                isSeekable: true, isSeam: true)
+                isSeekable: true, isWhole: true, isSeam: true)
         }
         let first = PlaylistCursor.Position(item: 0)
         let second = PlaylistCursor.Position(item: 0, remaining: .seconds(6))

@@ -62,6 +62,8 @@ final class RecordingDisplay: VideoOutput {
         state.withLock { $0.isLit } ? DisplayMode(width: 1280, height: 720, refreshPeriod: period, name: "recording") : nil
     }
     var generation: UInt64 { state.withLock { $0.generation } }
+    let rotation = Rotation.none
+    func setRotation(_ rotation: Rotation) {}
 
     /// What the engine did that an output's users must not do.
     var violations: [String] { state.withLock { $0.violations } }
@@ -127,6 +129,9 @@ final class RecordingDisplay: VideoOutput {
             return .queued
         }
     }
+
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement { .blended }
+    func commitOverlay(id: UInt64) -> CommitResult { .stale }
 
     func discard(_ prepared: PreparedScene) {
         state.withLock { state in

@@ -7,7 +7,8 @@ import Platform
 /// - a seek, a skip or a restart: to the flip of the first frame of the generation it began, or, where it waited for the one before, of
 ///   the generation in which it was carried out, perhaps by a key frame near its target;
 /// - a play that ends a pause of moving pictures: to the flip of the next frame. The frame that the pause had cut short stands for the
-///   rest of its time first, and that is in it.
+///   rest of its time first, and that is in it;
+/// - an overlay: to the flip of the first commit that has it, or a newer one.
 ///
 /// A pause only holds the picture: no flip shows it. Loudness and rate are not seen. What is done while there is no display is not seen
 /// either, and not counted.
@@ -22,11 +23,16 @@ struct InputLatency: Sendable {
     private var moves: [Event] = []
     /// The play that is to end a pause.
     private var resumed: HostTime?
+    /// Overlays, by their number, the oldest first.
+    private var overlays: [(time: HostTime, number: UInt64)] = []
 
     /// Of more than so many that nobody has seen the effect of the oldest are not counted.
     private static let most = 32
 
-    init() { moves.reserveCapacity(Self.most) }
+    init() {
+        moves.reserveCapacity(Self.most)
+        overlays.reserveCapacity(Self.most)
+    }
 
     /// An event that `generation` shows the effect of.
     mutating func moved(at time: HostTime, shownBy generation: UInt64) {
@@ -42,6 +48,19 @@ struct InputLatency: Sendable {
 
     /// Seeks that wait are dropped: nothing after `generation` shows them.
     mutating func dropped(after generation: UInt64) { moves.removeAll { $0.generation > generation } }
+
+    /// An event that has an overlay of this number set.
+    mutating func overlaid(at time: HostTime, shownBy number: UInt64) {
+        if overlays.count == Self.most { overlays.removeFirst() }
+        overlays.append((time, number))
+    }
+
+    /// The overlay of this number lies on the screen since `time`; nil where there is no display.
+    mutating func overlayShown(_ number: UInt64, at time: HostTime?, into histogram: inout TimeHistogram) {
+        if overlays.isEmpty { return }
+        if let time { for event in overlays where event.number <= number { histogram.count(time - event.time) } }
+        overlays.removeAll { $0.number <= number }
+    }
 
     /// A frame of `generation` has reached the screen at `time`, for the first time; nil where there is no display. The latency of every
     /// event that it shows the effect of goes into `histogram`.

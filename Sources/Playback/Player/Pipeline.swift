@@ -29,6 +29,10 @@ struct Pipeline: ~Copyable {
     private(set) var generation: UInt64 = 0
     private(set) var rate = 1.0
     private(set) var loudness: Loudness
+    /// What the files of items call themselves, where they do.
+    private(set) var titles: [PlayerItem.ID: String] = [:]
+    /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.
+    private var loaded: (serial: UInt64, until: MediaTime?) = (0, nil)
 
     /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {
@@ -45,6 +49,8 @@ struct Pipeline: ~Copyable {
     private(set) var isComposing = false
     private(set) var ready = UniqueDeque<PreparedFrame>()
     private(set) var screen = ScreenState()
+    /// What lies over every scene.
+    private(set) var overlay = OverlayState()
     /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not
     /// allocate.
     private var released = UniqueDeque<EnqueuedFrame>(minimumCapacity: 32)
@@ -183,6 +189,14 @@ struct Pipeline: ~Copyable {
     /// From which instant of the timeline on frames are worth being composed.
     mutating func setOverdue(_ time: MediaTime?) { overdue = time }
 
+    /// What is to lie over every scene from now on; gives back what was to, to be freed without the lock.
+    mutating func setOverlay(_ new: inout Overlay, at event: HostTime?) {
+        if overlay.set(&new), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+    }
+
+    /// An overlay will be set soon.
+    mutating func expectOverlay(until time: HostTime) { overlay.expect(until: time) }
+
     /// Leaves a frame to the feeder to be freed.
     private mutating func release(_ frame: consuming EnqueuedFrame) { released.append(frame) }
 
@@ -300,7 +314,7 @@ struct Pipeline: ~Copyable {
         guard cursor.list.revision == revision else { return false }
         let wasEmpty = cursor.list.isEmpty
         swap(&cursor.list, &list)
-        for id in forgotten { statistics.items[id] = nil }
+        for id in forgotten { (statistics.items[id], titles[id]) = (nil, nil) }
         // The first list there is begins with a move to its first item.
         if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
             seek.expect(SeekRequest(position: first))
@@ -308,26 +322,25 @@ struct Pipeline: ~Copyable {
         return true
     }
 
+    /// A playthrough of an item whose file has this title begins to be read.
+    mutating func setTitle(_ title: String?, of item: PlayerItem.ID) {
+        if titles[item] != title, cursor.list[item] != nil { titles[item] = title }
+    }
+
+    /// The source of a playthrough has been read to this item time.
+    mutating func setLoaded(_ time: MediaTime?, of serial: UInt64) { loaded = (serial, time) }
+
+    /// Up to which item time a playthrough is there without waiting for its source.
+    func loaded(of playthrough: Playthrough) -> MediaTime? {
+        // Of one that is no longer read, all is.
+        if playthrough.isWhole || loaded.serial > playthrough.serial { return playthrough.itemEnd }
+        guard loaded.serial == playthrough.serial, let until = loaded.until else { return nil }
+        return min(until, playthrough.itemEnd ?? until)
+    }
+
     /// Sets the speed, clamped to 0.5…2.
     mutating func setRate(_ rate: Double) { self.rate = min(max(rate.isFinite ? rate : 1, 0.5), 2) }
 
     /// Changes the loudness as one step.
     mutating func setLoudness(_ change: (inout Loudness) -> Void) { change(&loudness) }
-}
-
-/// How loud the sound is, as a viewer has set it.
-struct Loudness: Hashable, Sendable {
-    /// 0…1 of full scale; what is not a number changes nothing.
-    var volume: Double {
-        didSet { volume = volume.isFinite ? min(max(volume, 0), 1) : oldValue }
-    }
-    var isMuted: Bool
-
-    init(volume: Double = 1, isMuted: Bool = false) {
-        self.volume = volume.isFinite ? min(max(volume, 0), 1) : 0
-        self.isMuted = isMuted
-    }
-
-    /// Amplitude as a factor.
-    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) }
 }

@@ -99,6 +99,9 @@ struct PlaybackState: Hashable, Sendable {
     /// Whether the clock runs.
     var isPlaying: Bool { phase == .playing }
 
+    /// Whether all there is has been on the screen to its end.
+    var hasEnded: Bool { phase == .ended }
+
     /// Whether it is to play.
     var wantsPlay: Bool { phase == .waiting || phase == .playing }
 

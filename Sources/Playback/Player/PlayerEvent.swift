@@ -32,19 +32,3 @@ public enum TimeControlStatus: String, Hashable, Sendable {
     case waiting
     case playing
 }
-
-/// A consistent view of a ``Player`` at one moment.
-public struct PlayerSnapshot: Hashable, Sendable {
-    /// What it is doing about time.
-    public var status: TimeControlStatus
-    /// The item on the screen; nil before the first, and when nothing can be played.
-    public var item: PlayerItem.ID?
-    /// The item time on the screen.
-    public var time: MediaTime
-    /// The item time after its last frame; nil for a live stream.
-    public var duration: MediaTime?
-    /// Counts since the player was made.
-    public var statistics: PlayerStatistics
-    /// What lies ready to be shown and heard.
-    public var buffered: BufferLevel
-}

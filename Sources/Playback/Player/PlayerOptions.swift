@@ -19,6 +19,8 @@ extension Player {
         public var isMuted = false
         /// Threads libavcodec may use for an item's pictures.
         public var decoderThreads = 1
+        /// Whether playing goes on from each key frame while a finger holds the slider; else the picture stands there until it is let go.
+        package var playsWhileScrubbing = false
         /// Whether ``Command/quit`` is passed on.
         public var allowsQuit = false
 

@@ -35,17 +35,40 @@ extension Player {
     /// The item time on the screen.
     public var currentTime: MediaTime { pipeline.withLock { itemTime($0) } }
 
-    /// Everything at one moment, for a status line.
+    /// Everything at one moment, for a status line and for controls.
     public var snapshot: PlayerSnapshot {
         pipeline.withLock { pipeline in
+            var snapshot = PlayerSnapshot()
             let present = pipeline.screen.place?.playthrough
-            var statistics = pipeline.statistics
-            (statistics.stalls, statistics.stalledTime) = audio.stalls
-            return PlayerSnapshot(
-                status: pipeline.playback.status, item: present?.position.item, time: itemTime(pipeline), duration: present?.itemEnd,
-                statistics: statistics,
-                buffered: BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero)))
+            (snapshot.status, snapshot.hasEnded) = (pipeline.playback.status, pipeline.playback.hasEnded)
+            snapshot.itemCount = pipeline.cursor.list.items.count
+            if let present { describe(present, in: pipeline, &snapshot) }
+            snapshot.time = requestedTime(pipeline) ?? itemTime(pipeline)
+            (snapshot.volume, snapshot.isMuted) = (pipeline.loudness.volume, pipeline.loudness.isMuted)
+            snapshot.statistics = pipeline.statistics
+            (snapshot.statistics.stalls, snapshot.statistics.stalledTime) = audio.stalls
+            snapshot.buffered = BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero))
+            return snapshot
         }
+    }
+
+    private func describe(_ present: Playthrough, in pipeline: borrowing Pipeline, _ snapshot: inout PlayerSnapshot) {
+        let id = present.position.item
+        let entry = pipeline.cursor.list[id] ?? present.item
+        snapshot.item = id
+        snapshot.itemNumber = pipeline.cursor.list.place(of: id).map { $0 + 1 }
+        snapshot.title = entry.title ?? pipeline.titles[id] ?? entry.plainName
+        (snapshot.source, snapshot.onTap, snapshot.waitsForTap) = (entry.source, entry.onTap, entry.waitsForTap)
+        (snapshot.duration, snapshot.isSeekable) = (present.itemEnd, present.itemEnd != nil && present.isSeekable)
+        snapshot.bufferedUntil = pipeline.loaded(of: present)
+    }
+
+    /// Where a seek within the item on the screen goes, from when it is asked for until its frame is on the screen; nil where there is none.
+    private func requestedTime(_ pipeline: borrowing Pipeline) -> MediaTime? {
+        guard let target = pipeline.seek.target else { return nil }
+        guard let item = pipeline.screen.place?.playthrough?.position.item else { return target.time }
+        guard target.position.item == item else { return nil }
+        return target.time ?? pipeline.cursor.list[item]?.start
     }
 
     /// The item time on the screen; where a seek goes while nothing has been shown yet.

@@ -108,6 +108,15 @@ struct FrameScheduler: Sendable {
         anchorIndex &+= Int64(saturating: count)
     }
 
+    /// Which vblank shows what, by the decision made last; nil before the first frame was shown.
+    var pacing: Pacing? {
+        guard hasShown, let lock, let anchor else { return nil }
+        let vblanks = Double(lock.index &- anchorIndex)
+        return Pacing(
+            anchor: anchor + MediaTime(nanoseconds: Int64(saturating: vblanks * period)), position: lock.position, step: lock.step,
+            period: period)
+    }
+
     /// Whether no flip has been seen.
     var hasNoGrid: Bool { anchor == nil }
 

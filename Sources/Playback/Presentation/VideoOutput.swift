@@ -1,5 +1,6 @@
 import Media
 import Platform
+import Vocabulary
 
 /// The mode a display is being driven in.
 public struct DisplayMode: Hashable, Sendable {
@@ -9,13 +10,20 @@ public struct DisplayMode: Hashable, Sendable {
     public var refreshPeriod: MediaTime
     /// What to call it in a log line: `HDMI-A-1 1920x1080@60.00`.
     public var name: String
+    /// What the display measures across and down in millimetres, as scanned out, before any rotation; nil when it does not say, or says
+    /// nonsense.
+    public var physicalWidth: Double?, physicalHeight: Double?
 
     /// A mode from its parts.
-    public init(width: Int, height: Int, refreshPeriod: MediaTime, name: String) {
+    public init(
+        width: Int, height: Int, refreshPeriod: MediaTime, name: String, physicalWidth: Double? = nil, physicalHeight: Double? = nil
+    ) {
         self.width = width
         self.height = height
         self.refreshPeriod = refreshPeriod
         self.name = name
+        self.physicalWidth = physicalWidth
+        self.physicalHeight = physicalHeight
     }
 }
 
@@ -86,8 +94,8 @@ public enum VideoOutputEvent: Sendable {
 /// A display, or what stands for one: it shows ``Scene``s. The target Display implements it (KMS, fbdev, offscreen).
 ///
 /// Two threads of the engine call it at the same time. The *compositor* calls ``prepare(_:)``, which does whatever takes time. The
-/// *presenter* calls ``wait(until:)`` and ``commit(_:id:)``, which does nothing but the commit. ``wake()``, ``mode``, ``generation`` and
-/// ``discard(_:)`` come from any thread. No call but `wait` may block for longer than a conversion takes.
+/// *presenter* calls ``wait(until:)`` and ``commit(_:id:)``, which does nothing but the commit. ``wake()``, ``mode``, ``generation``,
+/// ``rotation``, ``setRotation(_:)`` and ``discard(_:)`` come from any thread. No call but `wait` may block for longer than a conversion takes.
 ///
 /// A scene is borrowed for the call of ``prepare(_:)`` and stays the engine's, which may free it at any time. What the prepared scene
 /// needs after the call (a scan-out buffer, a reference of its own to a decoder's surface) the output holds until the flip that replaces
@@ -106,6 +114,13 @@ public protocol VideoOutput: AnyObject, Sendable {
     /// Whether flips are reported with the vblank's own time. Without it the engine paces by timer at the mode's refresh.
     var reportsVblank: Bool { get }
 
+    /// The clockwise turn from what a viewer sees to what is scanned out, as it is on the screen now: what ``setRotation(_:)`` asked for on
+    /// top of how the panel is built in.
+    var rotation: Rotation { get }
+    /// Turns everything: scenes prepared from now on, and the overlay with the first of them; the last picture before stays on the screen
+    /// until then. ``rotation`` changes with the flip that shows it. Any thread.
+    func setRotation(_ rotation: Rotation)
+
     /// Makes `scene` ready for the screen: its frames oriented, scaled as their gravity says, turned by the configured rotation, its
     /// layers over each other. A frame that cannot be converted is drawn as background and logged once. Compositor thread.
     func prepare(_ scene: borrowing Scene) -> Preparation
@@ -113,6 +128,12 @@ public protocol VideoOutput: AnyObject, Sendable {
     func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult
     /// Gives back a prepared scene that is not committed.
     func discard(_ prepared: PreparedScene)
+    /// Takes over what lies over every scene. What takes time (upload into a plane's buffer, turning by the rotation) is done here.
+    /// Compositor thread.
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement
+    /// Asks for the overlay alone to be shown from the next vblank on, the picture unchanged. Only after ``OverlayPlacement/plane``.
+    /// Answers and flips like ``commit(_:id:)``, with which it shares the ids. Presenter thread.
+    func commitOverlay(id: UInt64) -> CommitResult
     /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches).
     /// Presenter thread.
     func wait(until deadline: HostTime?) -> VideoOutputEvent

@@ -240,7 +240,12 @@ struct Feeder: ~Copyable {
         var readings: [Pipeline.Reading] = []
         if let current { readings.append(.init(interruption: current.reader.interruption, item: current.playthrough.position.item)) }
         if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.reader.interruption, item: nil)) }
-        pipeline.withLock { $0.setReadings(readings) }
+        let title = current.flatMap { $0.reader.description.title }
+        let item = current?.playthrough.position.item
+        pipeline.withLock { pipeline in
+            pipeline.setReadings(readings)
+            if let item { pipeline.setTitle(title, of: item) }
+        }
     }
 
     private mutating func tellProblems(of reader: PlaythroughReader) {
@@ -270,7 +275,7 @@ struct Feeder: ~Copyable {
         case .frame(let frame):
             let itemTime = frame.place.itemTime
             upcoming.played()
-            pictures.enqueue(frame)
+            pictures.enqueue(frame, loaded: current.loadedUntil)
             if isNearEnd(current, at: itemTime) { prepareNext() }
         case .end(let complaint):
             if let complaint { complain(about: current, complaint) }

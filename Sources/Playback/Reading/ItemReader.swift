@@ -20,6 +20,8 @@ protocol ItemReader: AnyObject, Sendable {
     var prematureEnd: String? { get }
     /// Item time at which the sound that has been read ends; nil where none has been.
     var soundEnd: MediaTime? { get }
+    /// Item time of what has been read last of the source, whether or not it has been decoded; nil where nothing has been.
+    var readUntil: MediaTime? { get }
     /// Ends the reader's waiting, for good; from any thread.
     var interruption: Interruption { get }
 
@@ -50,6 +52,7 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     var problems: [String] { media.problems }
     var prematureEnd: String? { media.prematureEnd }
     var soundEnd: MediaTime? { media.soundEnd }
+    var readUntil: MediaTime? { media.readUntil }
 
     func nextFrame() -> TimedFrame? { media.nextFrame() }
 

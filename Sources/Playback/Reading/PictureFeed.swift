@@ -15,13 +15,16 @@ struct PictureFeed: ~Copyable {
     /// What is enqueued from now on belongs to `generation`.
     mutating func begin(_ generation: UInt64) { (self.generation, endsInBackground) = (generation, false) }
 
-    /// Enqueues a picture; of an older generation it is dropped, here or by who takes it.
-    mutating func enqueue(_ frame: consuming EnqueuedFrame) {
+    /// Enqueues a picture; of an older generation it is dropped, here or by who takes it. `loaded` is the item time to which the source of
+    /// its playthrough has been read, where that is a stream.
+    mutating func enqueue(_ frame: consuming EnqueuedFrame, loaded: MediaTime? = nil) {
         (hasEnqueued, endsInBackground) = (true, frame.place.playthrough == nil)
-        let generation = generation
+        let (generation, serial) = (generation, frame.place.playthrough?.serial)
         var frame: EnqueuedFrame? = frame
         pipeline.signal { pipeline in
-            if pipeline.generation == generation { pipeline.append(frame.take()!) }
+            guard pipeline.generation == generation else { return }
+            if let serial { pipeline.setLoaded(loaded, of: serial) }
+            pipeline.append(frame.take()!)
         }
     }
 

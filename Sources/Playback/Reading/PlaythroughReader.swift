@@ -88,6 +88,9 @@ final class PlaythroughReader {
     /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
     var isCancelled: Bool { reader.interruption.cancelled }
 
+    /// The item time up to which the source of a stream has been read; nil where that is not asked for or not known.
+    var loadedUntil: MediaTime? { playthrough.isWhole ? nil : reader.readUntil.map { max($0, itemTime) } }
+
     /// The item time up to which pictures have been handed out.
     var itemTime: MediaTime { mapping.itemTime(at: end) }
 
@@ -330,7 +333,8 @@ extension PlaythroughReader {
         let itemEnd = [limit, description.isStill ? nil : natural].compactMap { $0 }.min()
         let playthrough = Playthrough(
             serial: upcoming.serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
-            isSeekable: description.isStill || description.isSeekable, isSeam: upcoming.isSeam)
+            isSeekable: description.isStill || description.isSeekable,
+            isWhole: description.isStill || description.isSeekable && !isRemote(item.source), isSeam: upcoming.isSeam)
         self.init(
             opened.reader, of: playthrough, at: time, instant: instant, rate: rate, limit: limit,
             isLengthKnown: natural != nil || description.isStill)

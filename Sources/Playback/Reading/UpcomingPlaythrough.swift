@@ -120,8 +120,6 @@ struct UpcomingPlaythrough: ~Copyable {
         return current.playthrough.itemEnd != nil
     }
 
-    private func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }
-
     // MARK: Opening
 
     /// Opens what follows `current`, whose end is near, unless that is under way.
@@ -284,3 +282,6 @@ struct UpcomingPlaythrough: ~Copyable {
         return false
     }
 }
+
+/// Whether a source comes over the network, or from wherever else a URL leads that names no file.
+func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }

@@ -24,6 +24,8 @@ struct Playthrough: Hashable, Sendable {
     var isStill: Bool
     /// Whether one can move about in it.
     var isSeekable: Bool
+    /// Whether all of it is there without waiting: a file, which is read in no time beside a stream.
+    var isWhole: Bool
     /// Whether it follows the playthrough before without a seek, so that its first frame is a seam.
     var isSeam: Bool
 }

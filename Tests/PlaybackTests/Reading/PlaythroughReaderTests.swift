@@ -74,7 +74,7 @@ extension PlaythroughReader {
         let opened = try media.open(.init(serial: 1, item: item, time: .zero, precision: .exact), Interruption())
         let playthrough = Playthrough(
             serial: 1, position: .init(item: 0), item: item, itemEnd: .seconds(edges.last!), isStill: false, isSeekable: true,
-            isSeam: false)
+            isWhole: true, isSeam: false)
         let reader = PlaythroughReader(
             opened.reader, of: playthrough, at: .zero, instant: .zero, rate: 1, limit: limit, isLengthKnown: true)
         return (reader, media)

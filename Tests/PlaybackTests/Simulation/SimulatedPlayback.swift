@@ -196,9 +196,13 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     var mode: DisplayMode? { display.mode }
     var generation: UInt64 { display.generation }
     var reportsVblank: Bool { display.reportsVblank }
+    let rotation = Rotation.none
+    func setRotation(_ rotation: Rotation) {}
 
     func prepare(_ scene: borrowing Scene) -> Preparation { display.prepare(scene) }
     func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult { display.commit(prepared, id: id, at: time, using: &random) }
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement { .blended }
+    func commitOverlay(id: UInt64) -> CommitResult { .stale }
     func discard(_ prepared: PreparedScene) { display.discard(prepared, at: time) }
     func wake() { display.wake() }
     func close() {}

@@ -1,0 +1,90 @@
+import Platform
+
+/// What lies over every scene, and how far the output has it. A pure value behind the pipeline's lock.
+///
+///     set ──▶ wanted ──(compositor: VideoOutput.setOverlay)──▶ given ──(presenter: a commit)──▶ on the screen
+///
+/// Each overlay that is set has a number. Where the output has a plane for it, the first commit after it was given shows it, of a frame or of
+/// the overlay alone. Where it has none, scenes contain it: each prepared scene bears a ``OverlayMark`` of what it was prepared under, and one
+/// that contains anything else than what has been given last is *stale*. ``OverlayPlan`` says what is prepared again.
+///
+/// With a display that goes, all that was given is gone: what lies over it counts as set anew.
+struct OverlayState: Sendable {
+    private(set) var overlay = Overlay()
+    /// Grows with every overlay that is set.
+    private(set) var number: UInt64 = 0
+    /// The number of what the output has taken over, and where it has it.
+    private(set) var given: UInt64 = 0
+    private(set) var placement = OverlayPlacement.blended
+    private var givenIsEmpty = true
+    /// The number of what is on its plane with the newest commit, and whether anything lies there.
+    private var committed: UInt64 = 0
+    private var liesOnPlane = false
+    /// Until when another one is awaited.
+    private var expectedUntil: HostTime?
+
+    // MARK: Setting
+
+    /// What is to lie over every scene from now on; gives back what was to, to be freed. False where that is the same.
+    mutating func set(_ new: inout Overlay) -> Bool {
+        expectedUntil = nil
+        if new == overlay { return false }
+        swap(&overlay, &new)
+        number += 1
+        return true
+    }
+
+    /// Another one will be set soon, before `time` if at all.
+    mutating func expect(until time: HostTime) { expectedUntil = time }
+
+    /// Whether the output has not taken over what is wanted, or is soon to be given another.
+    func isComing(at now: HostTime) -> Bool { number != given || expectedUntil.map { now < $0 } ?? false }
+
+    // MARK: Giving
+
+    /// What the output is to take over; nil where it has.
+    var toGive: (overlay: Overlay, number: UInt64)? { number == given ? nil : (overlay, number) }
+
+    /// The output has taken over the overlay of this number.
+    mutating func gave(_ number: UInt64, isEmpty: Bool, placement: OverlayPlacement) {
+        (given, givenIsEmpty, self.placement) = (number, isEmpty, placement)
+    }
+
+    /// The display has changed: it has nothing of what it was given.
+    mutating func displayChanged() {
+        (committed, liesOnPlane, givenIsEmpty) = (number, false, true)
+        if overlay.pictures.isEmpty { given = number } else { number += 1 }
+    }
+
+    // MARK: Showing
+
+    /// What a scene bears that is prepared now.
+    var mark: OverlayMark { OverlayMark(number: given, content: placement == .blended && !givenIsEmpty ? given : 0) }
+
+    /// Whether a scene shows something else than it is to.
+    func isStale(_ mark: OverlayMark) -> Bool { mark.content != self.mark.content }
+
+    /// Whether only a commit is missing: of the overlay alone where that is on a plane.
+    var awaitsCommit: Bool { placement == .plane && committed != given }
+
+    /// Whether something lies on a plane that is no longer to, and goes with the next scene.
+    var hasToLeavePlane: Bool { placement == .blended && liesOnPlane }
+
+    /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone. Returns the number of what is seen with it.
+    mutating func commit(_ mark: OverlayMark?) -> UInt64 {
+        committed = given
+        liesOnPlane = placement == .plane && !givenIsEmpty
+        return placement == .plane ? given : mark?.number ?? 0
+    }
+
+    /// The output was too busy for the overlay alone.
+    mutating func wasBusy() { committed = 0 }
+}
+
+/// What lay over a scene when it was prepared.
+struct OverlayMark: Hashable, Sendable {
+    /// The overlay that the output had been given.
+    var number: UInt64 = 0
+    /// The same where the scene contains it; 0 where it contains none.
+    var content: UInt64 = 0
+}

@@ -1,0 +1,20 @@
+import Platform
+
+/// Which vblank shows which instant of the timeline, as the scheduler has it now: what is planned by beside its own decisions.
+struct Pacing: Hashable, Sendable {
+    /// A vblank, and the instant of the timeline that it shows, in nanoseconds.
+    var anchor: HostTime
+    var position: Double
+    /// How far the timeline goes from vblank to vblank, and how long that takes, in nanoseconds.
+    var step: Double, period: Double
+
+    /// The vblank for which a frame is due that begins at `start`.
+    func vblank(of start: MediaTime) -> HostTime {
+        vblank(min(max(((Double(start.nanoseconds) - position) / step).rounded(.up), -1e9), 1e9))
+    }
+
+    /// The first vblank after a time.
+    func vblank(after time: HostTime) -> HostTime { vblank((Double((time - anchor).nanoseconds) / period).rounded(.down) + 1) }
+
+    private func vblank(_ count: Double) -> HostTime { anchor + MediaTime(nanoseconds: Int64(saturating: count * period)) }
+}
