@@ -1,4 +1,4 @@
-// libdrm, the fourcc code of the scan-out buffers and the modifier of memory in rows: macros built by shifting, which Swift does not
+// libdrm, the fourcc codes of the scan-out buffers and the modifier of memory in rows: macros built by shifting, which Swift does not
 // import.
 #pragma once
 #include <drm_fourcc.h>
@@ -6,4 +6,5 @@
 #include <xf86drmMode.h>
 
 static const uint32_t kDRM_FORMAT_XRGB8888 = DRM_FORMAT_XRGB8888;
+static const uint32_t kDRM_FORMAT_ARGB8888 = DRM_FORMAT_ARGB8888;
 static const uint64_t kDRM_FORMAT_MOD_LINEAR = DRM_FORMAT_MOD_LINEAR;

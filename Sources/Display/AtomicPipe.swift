@@ -24,6 +24,8 @@ final class AtomicPipe: Pipe {
     private let settings: [ConnectorSettings.Assignment]
     /// The mode; made for the first modeset and kept as long as it may be needed.
     private var mode: ModeBlob?
+    /// The picture that was committed last.
+    private var shown: FramebufferID?
     /// Used again for every flip.
     private(set) var flipRequest: AtomicRequest
 
@@ -31,28 +33,6 @@ final class AtomicPipe: Pipe {
         private(set) var blob: PropertyBlob
         init(_ blob: consuming PropertyBlob) { self.blob = blob }
         var id: UInt32 { blob.id }
-    }
-
-    /// The properties of a plane.
-    private struct PlaneProperties {
-        var framebuffer: PropertyID?, crtc: PropertyID?
-        var sourceX: PropertyID?, sourceY: PropertyID?, sourceWidth: PropertyID?, sourceHeight: PropertyID?
-        var x: PropertyID?, y: PropertyID?, width: PropertyID?, height: PropertyID?
-        var alpha: PropertyID?
-        /// Only where a picture does not stand upright by it.
-        var turnedRotation: PropertyID?
-
-        init(_ card: DRMCard, _ plane: PlaneID) {
-            let table = PropertyTable(card, of: plane)
-            framebuffer = table.id("FB_ID")
-            crtc = table.id("CRTC_ID")
-            (sourceX, sourceY) = (table.id("SRC_X"), table.id("SRC_Y"))
-            (sourceWidth, sourceHeight) = (table.id("SRC_W"), table.id("SRC_H"))
-            (x, y) = (table.id("CRTC_X"), table.id("CRTC_Y"))
-            (width, height) = (table.id("CRTC_W"), table.id("CRTC_H"))
-            alpha = table.id("alpha")
-            if let rotation = table.value("rotation"), rotation != UInt64(DRM_MODE_ROTATE_0) { turnedRotation = table.id("rotation") }
-        }
     }
 
     /// Resolves every property once.
@@ -101,6 +81,7 @@ final class AtomicPipe: Pipe {
             try commit([])
         }
         self.mode = mode
+        shown = framebuffer
         if hasLegacyGamma { GammaRamp.reset(card, crtc: route.crtc) }
     }
 
@@ -138,38 +119,43 @@ final class AtomicPipe: Pipe {
         for setting in settings { request.set(route.connector, setting.property, setting.value) }
         // Cursors and overlays that others left would stand before the picture.
         for other in card.planes() where other.crtc == route.crtc && other.id != assignment.plane {
-            let properties = PlaneProperties(card, other.id)
-            request.set(other.id, properties.framebuffer, 0)
-            request.set(other.id, properties.crtc, 0)
+            PlaneProperties(card, other.id).hide(in: &request)
         }
         // No other plane is on, so it does not matter where among the planes this one is.
-        let (width, height) = (UInt64(route.timing.hdisplay), UInt64(route.timing.vdisplay))
-        let id = assignment.plane
-        request.set(id, plane.framebuffer, UInt64(framebuffer.rawValue))
-        request.set(id, plane.crtc, UInt64(route.crtc.rawValue))
-        request.set(id, plane.sourceX, 0)
-        request.set(id, plane.sourceY, 0)
-        request.set(id, plane.sourceWidth, width << 16)
-        request.set(id, plane.sourceHeight, height << 16)
-        request.set(id, plane.x, 0)
-        request.set(id, plane.y, 0)
-        request.set(id, plane.width, width)
-        request.set(id, plane.height, height)
-        request.setIfOffered(id, plane.turnedRotation, UInt64(DRM_MODE_ROTATE_0))
-        request.setIfOffered(id, plane.alpha, 0xffff)
+        plane.show(framebuffer, at: converted.destination, on: route.crtc, zpos: nil, in: &request)
         return request
     }
 
-    func flip(to framebuffer: FramebufferID, id: UInt64) throws(DeviceError) {
-        flipRequest.reset()
-        flipRequest.set(primary.plane, plane.framebuffer, UInt64(framebuffer.rawValue))
+    func flip(to framebuffer: FramebufferID, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
+        describe(framebuffer, overlay)
         try flipRequest.commit("flip", UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
+        shown = framebuffer
     }
 
-    func flipBlocking(to framebuffer: FramebufferID) throws(DeviceError) {
-        flipRequest.reset()
-        flipRequest.set(primary.plane, plane.framebuffer, UInt64(framebuffer.rawValue))
+    func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError) {
+        describe(framebuffer, overlay)
         try flipRequest.commit("flip", 0)
+        shown = framebuffer
+    }
+
+    private func describe(_ framebuffer: FramebufferID, _ overlay: OverlayChange?) {
+        flipRequest.reset()
+        // Some drivers copy a picture for every commit that names it, whether it is another one or not.
+        if framebuffer != shown || overlay == nil { flipRequest.set(primary.plane, plane.framebuffer, UInt64(framebuffer.rawValue)) }
+        guard let overlay else { return }
+        for plane in overlay.hidden { plane.hide(in: &flipRequest) }
+        if let below = overlay.below { plane.stack(at: below, in: &flipRequest) }
+        for show in overlay.shows { show.request(on: route.crtc, in: &flipRequest) }
+    }
+
+    func hide(_ planes: [PlaneProperties]) throws(DeviceError) {
+        var request = AtomicRequest(route.card)
+        for plane in planes { plane.hide(in: &request) }
+        try request.commit("switch planes off", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
+    }
+
+    func overlayPlanes() -> (any OverlayHardware)? {
+        shown.map { KMSOverlay(route, over: plane, showing: $0, converted) }
     }
 
     /// The other connectors that are on the CRTC now, each with its property that says so.
@@ -198,11 +184,7 @@ final class AtomicPipe: Pipe {
         for connector in [route.connector] + sharers().map(\.connector) { keep(connector, ["CRTC_ID"]) }
         keep(route.crtc, ["ACTIVE", "VRR_ENABLED"])
         for other in card.planes() where other.crtc == route.crtc || other.id == primary.plane {
-            keep(
-                other.id,
-                [
-                    "FB_ID", "CRTC_ID", "SRC_X", "SRC_Y", "SRC_W", "SRC_H", "CRTC_X", "CRTC_Y", "CRTC_W", "CRTC_H", "rotation", "alpha",
-                ])
+            PlaneProperties.keep(other.id, of: card, in: &saved)
         }
         return saved
     }

@@ -17,12 +17,15 @@ struct BufferPool {
     private(set) var uses: [Use] = []
     /// Readers (snapshots) of a buffer; it does not become spare to a painter while it has any.
     private var readers: [Int] = []
+    /// A flip is under way that leaves the buffer on the screen there.
+    private var isRepeating = false
 
     /// Begins the next generation with `count` buffers, the first of which is on the screen; 0 when there is no screen.
     mutating func renew(count: Int) {
         generation += 1
         uses = (0..<count).map { $0 == 0 ? .onScreen : .spare }
         readers = Array(repeating: 0, count: count)
+        isRepeating = false
     }
 
     /// A spare buffer to paint into.
@@ -43,7 +46,17 @@ struct BufferPool {
     }
 
     /// Whether a flip is under way.
-    var hasPending: Bool { uses.contains(.pending) }
+    var hasPending: Bool { isRepeating || uses.contains(.pending) }
+
+    /// The buffer on the screen; nil where there is no screen.
+    var onScreen: Int? { uses.firstIndex(of: .onScreen) }
+
+    /// A flip is queued that shows the buffer on the screen once more: something else changes with it.
+    mutating func repeatFlip() {
+        precondition(!hasPending)
+        for index in uses.indices where uses[index] == .leaving { uses[index] = .spare }
+        isRepeating = true
+    }
 
     /// The flip to `buffer` is queued.
     mutating func flip(to buffer: Int) {
@@ -54,6 +67,7 @@ struct BufferPool {
 
     /// The pending flip has happened: the buffer that was on the screen is spare. `isAssumed`: nobody said so, and it may still be leaving.
     mutating func flipped(isAssumed: Bool = false) {
+        isRepeating = false
         guard let pending = uses.firstIndex(of: .pending) else { return }
         for index in uses.indices where uses[index] == .onScreen { uses[index] = isAssumed ? .leaving : .spare }
         uses[pending] = .onScreen
@@ -66,7 +80,7 @@ struct BufferPool {
 
     /// The buffer on the screen, not painted into until ``endReading(_:generation:)``.
     mutating func beginReading() -> Int? {
-        guard let index = uses.firstIndex(of: .onScreen) else { return nil }
+        guard let index = onScreen else { return nil }
         readers[index] += 1
         return index
     }

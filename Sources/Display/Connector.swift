@@ -38,6 +38,8 @@ struct ConnectorRecord {
     var linkIsBad: Bool
     /// The clockwise turn that makes a picture stand upright on a panel that is built in turned. Property `panel orientation`.
     var panelTurn = Rotation.none
+    /// What the display says it measures, the best source first.
+    var measures: [PhysicalMeasures] = []
 
     /// Forgets modes, unless that were all of them.
     mutating func leaveOut(_ isUnwanted: (ConnectorMode) -> Bool) {

@@ -19,6 +19,9 @@ final class DRMCard: @unchecked Sendable {
     /// What every CRTC showed before we drove it.
     let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
+    /// Which output may use which overlay planes.
+    let planeShares = Monitor(PlaneShares())
+
     var fd: Int32 { descriptor.raw }
     /// `card0`.
     var name: String { path.split(separator: "/").last.map(String.init) ?? path }
@@ -124,7 +127,11 @@ final class DRMCard: @unchecked Sendable {
             encoders: Array(UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders))), encoder: c.encoder_id,
             hasEDID: (properties.value("EDID") ?? 0) != 0,
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
-            panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none)
+            panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
+            measures: [
+                blob(properties.value("EDID")).flatMap(PhysicalMeasures.init(edid:)),
+                PhysicalMeasures(width: Double(c.mmWidth), height: Double(c.mmHeight)),
+            ].compactMap { $0 })
     }
 
     /// All planes.
@@ -136,6 +143,22 @@ final class DRMCard: @unchecked Sendable {
             defer { drmModeFreePlane(plane) }
             return PlaneRecord(self, plane.pointee)
         }
+    }
+
+    /// The CRTC that a plane is on now.
+    func crtc(of plane: PlaneID) -> CRTCID {
+        guard let record = drmModeGetPlane(fd, plane.rawValue) else { return .none }
+        defer { drmModeFreePlane(record) }
+        return CRTCID(rawValue: record.pointee.crtc_id)
+    }
+
+    /// The size that pictures on cursor planes must have; 64 x 64 where the driver does not say.
+    var cursorSize: PlanePlanner.Size {
+        func value(_ capability: Int32) -> Int {
+            var value: UInt64 = 0
+            return drmGetCap(fd, UInt64(capability), &value) == 0 && (1...4096).contains(value) ? Int(value) : 64
+        }
+        return PlanePlanner.Size(width: value(DRM_CAP_CURSOR_WIDTH), height: value(DRM_CAP_CURSOR_HEIGHT))
     }
 
     /// The bytes of a property that is a blob; nil when there is none.

@@ -17,29 +17,21 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     // Sendable because `shared`, the seat and the two wake-ups are thread-safe, and of the rest the first group of variables is touched by
     // the presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
 
-    private struct Shared {
-        var pool = BufferPool()
-        var buffers: [ScanoutBuffer] = []
-        var mode: DisplayMode?
-        var reportsVblank = true
-        var panelTurn = Rotation.none
-        var onTurn: (@Sendable (Rotation) -> Void)?
-    }
-
-    private let shared = Monitor(Shared())
+    let shared: Monitor<OutputState>
     private let settings: DisplaySettings
-    private let wakeUp = WakeUp()
+    let wakeUp = WakeUp()
 
     // The presenter's.
     let seat: Seat
     private let number: Int
     /// Readable when the seat has posted something, or another output has read one of our flips.
     private let posted: WakeUp
-    private let activation: DisplayActivation
-    private var events: [VideoOutputEvent] = []
+    let activation: DisplayActivation
+    var events: [VideoOutputEvent] = []
 
     // The compositor's.
     private let painter = ScenePainter()
+    let placer: OverlayPlacer
 
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
     /// standard input, else the one on the screen.
@@ -75,6 +67,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     init(_ settings: DisplaySettings, screen: any Screen, on seat: Seat = Seat()) {
         self.settings = settings
         self.seat = seat
+        shared = Monitor(OutputState(settings.rotation))
+        placer = OverlayPlacer(shared)
         isOffscreen = screen is OffscreenScreen
         let posted = WakeUp()
         self.posted = posted
@@ -89,6 +83,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     init(_ settings: DisplaySettings, on seat: Seat) {
         self.settings = settings
         self.seat = seat
+        shared = Monitor(OutputState(settings.rotation))
+        placer = OverlayPlacer(shared)
         isOffscreen = false
         let posted = WakeUp()
         self.posted = posted
@@ -109,10 +105,6 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Whether flips are reported with the vblank's own time; can change with the display.
     package var reportsVblank: Bool { shared.withLock { $0.reportsVblank } }
 
-    /// The clockwise turn of pictures on the panel: the configured one and that of a panel which is built in turned.
-    package var rotation: Rotation { settings.rotation + shared.withLock { $0.panelTurn } }
-    package func setRotation(_ rotation: Rotation) {}
-
     /// Whether pictures go to memory only.
     package let isOffscreen: Bool
 
@@ -126,75 +118,36 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// another one and back. To be called once, before anything is shown.
     package func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void) { seat.observeTerminal(observer) }
 
-    /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned:
-    /// at once, and on the presenter thread whenever it changes with the display. To be called once, before anything is presented.
-    package func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) {
-        let panelTurn = shared.withLock { shared in
-            shared.onTurn = observer
-            return shared.panelTurn
-        }
-        observer(settings.rotation + panelTurn)
-    }
-
-    /// Writes what is on the screen now, as scanned out, to a PNG file at `path`. From any thread, but not during ``close()``. The
-    /// buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
-    package func snapshot(to path: String) throws(SnapshotError) {
-        let reading = shared.withLock { shared -> (buffer: ScanoutBuffer, index: Int, generation: UInt64)? in
-            guard let index = shared.pool.beginReading() else { return nil }
-            return (shared.buffers[index], index, shared.pool.generation)
-        }
-        guard let reading else { throw .noDisplay }
-        defer { shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) } }
-        try ScreenPixels(reading.buffer).writePNG(to: path)
-    }
-
     // MARK: The compositor
-
-    /// Has every scene that is prepared from now on lie under `overlay`.
-    package func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
-        painter.overlay = overlay
-        return .blended
-    }
 
     /// Paints `scene` into a spare scan-out buffer.
     package func prepare(_ scene: borrowing Scene) -> Preparation {
-        let slot = shared.withLock { shared -> (buffer: ScanoutBuffer, prepared: PreparedScene, rotation: Rotation)? in
-            guard let index = shared.pool.take() else { return nil }
+        let slot = shared.withLock {
+            shared -> (buffer: ScanoutBuffer, prepared: PreparedScene, turn: TurnState.Turn, OutputState.Target)? in
+            guard let target = shared.target, let index = shared.pool.take() else { return nil }
             let prepared = PreparedScene(buffer: index, generation: shared.pool.generation)
-            return (shared.buffers[index], prepared, settings.rotation + shared.panelTurn)
+            return (shared.buffers[index], prepared, shared.turn.wanted, target)
         }
-        guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
-        painter.paint(scene, rotation: slot.rotation, background: settings.background.rgb, into: slot.buffer)
-        shared.withLock { $0.pool.finish(slot.prepared.buffer, generation: slot.prepared.generation) }
-        return .prepared(slot.prepared)
+        guard let (buffer, prepared, turn, target) = slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
+        placer.adapt(to: target)
+        painter.paint(
+            scene, rotation: turn.rotation, background: settings.background.rgb, under: placer.blended, into: buffer)
+        shared.withLock { shared in
+            guard prepared.generation == shared.pool.generation else { return }
+            shared.pool.finish(prepared.buffer, generation: prepared.generation)
+            shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil)
+            shared.turn.prepared(turn)
+        }
+        return .prepared(prepared)
     }
 
     // MARK: The presenter
-
-    /// Nothing is on a plane of its own.
-    package func commitOverlay(id: UInt64) -> CommitResult { .stale }
-
-    /// Asks for a prepared scene to be scanned out from the next vblank on.
-    package func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
-        let (isCurrent, hasPending) = shared.withLock { ($0.pool.isCurrent(prepared), $0.pool.hasPending) }
-        guard isCurrent, let screen = activation.screen else { return .stale }
-        guard !hasPending else { return .busy }
-        switch screen.present(prepared.buffer, id: id, at: .now) {
-        case .queued:
-            shared.withLock { $0.pool.flip(to: prepared.buffer) }
-            return .queued
-        case .busy: return .busy
-        case .lost(let error):
-            activation.refused(error)
-            return .stale
-        }
-    }
 
     /// Blocks until something happens, at the latest until `deadline`.
     package func wait(until deadline: HostTime?) -> VideoOutputEvent {
         while true {
             if !events.isEmpty { return events.removeFirst() }
-            let upkeep = Self.earliest(seat.nextClaim, activation.nextLook)
+            let upkeep = Self.earliest(Self.earliest(seat.nextClaim, activation.nextLook), shared.withLock { $0.turn.repaintTime })
             poll(until: Self.earliest(Self.earliest(deadline, upkeep), activation.screen?.timer))
             let now = HostTime.now
             if seat.nextClaim != nil {
@@ -202,6 +155,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
                 readMessages()
             }
             activation.lookIfDue(at: now)
+            if shared.withLock({ $0.turn.takeRepaint(at: now) }) { tellOfChange() }
             if events.isEmpty, let deadline, deadline <= now { return .deadline }
         }
     }
@@ -257,6 +211,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         while let message = seat.nextMessage(for: number) {
             switch message {
             case .leave:
+                hidePlanes()
                 activation.leave()
                 seat.hasLeft(number)
             case .comeBack:
@@ -279,10 +234,12 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func flipped(_ flip: Flip, on screen: any Screen, isAssumed: Bool) {
         activation.flipped()
-        shared.withLock {
-            $0.pool.flipped(isAssumed: isAssumed)
-            $0.reportsVblank = screen.reportsVblank
+        // The compositor may wait for a buffer of the overlay.
+        let turned = shared.signal { shared in
+            shared.reportsVblank = screen.reportsVblank
+            return shared.flipped(isAssumed: isAssumed).flatMap { turn in shared.onTurn.map { ($0, turn) } }
         }
+        if let (observer, turn) = turned { observer(turn) }
         events.append(.flipped(flip))
     }
 
@@ -294,19 +251,15 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// The display has become another one, or nil, none.
     private func change(to screen: (any Screen)?) {
-        if let screen {
-            let turned = shared.withLock { shared in
-                defer { shared.panelTurn = screen.panelTurn }
-                return shared.panelTurn == screen.panelTurn ? nil : shared.onTurn
-            }
-            turned?(settings.rotation + screen.panelTurn)
+        let turned = shared.signal { shared in
+            shared.renew(screen, physicalSize: settings.physicalSize).flatMap { turn in shared.onTurn.map { ($0, turn) } }
         }
-        shared.withLock { shared in
-            shared.pool.renew(count: screen?.buffers.count ?? 0)
-            shared.buffers = screen?.buffers ?? []
-            shared.mode = screen?.mode
-            if let screen { shared.reportsVblank = screen.reportsVblank }
-        }
+        if let (observer, turn) = turned { observer(turn) }
+        tellOfChange()
+    }
+
+    /// What should be seen must be prepared again.
+    func tellOfChange() {
         if case .changed = events.last { return }
         events.append(.changed)
     }

@@ -11,15 +11,18 @@ package struct DisplaySettings: Hashable, Sendable {
     package var rotation: Rotation
     /// What is shown beside the picture, and without one.
     package var background: Color
+    /// What the display measures, where what it says itself is wrong; nil to believe it.
+    package var physicalSize: PhysicalSize?
 
     /// Settings from their parts.
     package init(
         connector: DisplayConnector = .automatic, mode: DisplayModeChoice = .preferred, rotation: Rotation = .none,
-        background: Color = .black
+        background: Color = .black, physicalSize: PhysicalSize? = nil
     ) {
         self.connector = connector
         self.mode = mode
         self.rotation = rotation
         self.background = background
+        self.physicalSize = physicalSize
     }
 }

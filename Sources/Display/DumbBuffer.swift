@@ -10,8 +10,10 @@ struct DumbBuffer: ~Copyable {
     private let handle: UInt32
     private let byteCount: Int
 
-    /// Makes one, uncleared.
-    static func make(_ card: DRMCard, width: Int, height: Int) throws(DeviceError) -> DumbBuffer {
+    /// Makes one, uncleared, of a format with 32 bits a pixel.
+    static func make(
+        _ card: DRMCard, width: Int, height: Int, format: UInt32 = kDRM_FORMAT_XRGB8888
+    ) throws(DeviceError) -> DumbBuffer {
         var handle: UInt32 = 0
         var pitch: UInt32 = 0
         var size: UInt64 = 0
@@ -21,8 +23,8 @@ struct DumbBuffer: ~Copyable {
         let handles: [UInt32] = [handle, 0, 0, 0]
         let pitches: [UInt32] = [pitch, 0, 0, 0]
         let offsets: [UInt32] = [0, 0, 0, 0]
-        status = drmModeAddFB2(card.fd, UInt32(width), UInt32(height), kDRM_FORMAT_XRGB8888, handles, pitches, offsets, &framebuffer, 0)
-        if status != 0 {
+        status = drmModeAddFB2(card.fd, UInt32(width), UInt32(height), format, handles, pitches, offsets, &framebuffer, 0)
+        if status != 0, format == kDRM_FORMAT_XRGB8888 {
             // Drivers from before AddFB2.
             status = drmModeAddFB(card.fd, UInt32(width), UInt32(height), 24, 32, pitch, handle, &framebuffer)
         }

@@ -71,6 +71,11 @@ struct FramebufferDevice: ~Copyable {
 
     /// First visible row.
     var offset: Int { Int(information.yoffset) }
+    /// What the display measures; nil where the driver does not say, or says nonsense.
+    var measures: PhysicalMeasures? {
+        let said = PhysicalMeasures(width: Double(information.width), height: Double(information.height))
+        return PhysicalMeasures.believable([said], pixels: (width, height))
+    }
     /// Whether the picture does not begin at the first pixel of the memory.
     var isPanned: Bool { information.xoffset != 0 || information.yoffset != 0 }
 
@@ -165,7 +170,7 @@ final class FramebufferScreen: Screen {
         let shape = ConnectorMode(width: width, height: height, refresh: device.refresh, isPreferred: true, isProgressive: true)
         mode = DisplayMode(
             width: width, height: height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())),
-            name: "\(device.path) \(shape.name)")
+            name: "\(device.path) \(shape.name)", physicalWidth: device.measures?.width, physicalHeight: device.measures?.height)
         paced = PacedFlip(VblankGrid(origin: .now, refresh: device.refresh))
         formerOffset = device.offset
         former = Array(UnsafeRawBufferPointer(start: device.base, count: stride * height * device.pages))
@@ -193,7 +198,9 @@ final class FramebufferScreen: Screen {
     /// Whether the device still is what it was.
     var isAlive: Bool { mapping.device.isAlive() }
 
-    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer { paced.present(buffer, id: id, at: now) ? .queued : .busy }
+    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+        paced.present(buffer, id: id, at: now) ? .queued : .busy
+    }
 
     func collect(at now: HostTime) -> ScreenReport? {
         guard let (buffer, flip) = paced.collect(at: now) else { return nil }

@@ -21,6 +21,7 @@ final class KMSScreen: Screen {
     /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
     private var shown: Flip?
     let panelTurn: Rotation
+    let overlayPlanes: (any OverlayHardware)?
 
     /// Takes the display over with a full modeset to the background colour. `wake` makes whoever waits for the card call ``collect(at:)``;
     /// from any thread.
@@ -44,11 +45,14 @@ final class KMSScreen: Screen {
         self.pipe = pipe
         self.method = method
         panelTurn = record.panelTurn
+        overlayPlanes = pipe.overlayPlanes()
         framebuffers = made.map(\.framebuffer)
         buffers = made
         let period = MediaTime(nanoseconds: Int64((1e9 / timing.refresh).rounded()))
+        let size = PhysicalMeasures.believable(record.measures, pixels: (timing.width, timing.height))
         mode = DisplayMode(
-            width: timing.width, height: timing.height, refreshPeriod: period, name: "\(record.connector.name) \(timing.name)")
+            width: timing.width, height: timing.height, refreshPeriod: period, name: "\(record.connector.name) \(timing.name)",
+            physicalWidth: size?.width, physicalHeight: size?.height)
         var sequence: UInt64 = 0
         var time: UInt64 = 0
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
@@ -61,19 +65,34 @@ final class KMSScreen: Screen {
     var descriptor: Int32? { card.fd }
     var timer: HostTime? { shown?.time ?? tracker.deadline }
 
-    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer {
+    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
         do throws(DeviceError) {
-            switch method {
-            case .event:
-                let flip = FlipID.next()
-                try pipe.flip(to: framebuffers[buffer], id: flip)
-                tracker.committed(id, as: flip, at: now)
-            case .blocking:
-                try pipe.flipBlocking(to: framebuffers[buffer])
-                shown = Flip(id: id, time: .now, sequence: nil)
-            }
+            try flip(to: framebuffers[buffer], overlay, id: id, at: now)
             return .queued
-        } catch { return tracker.refused(error, at: now) }
+        } catch {
+            guard overlay != nil, error.code != EBUSY, Refusals.isRefusal(error.code) else { return tracker.refused(error, at: now) }
+            do throws(DeviceError) {
+                let refusal = error
+                try flip(to: framebuffers[buffer], nil, id: id, at: now)
+                return .queuedWithoutOverlay(refusal)
+            } catch { return tracker.refused(error, at: now) }
+        }
+    }
+
+    private func flip(to framebuffer: FramebufferID, _ overlay: OverlayChange?, id: UInt64, at now: HostTime) throws(DeviceError) {
+        switch method {
+        case .event:
+            let flip = FlipID.next()
+            try pipe.flip(to: framebuffer, overlay: overlay, id: flip)
+            tracker.committed(id, as: flip, at: now)
+        case .blocking:
+            try pipe.flipBlocking(to: framebuffer, overlay: overlay)
+            shown = Flip(id: id, time: .now, sequence: nil)
+        }
+    }
+
+    func hide(_ planes: [PlaneProperties]) {
+        do throws(DeviceError) { try pipe.hide(planes) } catch { log.debug("an overlay stays on the screen: \(error)") }
     }
 
     func collect(at now: HostTime) -> ScreenReport? {

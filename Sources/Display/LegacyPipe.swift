@@ -39,7 +39,7 @@ final class LegacyPipe: Pipe {
         GammaRamp.reset(card, crtc: route.crtc)
     }
 
-    func flip(to framebuffer: FramebufferID, id: UInt64) throws(DeviceError) {
+    func flip(to framebuffer: FramebufferID, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
         let status = drmModePageFlip(
             route.card.fd, route.crtc.rawValue, framebuffer.rawValue, UInt32(DRM_MODE_PAGE_FLIP_EVENT),
             UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: id)))
@@ -47,11 +47,15 @@ final class LegacyPipe: Pipe {
     }
 
     /// The same call as for a modeset; in the mode that is set it changes the framebuffer only.
-    func flipBlocking(to framebuffer: FramebufferID) throws(DeviceError) {
+    func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError) {
         var (connector, timing) = (route.connector.rawValue, route.timing)
         let status = drmModeSetCrtc(route.card.fd, route.crtc.rawValue, framebuffer.rawValue, 0, 0, &connector, 1, &timing)
         if status != 0 { throw DeviceError("flip", code: status) }
     }
+
+    /// The older calls cannot change two planes at once: there is no overlay.
+    func overlayPlanes() -> (any OverlayHardware)? { nil }
+    func hide(_ planes: [PlaneProperties]) {}
 
     func restore() {
         guard let saved = route.card.saved.withLock({ $0.removeValue(forKey: route.crtc) }), var crtc = saved.crtc else { return }

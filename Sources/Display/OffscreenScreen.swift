@@ -26,7 +26,9 @@ final class OffscreenScreen: Screen {
     var descriptor: Int32? { nil }
     var timer: HostTime? { paced.timer }
 
-    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer { paced.present(buffer, id: id, at: now) ? .queued : .busy }
+    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+        paced.present(buffer, id: id, at: now) ? .queued : .busy
+    }
 
     func collect(at now: HostTime) -> ScreenReport? {
         guard let (buffer, flip) = paced.collect(at: now) else { return nil }

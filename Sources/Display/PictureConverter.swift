@@ -43,10 +43,11 @@ final class PictureConverter {
     private var steps: Steps?
 
     /// Draws `frame`, or what `crop` leaves of it, where `gravity` and `rotation` put it on `buffer`, and the bars around it. `turn` turns
-    /// the picture alone, on top of its own orientation; `rotation` turns everything.
+    /// the picture alone, on top of its own orientation; `rotation` turns everything. Where `writer` is given, which writes to the buffer,
+    /// its overlay lies over all of it.
     func draw(
         _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, rotation: Rotation,
-        background: UInt32, into buffer: ScanoutBuffer
+        background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
     ) throws(Refusal) {
         let (width, height) = (frame.width, frame.height)
         guard width > 0, height > 0, frame.av.pointee.data.0 != nil else { throw .empty }
@@ -71,8 +72,13 @@ final class PictureConverter {
             guard let fresh = Steps(key) else { throw .noMemory(width: width, height: height) }
             (self.key, steps) = (key, fresh)
         }
-        buffer.frame(geometry.scanout, with: background)
-        steps!.run(frame.av, into: buffer.pixels)
+        if let writer {
+            buffer.layout = nil
+            writer.fill(around: geometry.scanout, with: background)
+        } else {
+            buffer.frame(geometry.scanout, with: background)
+        }
+        steps!.run(frame.av, into: buffer.pixels, by: writer)
     }
 
     /// libswscale's vector code may write up to 16 pixels past a row's end, and wants aligned rows: it may write into scan-out
@@ -174,6 +180,8 @@ extension PictureConverter {
         private var convert: Pass?
         /// `convert` when it writes into scan-out memory itself.
         private var direct: Direct?
+        /// Makes `convert` where there is `direct`, when something is to be put over the picture on its way for the first time.
+        private var makeConvert: (() -> Pass?)?
         private let strip: UnsafeMutableRawPointer
 
         private final class Direct {
@@ -221,6 +229,7 @@ extension PictureConverter {
             if key.writesDirectly {
                 guard let context = ScaleContext.make(from: source, to: target, flags: flags, colour: colour) else { return nil }
                 direct = Direct(context)
+                makeConvert = { Pass(from: source, to: target, flags: flags, colour: colour) }
             } else {
                 convert = Pass(from: source, to: target, flags: flags, colour: colour)
                 if convert == nil { return nil }
@@ -229,7 +238,7 @@ extension PictureConverter {
 
         deinit { strip.deallocate() }
 
-        func run(_ frame: UnsafeMutablePointer<AVFrame>, into pixels: PixelMemory) {
+        func run(_ frame: UnsafeMutablePointer<AVFrame>, into pixels: PixelMemory, by writer: ScanoutWriter?) {
             let (crop, place) = (key.geometry.crop, key.geometry.scanout)
             let target = pixels.address(place.x, place.y)
             var planes: PicturePlanes
@@ -241,25 +250,33 @@ extension PictureConverter {
                 planes = PicturePlanes(frame, x: crop.x, y: crop.y)
             }
             if let scale { planes = scale.run(planes) }
-            if let direct {
+            if writer != nil, let makeConvert = makeConvert.take() { convert = makeConvert() }
+            if let direct, writer == nil || convert == nil {
                 direct.context.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
                 return
             }
             if let convert { planes = convert.run(planes) }
             switch pixels.format {
-            case .xrgb8888, .xbgr8888: turn(planes, UInt32.self, to: target, stride: pixels.stride)
-            case .rgb565: turn(planes, UInt16.self, to: target, stride: pixels.stride)
+            case .xrgb8888, .xbgr8888: turn(planes, UInt32.self, to: target, stride: pixels.stride, writer)
+            case .rgb565: turn(planes, UInt16.self, to: target, stride: pixels.stride, writer)
             }
         }
 
         private func turn<Pixel: FixedWidthInteger>(
-            _ planes: PicturePlanes, _ type: Pixel.Type, to target: UnsafeMutableRawPointer, stride: Int
+            _ planes: PicturePlanes, _ type: Pixel.Type, to target: UnsafeMutableRawPointer, stride: Int, _ writer: ScanoutWriter?
         ) {
             let place = key.geometry.scanout
             let size = key.geometry.turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
-            PixelTurn.copy(
-                UnsafeRawPointer(planes.data.0!).assumingMemoryBound(to: type), stride: Int(planes.strides.0), width: size.0,
-                height: size.1, turn: key.geometry.turn, to: target, stride: stride, strip: strip.assumingMemoryBound(to: type))
+            let source = UnsafeRawPointer(planes.data.0!).assumingMemoryBound(to: type)
+            let strip = strip.assumingMemoryBound(to: type)
+            guard let writer else {
+                return PixelTurn.copy(
+                    source, stride: Int(planes.strides.0), width: size.0, height: size.1, turn: key.geometry.turn, to: target,
+                    stride: stride, strip: strip)
+            }
+            PixelTurn.turnRows(
+                of: source, stride: Int(planes.strides.0), width: size.0, height: size.1, turn: key.geometry.turn, strip: strip
+            ) { y, row in writer.write(row, x: place.x, y: place.y + y, count: place.width) }
         }
 
         /// Blends BGRA pixels over one colour, in place. Doing this before scaling is what keeps the colour of invisible pixels

@@ -7,10 +7,14 @@ protocol Pipe: AnyObject {
     /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. With
     /// `retrainingLink` the link to the display is set up anew even in the same mode.
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError)
-    /// Asks for `framebuffer` from the next vblank on; an event with `id` will tell.
-    func flip(to framebuffer: FramebufferID, id: UInt64) throws(DeviceError)
-    /// Shows `framebuffer`, and blocks until it is on the screen.
-    func flipBlocking(to framebuffer: FramebufferID) throws(DeviceError)
+    /// Asks for `framebuffer`, and with it for a change of what lies over it, from the next vblank on; an event with `id` will tell.
+    func flip(to framebuffer: FramebufferID, overlay: OverlayChange?, id: UInt64) throws(DeviceError)
+    /// Shows `framebuffer` with the change, and blocks until it is on the screen.
+    func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError)
+    /// Switches planes off, whatever it takes. Blocks.
+    func hide(_ planes: [PlaneProperties]) throws(DeviceError)
+    /// What shows drawn pictures on planes of their own, in the mode that has been set; nil where that cannot be.
+    func overlayPlanes() -> (any OverlayHardware)?
     /// Puts back what was there before the first modeset.
     func restore()
 }

@@ -16,7 +16,7 @@ struct PixelBlend {
     }
 
     /// 0…1 in 256ths.
-    private static func weight(_ share: Double) -> UInt16 { UInt16((min(max(share, 0), 1) * 256).rounded()) }
+    static func weight(_ share: Double) -> UInt16 { UInt16((min(max(share, 0), 1) * 256).rounded()) }
 
     private static func mixBytes(
         _ over: UnsafeMutableRawPointer, _ under: UnsafeMutableRawPointer, _ weight: UInt16, count: Int,
@@ -62,42 +62,70 @@ struct PixelBlend {
         for y in max(place.y, 0)..<max(min(place.y + place.height, target.height), max(place.y, 0)) {
             bitmap.pixels.withUnsafeBufferPointer { pixels in
                 let source = pixels.baseAddress! + (y - place.y) * place.width + (left - place.x)
-                let row = target.address(left, y)
-                for x in 0..<right - left {
-                    let over = faded(source[x], weight)
-                    switch target.format {
-                    case .xrgb8888:
-                        let under = row.load(fromByteOffset: 4 * x, as: UInt32.self)
-                        row.storeBytes(of: blended(over, under), toByteOffset: 4 * x, as: UInt32.self)
-                    case .xbgr8888:
-                        let under = ScanoutFormat.exchanged(row.load(fromByteOffset: 4 * x, as: UInt32.self))
-                        let pixel = ScanoutFormat.xbgr8888.pixel(blended(over, under) & 0xff_ffff)
-                        row.storeBytes(of: pixel, toByteOffset: 4 * x, as: UInt32.self)
-                    case .rgb565:
-                        let under = ScanoutFormat.rgb(of565: row.load(fromByteOffset: 2 * x, as: UInt16.self))
-                        let pixel = ScanoutFormat.rgb565.pixel(blended(over, under) & 0xff_ffff)
-                        row.storeBytes(of: UInt16(truncatingIfNeeded: pixel), toByteOffset: 2 * x, as: UInt16.self)
-                    }
-                }
+                draw(source, count: right - left, weight: weight, over: target.address(left, y), target.format)
             }
         }
     }
 
-    /// A premultiplied pixel at `weight` 256ths of itself.
-    private static func faded(_ pixel: UInt32, _ weight: UInt32) -> UInt32 {
-        if weight == 256 { return pixel }
-        return (((pixel & 0xff_00ff) &* weight) >> 8 & 0xff_00ff) | ((pixel >> 8 & 0xff_00ff) &* weight & 0xff00_ff00)
+    /// Draws `count` premultiplied pixels 0xAARRGGBB, at `weight` 256ths of themselves, over a row in ordinary memory. Where that is 32 bits
+    /// its own alpha is premultiplied, too, and blended like the colours: what was opaque stays opaque.
+    static func draw(
+        _ source: UnsafePointer<UInt32>, count: Int, weight: UInt32, over row: UnsafeMutableRawPointer, _ format: ScanoutFormat
+    ) {
+        switch format {
+        case .xrgb8888: draw32(source, count, weight, row, exchanges: false)
+        case .xbgr8888: draw32(source, count, weight, row, exchanges: true)
+        case .rgb565: draw565(source, count, weight, row)
+        }
     }
 
-    /// A premultiplied pixel over an opaque one: every channel c + d * (255 - a) / 255, two at a time. No channel of `over` is above its
-    /// alpha, so none overflows.
-    private static func blended(_ over: UInt32, _ under: UInt32) -> UInt32 {
-        let rest = 255 - over >> 24
-        if rest == 255 { return under | 0xff00_0000 }
-        func scaled(_ pair: UInt32) -> UInt32 {
-            let product = pair &* rest &+ 0x80_0080
-            return (product &+ (product >> 8 & 0xff_00ff)) >> 8 & 0xff_00ff
+    private typealias Pixels = SIMD8<UInt32>
+
+    private static func draw32(
+        _ source: UnsafePointer<UInt32>, _ count: Int, _ weight: UInt32, _ row: UnsafeMutableRawPointer, exchanges: Bool
+    ) {
+        func mixed(_ pixels: Pixels, _ under: Pixels) -> Pixels {
+            var over = weight == 256 ? pixels : faded(pixels, weight)
+            if exchanges { over = (over & 0xff00_ff00) | (over & 0xff) &<< 16 | (over &>> 16 & 0xff) }
+            return blended(over, under)
         }
-        return (over &+ (scaled(under & 0xff_00ff) | scaled(under >> 8 & 0xff) << 8)) | 0xff00_0000
+        let from = UnsafeRawPointer(source)
+        var x = 0
+        while x + 8 <= count {
+            let over = from.loadUnaligned(fromByteOffset: 4 * x, as: Pixels.self)
+            let under = row.loadUnaligned(fromByteOffset: 4 * x, as: Pixels.self)
+            row.storeBytes(of: mixed(over, under), toByteOffset: 4 * x, as: Pixels.self)
+            x += 8
+        }
+        while x < count {
+            let under = row.load(fromByteOffset: 4 * x, as: UInt32.self)
+            row.storeBytes(of: mixed(Pixels(repeating: source[x]), Pixels(repeating: under))[0], toByteOffset: 4 * x, as: UInt32.self)
+            x += 1
+        }
+    }
+
+    private static func draw565(_ source: UnsafePointer<UInt32>, _ count: Int, _ weight: UInt32, _ row: UnsafeMutableRawPointer) {
+        for x in 0..<count where source[x] != 0 {
+            let under = ScanoutFormat.rgb(of565: row.load(fromByteOffset: 2 * x, as: UInt16.self)) | 0xff00_0000
+            let over = faded(Pixels(repeating: source[x]), weight)
+            let pixel = ScanoutFormat.rgb565.pixel(blended(over, Pixels(repeating: under))[0] & 0xff_ffff)
+            row.storeBytes(of: UInt16(truncatingIfNeeded: pixel), toByteOffset: 2 * x, as: UInt16.self)
+        }
+    }
+
+    /// Premultiplied pixels at `weight` 256ths of themselves.
+    private static func faded(_ pixels: Pixels, _ weight: UInt32) -> Pixels {
+        ((pixels & 0xff_00ff) &* weight) &>> 8 & 0xff_00ff | ((pixels &>> 8 & 0xff_00ff) &* weight & 0xff00_ff00)
+    }
+
+    /// Premultiplied pixels over others: every channel c + d * (255 - a) / 255, two at a time. No channel of `over` is above its alpha, so
+    /// none overflows.
+    private static func blended(_ over: Pixels, _ under: Pixels) -> Pixels {
+        let rest = 255 &- over &>> 24
+        func scaled(_ pair: Pixels) -> Pixels {
+            let product = pair &* rest &+ 0x80_0080
+            return (product &+ (product &>> 8 & 0xff_00ff)) &>> 8 & 0xff_00ff
+        }
+        return over &+ (scaled(under & 0xff_00ff) | scaled(under &>> 8 & 0xff_00ff) &<< 8)
     }
 }

@@ -15,6 +15,17 @@ struct PixelTurn {
         _ source: UnsafePointer<Pixel>, stride sourceStride: Int, width: Int, height: Int, turn: Orientation,
         to destination: UnsafeMutableRawPointer, stride: Int, strip: UnsafeMutablePointer<Pixel>
     ) {
+        let bytes = (turn.rotation.swapsAxes ? height : width) * MemoryLayout<Pixel>.stride
+        turnRows(of: source, stride: sourceStride, width: width, height: height, turn: turn, strip: strip) { y, row in
+            memcpy(destination + y * stride, row, bytes)
+        }
+    }
+
+    /// The same, row by row of the turned picture: `write` gets each row's number and its pixels.
+    static func turnRows<Pixel: FixedWidthInteger>(
+        of source: UnsafePointer<Pixel>, stride sourceStride: Int, width: Int, height: Int, turn: Orientation,
+        strip: UnsafeMutablePointer<Pixel>, write: (Int, UnsafeRawPointer) -> Void
+    ) {
         let size = MemoryLayout<Pixel>.stride
         let row = sourceStride / size
         // The destination pixel (x, y) comes from source[origin + x * dx + y * dy].
@@ -39,7 +50,7 @@ struct PixelTurn {
         let (outWidth, outHeight) = turn.rotation.swapsAxes ? (height, width) : (width, height)
 
         if dx == 1 {
-            for y in 0..<outHeight { memcpy(destination + y * stride, source + origin + y * dy, outWidth * size) }
+            for y in 0..<outHeight { write(y, UnsafeRawPointer(source + origin + y * dy)) }
             return
         }
         for top in Swift.stride(from: 0, to: outHeight, by: tile) {
@@ -55,7 +66,7 @@ struct PixelTurn {
                     }
                 }
             }
-            for y in 0..<rows { memcpy(destination + (top + y) * stride, strip + y * outWidth, outWidth * size) }
+            for y in 0..<rows { write(top + y, UnsafeRawPointer(strip + y * outWidth)) }
         }
     }
 }

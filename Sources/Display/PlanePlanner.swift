@@ -10,7 +10,7 @@ import Playback
 /// none.
 ///
 /// The rearmost layer takes the primary plane and must cover the screen, as many drivers show nothing without that. The layers in front of
-/// it take overlays in their order. Cursor planes are left alone: they take small pictures of sizes that only their drivers know.
+/// it take overlays in their order, or cursor planes, which show pictures of one size only, at that size.
 ///
 /// What a driver can do beyond that (scaling, bandwidth, which planes go together) nobody but the driver knows: ``PlaneArrangements`` asks
 /// it.
@@ -43,6 +43,11 @@ struct PlanePlanner {
         }
     }
 
+    /// Pixels across and down.
+    struct Size: Hashable {
+        var width: Int, height: Int
+    }
+
     /// The plane of a layer.
     struct Assignment: Hashable {
         var plane: PlaneID
@@ -52,7 +57,7 @@ struct PlanePlanner {
 
     /// What a plane lacks for a layer.
     enum Misfit: String {
-        case format, modifier, turn, scaling, alpha
+        case format, modifier, turn, scaling, alpha, size
     }
 
     /// Why there is no assignment.
@@ -82,17 +87,20 @@ struct PlanePlanner {
     /// Those that can be on the CRTC and are on no other, in the order in which they are tried.
     let planes: [PlaneRecord]
     let width: Int, height: Int
+    /// What cursor planes show; nil where they are left alone.
+    let cursor: Size?
 
     /// The most assignments that are worth a try.
     static let maximumTries = 8
 
     /// For a screen of `width` x `height` pixels on `crtc`, whose bit in `possible_crtcs` masks is `bit`. What is on the CRTC already is
     /// tried first.
-    init(_ planes: [PlaneRecord], crtc: CRTCID, bit: UInt32, width: Int, height: Int) {
-        let free = planes.filter { $0.isFree(for: crtc, bit: bit) && $0.type != .cursor }
+    init(_ planes: [PlaneRecord], crtc: CRTCID, bit: UInt32, width: Int, height: Int, cursor: Size? = nil) {
+        let free = planes.filter { $0.isFree(for: crtc, bit: bit) && ($0.type != .cursor || cursor != nil) }
         self.planes = free.filter { $0.crtc == crtc } + free.filter { $0.crtc != crtc }
         self.width = width
         self.height = height
+        self.cursor = cursor
     }
 
     /// The assignments for `layers`, the rearmost first: one plane for each layer.
@@ -148,6 +156,7 @@ struct PlanePlanner {
         if !plane.turns.contains(layer.turn) { return .turn }
         if layer.isScaled, !plane.canScale { return .scaling }
         if layer.isFaded, !plane.hasAlpha { return .alpha }
+        if plane.type == .cursor, cursor != Size(width: layer.sourceWidth, height: layer.sourceHeight) { return .size }
         return nil
     }
 }

@@ -80,11 +80,16 @@ struct PixelMemory {
     }
 
     /// Fills everything but `r`.
-    func fill(around r: PixelRectangle, with rgb: UInt32) {
-        fill(PixelRectangle(x: 0, y: 0, width: width, height: r.y), with: rgb)
-        fill(PixelRectangle(x: 0, y: r.y, width: r.x, height: r.height), with: rgb)
-        fill(PixelRectangle(x: r.x + r.width, y: r.y, width: width - r.x - r.width, height: r.height), with: rgb)
-        fill(PixelRectangle(x: 0, y: r.y + r.height, width: width, height: height - r.y - r.height), with: rgb)
+    func fill(around r: PixelRectangle, with rgb: UInt32) { for part in parts(around: r) { fill(part, with: rgb) } }
+
+    /// Everything but `r`: above, left of, right of and below it.
+    func parts(around r: PixelRectangle) -> [PixelRectangle] {
+        [
+            PixelRectangle(x: 0, y: 0, width: width, height: r.y),
+            PixelRectangle(x: 0, y: r.y, width: r.x, height: r.height),
+            PixelRectangle(x: r.x + r.width, y: r.y, width: width - r.x - r.width, height: r.height),
+            PixelRectangle(x: 0, y: r.y + r.height, width: width, height: height - r.y - r.height),
+        ]
     }
 }
 

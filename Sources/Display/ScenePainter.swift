@@ -8,6 +8,9 @@ import Playback
 /// rearmost layer first, and only the result is written to the buffer (``PixelBlend``). The memory for that is kept from the first such
 /// scene on: to find it anew for each fade would cost the beginning of the fade some vblanks.
 ///
+/// Where an overlay has no plane of its own it is put over the result row by row, on the way to the buffer (``ScanoutWriter``); one opaque
+/// picture is then converted into ordinary memory, too. Without an overlay that costs nothing.
+///
 /// Not thread-safe; belongs to the compositor thread.
 final class ScenePainter {
     /// One for each picture of a scene, the front one's first: their layouts differ, and would have to be set up anew for every frame.
@@ -18,39 +21,56 @@ final class ScenePainter {
     private var bitmaps: [SurfaceBitmap] = []
     /// What could not be drawn, so that it is logged once.
     private var refusals: Set<PictureConverter.Refusal> = []
-    /// What lies over every scene.
-    var overlay = Overlay()
+    /// A row of the screen.
+    private var line: MemoryBuffer?
 
-    /// Paints `scene` on `background` where it names none itself, turned by `rotation`.
-    func paint(_ scene: borrowing Scene, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer) {
+    /// Paints `scene` on `background` where it names none itself, turned by `rotation`, with `overlay` over it.
+    func paint(
+        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, under overlay: PlacedOverlay? = nil, into buffer: ScanoutBuffer
+    ) {
         let background = scene.background ?? background
+        let writer = overlay.flatMap { $0.pictures.isEmpty ? nil : self.writer(to: buffer.pixels, over: $0) }
         let isOnePicture =
-            scene.count == 1 && overlay.pictures.isEmpty
+            scene.count == 1
             && scene.withLayer(at: 0) { layer in
                 switch layer.content {
                 case .video: layer.alpha >= 1
                 case .surface: false
                 }
             }
-        if scene.count == 0, overlay.pictures.isEmpty {
-            buffer.clear(to: background)
+        if scene.count == 0 {
+            clear(buffer, to: background, by: writer)
         } else if isOnePicture {
-            scene.withLayer(at: 0) { draw($0, by: converters[0], rotation: rotation, background: background, into: buffer) }
+            scene.withLayer(at: 0) { draw($0, by: converters[0], rotation: rotation, background: background, into: buffer, by: writer) }
         } else {
-            compose(scene, rotation: rotation, background: background, into: buffer)
+            compose(scene, rotation: rotation, background: background, into: buffer, by: writer)
         }
     }
 
-    private func compose(_ scene: borrowing Scene, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer) {
+    private func writer(to pixels: PixelMemory, over overlay: PlacedOverlay) -> ScanoutWriter {
+        if line?.pixels.width != pixels.width || line?.pixels.format != pixels.format {
+            line = MemoryBuffer(width: pixels.width, height: 1, format: pixels.format)
+        }
+        return ScanoutWriter(target: pixels, overlay: overlay, line: line!.pixels.base)
+    }
+
+    private func clear(_ buffer: ScanoutBuffer, to background: UInt32, by writer: ScanoutWriter?) {
+        guard let writer else { return buffer.clear(to: background) }
+        buffer.layout = nil
+        writer.fill(with: background)
+    }
+
+    private func compose(
+        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter?
+    ) {
         let (below, over) = memory(like: buffer.pixels)
         while converters.count < scene.count { converters.append(PictureConverter()) }
         var used: [SurfaceBitmap] = []
         // Whether the result has been written to the buffer already.
         var isDone = false
         buffer.layout = nil
-        if scene.count == 0 { below.clear(to: background) }
         for index in 0..<scene.count {
-            let isFront = index == scene.count - 1 && overlay.pictures.isEmpty
+            let isFront = index == scene.count - 1
             scene.withLayer(at: index) { layer in
                 switch layer.content {
                 case .video:
@@ -60,10 +80,11 @@ final class ScenePainter {
                     } else {
                         if index == 0 { below.clear(to: background) }
                         draw(layer, by: converter, rotation: rotation, background: background, into: over)
-                        if !isFront { below.layout = nil }
+                        isDone = isFront && writer == nil
+                        // What is mixed in place must be drawn whole the next time.
+                        if !isDone { below.layout = nil }
                         PixelBlend.mix(
-                            over.pixels, over: below.pixels, share: layer.alpha, into: isFront ? buffer.pixels : below.pixels)
-                        isDone = isFront
+                            over.pixels, over: below.pixels, share: layer.alpha, into: isDone ? buffer.pixels : below.pixels)
                     }
                 case .surface(let surface, let destination):
                     if index == 0 { below.clear(to: background) }
@@ -77,18 +98,12 @@ final class ScenePainter {
                 }
             }
         }
-        for picture in overlay.pictures {
-            let surface = picture.surface
-            let place = PixelRectangle(x: picture.x, y: picture.y, width: surface.width, height: surface.height)
-            let source = SurfaceBitmap.Source(
-                surface: surface, crop: nil, destination: place, turn: .none, rotation: rotation, screenWidth: buffer.pixels.width,
-                screenHeight: buffer.pixels.height)
-            guard let bitmap = bitmaps.first(where: { $0.source == source }) ?? SurfaceBitmap(source) else { continue }
-            used.append(bitmap)
-            below.layout = nil
-            PixelBlend.draw(bitmap, alpha: picture.alpha, over: below.pixels)
+        if let writer {
+            let rows = below.pixels
+            for y in 0..<rows.height { writer.write(rows.address(0, y), x: 0, y: y, count: rows.width) }
+        } else if !isDone {
+            buffer.pixels.copyRows(of: below.pixels)
         }
-        if !isDone { buffer.pixels.copyRows(of: below.pixels) }
         bitmaps = used
     }
 
@@ -102,16 +117,17 @@ final class ScenePainter {
 
     /// Draws a layer that is a picture, and nothing else.
     private func draw(
-        _ layer: borrowing Layer, by converter: PictureConverter, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer
+        _ layer: borrowing Layer, by converter: PictureConverter, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer,
+        by writer: ScanoutWriter? = nil
     ) {
         switch layer.content {
         case .video(let video):
             do throws(PictureConverter.Refusal) {
                 try converter.draw(
                     video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, rotation: rotation,
-                    background: background, into: buffer)
+                    background: background, into: buffer, by: writer)
             } catch {
-                buffer.clear(to: background)
+                clear(buffer, to: background, by: writer)
                 if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
             }
         case .surface: break

@@ -19,8 +19,12 @@ protocol Screen: AnyObject {
     var descriptor: Int32? { get }
     /// When ``collect(at:)`` must be called even if the descriptor stays silent.
     var timer: HostTime? { get }
-    /// Asks for a buffer to be shown from the next vblank on.
-    func present(_ buffer: Int, id: UInt64, at now: HostTime) -> ScreenAnswer
+    /// Planes for drawn pictures; nil where there are none. They may be used from the compositor thread, as long as the screen is there.
+    var overlayPlanes: (any OverlayHardware)? { get }
+    /// Asks for a buffer to be shown from the next vblank on, and with it for a change of what lies over it.
+    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer
+    /// Switches overlay planes off, whatever it takes; blocks.
+    func hide(_ planes: [PlaneProperties])
     /// What has happened since the last call; nil when nothing has.
     func collect(at now: HostTime) -> ScreenReport?
     /// Puts back what was on the screen before.
@@ -29,11 +33,15 @@ protocol Screen: AnyObject {
 
 extension Screen {
     var panelTurn: Rotation { .none }
+    var overlayPlanes: (any OverlayHardware)? { nil }
+    func hide(_ planes: [PlaneProperties]) {}
 }
 
 /// The answer to ``Screen/present(_:id:at:)``.
 enum ScreenAnswer {
     case queued
+    /// The driver refuses the change of the overlay; the picture alone is queued.
+    case queuedWithoutOverlay(DeviceError)
     case busy
     case lost(DeviceError)
 }

@@ -3,9 +3,9 @@ import Media
 import Playback
 
 /// A surface as it is blended: cropped, scaled, turned into scan-out.
-final class SurfaceBitmap {
+final class SurfaceBitmap: Sendable {
     /// What it is made of.
-    struct Source: Equatable {
+    struct Source: Equatable, Sendable {
         let surface: Surface
         let crop: PixelRectangle?
         let destination: PixelRectangle
@@ -13,6 +13,15 @@ final class SurfaceBitmap {
         let turn: Rotation, rotation: Rotation
         /// Pixels across and down in scan-out.
         let screenWidth: Int, screenHeight: Int
+
+        /// Where it goes, in scan-out pixels; may reach outside the screen.
+        var place: PixelRectangle {
+            let canvas = rotation.swapsAxes ? (screenHeight, screenWidth) : (screenWidth, screenHeight)
+            return PictureGeometry.turn(destination, on: canvas, by: rotation)
+        }
+
+        /// Whether any of that is on the screen.
+        var isOnScreen: Bool { place.intersection(PixelRectangle(x: 0, y: 0, width: screenWidth, height: screenHeight)) != nil }
 
         static func == (a: Source, b: Source) -> Bool {
             a.surface === b.surface && a.crop == b.crop && a.destination == b.destination && (a.turn, a.rotation) == (b.turn, b.rotation)
@@ -25,6 +34,8 @@ final class SurfaceBitmap {
     let place: PixelRectangle
     /// Row by row without gaps, 0xAARRGGBB, premultiplied; no colour above its alpha.
     let pixels: [UInt32]
+    /// Whether that is another memory than the surface's, turned.
+    let isTurned: Bool
 
     /// nil where there is nothing to see of it, or no memory.
     init?(_ source: Source) {
@@ -34,11 +45,17 @@ final class SurfaceBitmap {
         let (left, top) = (max(wanted.x, 0), max(wanted.y, 0))
         let (width, height) = (min(wanted.x + wanted.width, surface.width) - left, min(wanted.y + wanted.height, surface.height) - top)
         guard width > 0, height > 0, destination.width > 0, destination.height > 0 else { return nil }
-        let swaps = source.rotation.swapsAxes
-        let canvas = swaps ? (source.screenHeight, source.screenWidth) : (source.screenWidth, source.screenHeight)
-        let place = PictureGeometry.turn(destination, on: canvas, by: source.rotation)
+        let place = source.place
         self.place = place
         let turn = source.turn + source.rotation
+        isTurned = turn != .none
+        if turn == .none, (left, top, width, height) == (0, 0, surface.width, surface.height),
+            (place.width, place.height) == (width, height)
+        {
+            // As it is: not even copied.
+            pixels = surface.pixels
+            return
+        }
         let size = turn.swapsAxes ? (width: place.height, height: place.width) : (width: place.width, height: place.height)
 
         guard size.width <= PictureConverter.maximumPixels / size.height,

@@ -1,0 +1,131 @@
+import Logging
+import Platform
+import Playback
+
+// What is committed together: the picture, what lies over it, and how both are turned.
+extension DisplayOutput {
+    // MARK: Any thread
+
+    /// The clockwise turn of what is on the screen: the one asked for, and that of a panel which is built in turned.
+    package var rotation: Rotation { shared.withLock { $0.turn.shown.rotation } }
+
+    /// Turns pictures by `rotation`, on top of how the panel is built in. The next picture that is prepared is the first turned one, and the
+    /// overlay turns with it; where none is prepared soon, what is on the screen is asked for again.
+    package func setRotation(_ rotation: Rotation) { if shared.withLock({ $0.turn.ask(rotation, at: .now) }) { wake() } }
+
+    /// Turns pictures by `rotation`; nil: a quarter further, clockwise.
+    package func rotate(_ rotation: Rotation?) {
+        if shared.withLock({ $0.turn.ask(rotation ?? $0.turn.configured + .clockwise90, at: .now) }) { wake() }
+    }
+
+    /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned:
+    /// at once, and on the presenter thread with the flip of the first picture that is turned otherwise. To be called once, before anything
+    /// is presented.
+    package func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) {
+        let turn = shared.withLock { shared in
+            shared.onTurn = observer
+            return shared.turn.shown.rotation
+        }
+        observer(turn)
+    }
+
+    /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. From any thread, but not during
+    /// ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
+    package func snapshot(to path: String) throws(SnapshotError) {
+        let reading = shared.withLock { shared -> (buffer: ScanoutBuffer, index: Int, generation: UInt64, overlay: PlacedOverlay?)? in
+            guard let index = shared.pool.beginReading() else { return nil }
+            return (shared.buffers[index], index, shared.pool.generation, shared.overlay.onScreen.drawn)
+        }
+        guard let reading else { throw .noDisplay }
+        defer { shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) } }
+        try ScreenPixels(reading.overlay.map { $0.over(reading.buffer.pixels) } ?? reading.buffer).writePNG(to: path)
+    }
+
+    // MARK: The compositor
+
+    /// Takes over what lies over every scene: onto planes where there are some that the driver would show it on, else into the pictures.
+    package func setOverlay(_ overlay: Overlay) -> OverlayPlacement { placer.set(overlay, for: shared.withLock { $0.target }) }
+
+    // MARK: The presenter
+
+    /// Asks for a prepared scene to be scanned out from the next vblank on.
+    package func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
+        let isOver = shared.withLock { shared in
+            guard shared.pool.isCurrent(prepared), shared.turn.isOver(shared.contents[prepared.buffer].turn) else { return false }
+            shared.pool.discard(prepared)
+            return true
+        }
+        // Nobody else says that a buffer has come back.
+        if isOver { tellOfChange() }
+        guard let screen = activation.screen, shared.withLock({ $0.pool.isCurrent(prepared) }) else { return .stale }
+        return present(prepared.buffer, id: id, on: screen, isRepeated: false)
+    }
+
+    /// Asks for the overlay alone to be shown from the next vblank on.
+    package func commitOverlay(id: UInt64) -> CommitResult {
+        guard let screen = activation.screen else { return .stale }
+        let (buffer, isEarly) = shared.withLock { shared in
+            guard let index = shared.pool.onScreen, shared.planes != nil else { return (nil as Int?, false) }
+            let turn = shared.overlay.next?.rotation
+            return (index, turn != nil && turn != shared.contents[index].turn.rotation)
+        }
+        guard let buffer else { return .stale }
+        // It is turned, and comes with the first turned picture.
+        if isEarly { return .busy }
+        return present(buffer, id: id, on: screen, isRepeated: true)
+    }
+
+    private func present(_ buffer: Int, id: UInt64, on screen: any Screen, isRepeated: Bool) -> CommitResult {
+        let plan = shared.withLock { shared -> (isBusy: Bool, overlay: OverlayChange?) in
+            guard !shared.pool.hasPending else { return (true, nil) }
+            let content = shared.contents[buffer]
+            return (false, shared.overlay.begin(under: content.turn.rotation, containsOverlay: content.containsOverlay))
+        }
+        if plan.isBusy { return .busy }
+        switch screen.present(buffer, overlay: plan.overlay, id: id, at: .now) {
+        case .queued: queued(buffer, isRepeated: isRepeated)
+        case .queuedWithoutOverlay(let error):
+            log.warning("drawn pictures are blended into the picture from now on: the driver refuses to show them (\(error))")
+            queued(buffer, isRepeated: isRepeated)
+            hidePlanes()
+            shared.withLock { shared in
+                shared.overlay.clear()
+                shared.planes = nil
+            }
+            tellOfChange()
+        case .busy:
+            shared.withLock { $0.overlay.refused() }
+            return .busy
+        case .lost(let error):
+            activation.refused(error)
+            return .stale
+        }
+        return .queued
+    }
+
+    private func queued(_ buffer: Int, isRepeated: Bool) {
+        shared.withLock { shared in
+            if isRepeated { shared.pool.repeatFlip() } else { shared.pool.flip(to: buffer) }
+            shared.overlay.queued()
+            shared.turn.commit(shared.contents[buffer].turn)
+        }
+    }
+
+    /// Switches overlay planes off, which others would not do who have the screen next.
+    func hidePlanes() {
+        let planes = shared.withLock { shared in
+            [shared.overlay.pending, shared.overlay.onScreen].flatMap { $0?.shows.map(\.plane) ?? [] }
+        }
+        if !planes.isEmpty { activation.screen?.hide(planes) }
+    }
+}
+
+extension PlacedOverlay {
+    /// A copy of a picture with it over that.
+    func over(_ picture: PixelMemory) -> ScanoutBuffer {
+        let copy = MemoryBuffer(width: picture.width, height: picture.height, format: picture.format)
+        copy.pixels.copyRows(of: picture)
+        for y in 0..<picture.height { draw(0, y, count: picture.width, over: copy.pixels.address(0, y), picture.format) }
+        return copy
+    }
+}

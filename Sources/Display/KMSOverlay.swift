@@ -1,0 +1,93 @@
+import CDRM
+import Glibc
+import Platform
+import Playback
+
+/// The overlay planes of one output of a card.
+final class KMSOverlay: OverlayHardware, @unchecked Sendable {
+    // Sendable because all but `hold(_:)`, which needs nothing that changes, is called on the compositor thread alone.
+
+    let picture: PlanePlanner.Layer
+    private let route: PipeRoute
+    /// The plane of the picture, and what to show on it where the driver is only asked.
+    private let beneath: PlaneProperties
+    private let framebuffer: FramebufferID
+    /// All that could show drawn pictures on the CRTC, and the plane of the picture.
+    private lazy var planes: [PlaneRecord] = route.card.planes().filter { plane in
+        plane.id == beneath.id
+            || plane.type != .primary && plane.possibleCRTCs & route.crtcBit != 0 && plane.formats.contains(kDRM_FORMAT_ARGB8888)
+    }
+    private var known: [PlaneID: PlaneProperties] = [:]
+
+    /// Over `picture`, which is on the screen as `framebuffer` on the plane `beneath`.
+    init(_ route: PipeRoute, over beneath: PlaneProperties, showing framebuffer: FramebufferID, _ picture: PlanePlanner.Layer) {
+        (self.route, self.beneath, self.framebuffer, self.picture) = (route, beneath, framebuffer, picture)
+        route.card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }
+    }
+
+    deinit { route.card.planeShares.withLock { $0.leave(route.crtc) } }
+
+    func planner() -> PlanePlanner {
+        let share = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }
+        let hasOverlay = share.contains { $0.type == .overlay }
+        let free = planes.filter { plane in
+            plane.id == beneath.id || share.contains { $0.id == plane.id } && (plane.type == .overlay) == hasOverlay
+        }.map { plane in
+            var plane = plane
+            plane.crtc = plane.id == beneath.id ? route.crtc : route.card.crtc(of: plane.id)
+            return plane
+        }
+        return PlanePlanner(
+            free, crtc: route.crtc, bit: route.crtcBit, width: picture.destination.width, height: picture.destination.height,
+            cursor: hasOverlay ? nil : route.card.cursorSize)
+    }
+
+    func properties(of plane: PlaneID) -> PlaneProperties {
+        if let properties = known[plane] { return properties }
+        let card = route.card
+        // It is off now, and is to be off again.
+        card.saved.withLock { saved in
+            if var pipe = saved[route.crtc] {
+                PlaneProperties.keep(plane, of: card, in: &pipe)
+                saved[route.crtc] = pipe
+            }
+        }
+        let properties = PlaneProperties(card, plane)
+        known[plane] = properties
+        return properties
+    }
+
+    func makeBuffer(width: Int, height: Int) throws(DeviceError) -> OverlayBuffer {
+        DumbOverlayBuffer(try DumbBuffer.make(route.card, width: width, height: height, format: kDRM_FORMAT_ARGB8888))
+    }
+
+    func test(_ frame: OverlayFrame) throws(DeviceError) {
+        var request = AtomicRequest(route.card)
+        beneath.show(framebuffer, at: picture.destination, on: route.crtc, zpos: frame.below, in: &request)
+        for show in frame.shows { show.request(on: route.crtc, in: &request) }
+        for attempt in 1... {
+            do throws(DeviceError) {
+                // Without ALLOW_MODESET, as it will be committed.
+                return try request.test("show drawn pictures on planes of \(route.card.path)", 0)
+            } catch {
+                // A flip is under way, which some drivers do not plan around.
+                guard error.code == EBUSY, attempt < 10 else { throw error }
+                usleep(2000)
+            }
+        }
+    }
+
+    func hold(_ planes: [PlaneID]) { route.card.planeShares.withLock { $0.hold(planes, for: route.crtc) } }
+}
+
+/// A dumb buffer of an overlay plane.
+final class DumbOverlayBuffer: OverlayBuffer, @unchecked Sendable {
+    // Sendable for the reason OverlayBuffer gives; what it adds never changes.
+    private(set) var dumb: DumbBuffer
+
+    init(_ dumb: consuming DumbBuffer) {
+        let (pixels, framebuffer) = (dumb.pixels, dumb.framebuffer)
+        self.dumb = dumb
+        super.init(pixels: pixels, framebuffer: framebuffer)
+    }
+}

@@ -1,0 +1,80 @@
+import Media
+import Playback
+import Vocabulary
+
+/// What the compositor and the presenter of an output share, behind its lock.
+struct OutputState {
+    /// What a scan-out buffer was painted with.
+    struct Content {
+        var turn: TurnState.Turn
+        /// An overlay is in the picture.
+        var containsOverlay = false
+    }
+
+    var pool = BufferPool()
+    var buffers: [ScanoutBuffer] = []
+    /// Of the buffers, in their order.
+    var contents: [Content] = []
+    var mode: DisplayMode?
+    var reportsVblank = true
+    var turn: TurnState
+    var onTurn: (@Sendable (Rotation) -> Void)?
+    /// What the overlay planes show.
+    var overlay = OverlayQueue()
+    /// nil where there are none, or none any more: the driver has refused a flip of them.
+    var planes: (any OverlayHardware)?
+
+    init(_ rotation: Rotation) { turn = TurnState(rotation) }
+
+    /// What an overlay is placed for.
+    struct Target {
+        var generation: UInt64
+        var rotation: Rotation
+        var width: Int, height: Int
+        var planes: (any OverlayHardware)?
+
+        /// Whether what was placed for another one holds for this one.
+        func isSame(as other: Target?) -> Bool {
+            guard let other else { return false }
+            return (generation, rotation, width, height) == (other.generation, other.rotation, other.width, other.height)
+                && planes === other.planes
+        }
+
+        /// The size of the screen as a viewer sees it.
+        var canvas: (width: Int, height: Int) { rotation.swapsAxes ? (height, width) : (width, height) }
+    }
+
+    /// That of scenes that are prepared now; nil without a display.
+    var target: Target? {
+        guard let mode else { return nil }
+        return Target(
+            generation: pool.generation, rotation: turn.wanted.rotation, width: mode.width, height: mode.height, planes: planes)
+    }
+
+    /// Whether a picture that is on the screen, or may come there, has an overlay in it.
+    var anyContainsOverlay: Bool { zip(pool.uses, contents).contains { $0 != .spare && $0 != .preparing && $1.containsOverlay } }
+
+    /// The screen has become another one. Returns the turn of pictures where that has changed.
+    mutating func renew(_ screen: (any Screen)?, physicalSize: PhysicalSize?) -> Rotation? {
+        let turned = screen.flatMap { turn.renew(panel: $0.panelTurn) }
+        pool.renew(count: screen?.buffers.count ?? 0)
+        buffers = screen?.buffers ?? []
+        contents = buffers.map { _ in Content(turn: turn.wanted) }
+        mode = screen?.mode
+        if let size = physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
+        if let screen { reportsVblank = screen.reportsVblank }
+        overlay.clear()
+        planes = screen?.overlayPlanes
+        return turned
+    }
+
+    /// The pending flip has happened. Returns the turn of pictures where that has changed.
+    mutating func flipped(isAssumed: Bool) -> Rotation? {
+        pool.flipped(isAssumed: isAssumed)
+        let hadPlanes = !overlay.onScreen.shows.isEmpty
+        overlay.flipped(isAssumed: isAssumed)
+        // Another output may have them.
+        if hadPlanes, overlay.newest.shows.isEmpty, overlay.leaving == nil { planes?.hold([]) }
+        return pool.onScreen.flatMap { turn.flipped(to: contents[$0].turn) }
+    }
+}

@@ -1,0 +1,42 @@
+import Playback
+
+/// Which rectangles of the screen a few planes take to show some pictures: one for each plane, with every picture whole in one of them. The
+/// rectangles do not overlap, so it does not matter which of the planes is in front. Pure.
+///
+/// A plane for all of it would be as large as the screen when there is something at its top and at its bottom: 8 MB at 1080p, and that
+/// twice or three times.
+struct OverlayBoxes {
+    /// At most `count` rectangles around `places`. Those of `former` with a picture in them stay: a picture that moves a little then moves in
+    /// its plane, and the plane does not.
+    static func around(_ places: [PixelRectangle], count: Int, keeping former: [PixelRectangle] = []) -> [PixelRectangle] {
+        var boxes = former.filter { box in places.contains { box.contains($0) } }
+        boxes += places.filter { place in !boxes.contains { $0.contains(place) } }
+        boxes = merged(boxes)
+        while boxes.count > max(count, 1) {
+            var best: (growth: Int, a: Int, b: Int)?
+            for a in boxes.indices {
+                for b in boxes.indices where b > a {
+                    let growth = boxes[a].union(boxes[b]).area - boxes[a].area - boxes[b].area
+                    if growth < best?.growth ?? .max { best = (growth, a, b) }
+                }
+            }
+            guard let best else { break }
+            let joined = boxes[best.a].union(boxes[best.b])
+            boxes.remove(at: best.b)
+            boxes[best.a] = joined
+            boxes = merged(boxes)
+        }
+        return boxes.sorted { ($0.y, $0.x) < ($1.y, $1.x) }
+    }
+
+    /// The same rectangles, those that overlap put together.
+    static func merged(_ places: [PixelRectangle]) -> [PixelRectangle] {
+        var boxes: [PixelRectangle] = []
+        for place in places {
+            var box = place
+            while let index = boxes.firstIndex(where: { $0.intersection(box) != nil }) { box = box.union(boxes.remove(at: index)) }
+            boxes.append(box)
+        }
+        return boxes
+    }
+}

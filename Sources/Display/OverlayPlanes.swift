@@ -1,0 +1,197 @@
+import CDRM
+import Playback
+
+/// What overlay planes need of a card: ``KMSOverlay``. Compositor thread, but where it says otherwise.
+protocol OverlayHardware: AnyObject, Sendable {
+    /// The picture that the planes lie over.
+    var picture: PlanePlanner.Layer { get }
+    /// Which planes there are now: that of the picture, and those that are not another output's.
+    func planner() -> PlanePlanner
+    /// The properties of a plane.
+    func properties(of plane: PlaneID) -> PlaneProperties
+    /// Memory for drawn pictures of at most this size; a cursor's has just the size of the planner's.
+    func makeBuffer(width: Int, height: Int) throws(DeviceError) -> OverlayBuffer
+    /// Asks the driver whether it would show a frame without a modeset.
+    func test(_ frame: OverlayFrame) throws(DeviceError)
+    /// These planes are in use, and no others of this card by this output. Any thread.
+    func hold(_ planes: [PlaneID])
+}
+
+/// Puts an overlay onto planes of its own: which planes, which rectangles of the screen each takes, what is drawn into which buffer.
+///
+/// The memory of it all has a limit, ``memoryLimit(width:height:)``: two buffers for each plane, so that none is drawn into while it is
+/// scanned out, and a third where there is room, with which an overlay that changes at every vblank is shown a vblank sooner. An overlay
+/// that would need more is blended.
+///
+/// Not thread-safe; belongs to the compositor thread.
+final class OverlayPlanes {
+    enum Outcome {
+        case frame(OverlayFrame)
+        /// All buffers are on the screen, or will be: after the next flip one is not.
+        case noSpareBuffer
+        /// No planes can show it; why.
+        case refused(String)
+    }
+
+    /// More planes are not worth it: controls lie at the top, in the middle and at the bottom.
+    static let mostPlanes = 3
+    /// After so many arrangements that the driver refused no other is tried.
+    static let mostRefusals = 3
+
+    private let hardware: any OverlayHardware
+    private var arrangements: PlaneArrangements?
+    private var refusals = 0
+    private var buffers: [OverlayBuffer] = []
+    private var boxes: [PixelRectangle] = []
+    private let line: UnsafeMutableRawPointer
+
+    init(_ hardware: any OverlayHardware) {
+        self.hardware = hardware
+        line = .allocate(byteCount: max(hardware.picture.destination.width, 1) * 4, alignment: 64)
+    }
+
+    deinit { line.deallocate() }
+
+    /// Bytes that an overlay may take on a screen, its surfaces among them: 12 MB at 1920 x 1080 and below, and on larger ones as much for
+    /// each pixel.
+    static func memoryLimit(width: Int, height: Int) -> Int { max(12_000_000, width * height * 12_000_000 / (1920 * 1080)) }
+
+    /// Draws `overlay` for planes. `queue` tells what they show and will show; nothing of it is next.
+    func show(_ overlay: PlacedOverlay, over queue: OverlayQueue) -> Outcome {
+        if queue.newest.shows.isEmpty || arrangements == nil { begin() }
+        guard var arrangements, refusals < Self.mostRefusals else { return .refused("the driver has refused planes before") }
+        defer { self.arrangements = arrangements }
+        let planner = arrangements.planner
+        let free = Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount
+        var reason = "no plane takes drawn pictures"
+        for (count, former) in choices(planner) {
+            guard let boxes = fitted(OverlayBoxes.around(overlay.pictures.map(\.place), count: count, keeping: former), planner, overlay)
+            else {
+                reason = "it is larger than a cursor"
+                continue
+            }
+            guard 2 * boxes.reduce(0, { $0 + $1.area * 4 }) <= free else {
+                reason = "planes for it would take too much memory"
+                continue
+            }
+            let layers = [hardware.picture] + boxes.map(PlanePlanner.Layer.drawn)
+            guard (try? planner.assignments(for: layers)) != nil else { continue }
+            let chosen: [OverlayBuffer]
+            do throws(DeviceError) {
+                guard let found = try spare(for: boxes, of: overlay, over: queue, planner, free: free) else { return .noSpareBuffer }
+                chosen = found
+            } catch { return .refused("\(error)") }
+            func frame(_ assignments: [PlanePlanner.Assignment]) -> OverlayFrame {
+                let shows = zip(zip(assignments.dropFirst(), chosen), boxes).map { pair, box in
+                    OverlayFrame.Show(
+                        plane: hardware.properties(of: pair.0.plane), zpos: pair.0.zpos, buffer: pair.1, place: box)
+                }
+                return OverlayFrame(shows: shows, below: assignments[0].zpos, rotation: overlay.rotation, drawn: overlay)
+            }
+            var wasAsked = false
+            let answer = arrangements.answer(for: layers) { assignments throws(DeviceError) in
+                wasAsked = true
+                try hardware.test(frame(assignments))
+            }
+            switch answer {
+            case .planes(let assignments):
+                for (buffer, box) in zip(chosen, boxes) where !buffer.shows(overlay, in: box) { buffer.draw(overlay, in: box, line: line) }
+                self.boxes = boxes
+                hardware.hold(assignments.dropFirst().map(\.plane) + queue.shownPlanes)
+                return .frame(frame(assignments))
+            case .converted(let why):
+                reason = why
+                if wasAsked { refusals += 1 }
+            }
+        }
+        return .refused(reason)
+    }
+
+    /// What is shown has ended, or not begun: the planes that there are may be others than before.
+    private func begin() {
+        boxes = []
+        let planner = hardware.planner()
+        if arrangements?.planner.planes != planner.planes { arrangements = PlaneArrangements(planner) }
+    }
+
+    /// How many planes to try, and which rectangles to keep: the most planes first, as they take the least memory.
+    private func choices(_ planner: PlanePlanner) -> [(count: Int, former: [PixelRectangle])] {
+        let count = min(planner.planes.count { $0.type != .primary && $0.formats.contains(kDRM_FORMAT_ARGB8888) }, Self.mostPlanes)
+        guard count > 0 else { return [] }
+        return (1...count).reversed().flatMap { boxes.isEmpty ? [($0, [])] : [($0, boxes), ($0, [])] }
+    }
+
+    /// The rectangles as planes can have them: of whole pairs of pixels, as some hardware fetches two at a time, and on cursors as large as
+    /// those; nil where that is too small.
+    private func fitted(_ boxes: [PixelRectangle], _ planner: PlanePlanner, _ overlay: PlacedOverlay) -> [PixelRectangle]? {
+        guard let cursor = planner.cursor else {
+            return OverlayBoxes.merged(
+                boxes.map { box in
+                    let (left, top) = (box.x & ~1, box.y & ~1)
+                    let (right, bottom) = (
+                        min((box.x + box.width + 1) & ~1, overlay.width), min((box.y + box.height + 1) & ~1, overlay.height)
+                    )
+                    return PixelRectangle(x: left, y: top, width: right - left, height: bottom - top)
+                })
+        }
+        guard boxes.allSatisfy({ $0.width <= cursor.width && $0.height <= cursor.height }) else { return nil }
+        return boxes.map { box in
+            let (x, y) = (min(box.x, max(overlay.width - cursor.width, 0)), min(box.y, max(overlay.height - cursor.height, 0)))
+            return PixelRectangle(x: x, y: y, width: cursor.width, height: cursor.height)
+        }
+    }
+
+    /// A buffer for each rectangle: the one that shows it already, else one that nothing shows. nil where there is none.
+    private func spare(
+        for boxes: [PixelRectangle], of overlay: PlacedOverlay, over queue: OverlayQueue, _ planner: PlanePlanner, free limit: Int
+    ) throws(DeviceError) -> [OverlayBuffer]? {
+        var chosen: [OverlayBuffer] = []
+        func isChosen(_ buffer: OverlayBuffer) -> Bool { chosen.contains { $0 === buffer } }
+        let shown = queue.newest.shows
+        // Those that stay, first: they are no longer to be had for the others.
+        let stay = boxes.map { box in shown.first { $0.place == box && $0.buffer.shows(overlay, in: box) }?.buffer }
+        chosen = stay.compactMap { $0 }
+        var found: [OverlayBuffer] = []
+        for (box, staying) in zip(boxes, stay) {
+            if let staying {
+                found.append(staying)
+                continue
+            }
+            let fitting = buffers.filter { buffer in
+                let (width, height) = (buffer.pixels.width, buffer.pixels.height)
+                let fits = planner.cursor == nil ? width >= box.width && height >= box.height : (width, height) == (box.width, box.height)
+                return fits && !isChosen(buffer) && !queue.isBusy(buffer)
+            }
+            if let buffer = fitting.first(where: { $0.box == box }) ?? fitting.min(by: { $0.byteCount < $1.byteCount }) {
+                chosen.append(buffer)
+                found.append(buffer)
+                continue
+            }
+            let bytes = box.area * 4
+            // What was made for other rectangles.
+            for (index, buffer) in buffers.enumerated().reversed()
+            where buffers.reduce(bytes, { $0 + $1.byteCount }) > limit && !isChosen(buffer) && !queue.isBusy(buffer) {
+                buffers.remove(at: index)
+            }
+            guard buffers.reduce(bytes, { $0 + $1.byteCount }) <= max(limit, bytes) else { return nil }
+            let fresh = try hardware.makeBuffer(width: box.width, height: box.height)
+            buffers.append(fresh)
+            chosen.append(fresh)
+            found.append(fresh)
+        }
+        return found
+    }
+}
+
+extension OverlayQueue {
+    /// The planes that show something, or will.
+    var shownPlanes: [PlaneID] { [pending, onScreen, leaving].flatMap { $0?.shows.map(\.plane.id) ?? [] } }
+}
+
+extension PlanePlanner.Layer {
+    /// Drawn pictures at their own size.
+    static func drawn(_ box: PixelRectangle) -> PlanePlanner.Layer {
+        PlanePlanner.Layer(
+            format: kDRM_FORMAT_ARGB8888, modifier: nil, sourceWidth: box.width, sourceHeight: box.height, destination: box)
+    }
+}

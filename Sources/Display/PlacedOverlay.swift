@@ -1,0 +1,103 @@
+import Playback
+
+/// An overlay as one screen scans it out: every picture turned, and its place. In ordinary memory, drawn row by row over rows in ordinary
+/// memory, for a plane of its own (``OverlayBuffer``) or for the picture itself (``ScanoutWriter``). A surface that does not have to be turned
+/// is not copied.
+struct PlacedOverlay: Sendable {
+    /// One picture.
+    struct Picture: Sendable {
+        let bitmap: SurfaceBitmap
+        /// In 256ths.
+        let weight: UInt32
+        /// No two pictures that differ in anything have the same.
+        let stamp: UInt64
+        /// What of it is on the screen, in scan-out pixels; never empty.
+        let place: PixelRectangle
+    }
+
+    /// The rearmost first.
+    private(set) var pictures: [Picture] = []
+    let rotation: Rotation
+    let width: Int, height: Int
+    private var lastStamp: UInt64 = 0
+
+    /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is turned by `rotation`.
+    init(rotation: Rotation, width: Int, height: Int) { (self.rotation, self.width, self.height) = (rotation, width, height) }
+
+    /// What is to be seen of `overlay`. What is the same as `before` is taken over from it.
+    init(_ overlay: Overlay, rotation: Rotation, width: Int, height: Int, before: PlacedOverlay?) {
+        self.init(rotation: rotation, width: width, height: height)
+        lastStamp = before?.lastStamp ?? 0
+        for picture in overlay.pictures {
+            let weight = UInt32(PixelBlend.weight(picture.alpha))
+            let surface = picture.surface
+            let source = SurfaceBitmap.Source(
+                surface: surface, crop: nil,
+                destination: PixelRectangle(x: picture.x, y: picture.y, width: surface.width, height: surface.height), turn: .none,
+                rotation: rotation, screenWidth: width, screenHeight: height)
+            guard weight > 0, source.isOnScreen else { continue }
+            let former = before?.pictures.first { $0.bitmap.source == source }
+            guard let bitmap = former?.bitmap ?? SurfaceBitmap(source),
+                let place = bitmap.place.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height))
+            else { continue }
+            if let former, former.weight == weight {
+                pictures.append(former)
+            } else {
+                lastStamp += 1
+                pictures.append(Picture(bitmap: bitmap, weight: weight, stamp: lastStamp, place: place))
+            }
+        }
+    }
+
+    /// Bytes of ordinary memory that it keeps alive, the surfaces' own among them.
+    var byteCount: Int {
+        pictures.reduce(0) { sum, picture in
+            let bytes = picture.bitmap.pixels.count * 4
+            return sum + (picture.bitmap.isTurned ? 2 * bytes : bytes)
+        }
+    }
+
+    /// Whether anything of it is in `count` pixels of row `y` from `x` on.
+    func touches(_ x: Int, _ y: Int, count: Int) -> Bool {
+        pictures.contains { picture in
+            let place = picture.place
+            return y >= place.y && y < place.y + place.height && x < place.x + place.width && place.x < x + count
+        }
+    }
+
+    /// Draws what of it is in `count` pixels of row `y` from `x` on over `row`.
+    func draw(_ x: Int, _ y: Int, count: Int, over row: UnsafeMutableRawPointer, _ format: ScanoutFormat) {
+        for picture in pictures {
+            let place = picture.place
+            let (left, right) = (max(x, place.x), min(x + count, place.x + place.width))
+            guard y >= place.y, y < place.y + place.height, left < right else { continue }
+            let whole = picture.bitmap.place
+            picture.bitmap.pixels.withUnsafeBufferPointer { pixels in
+                let source = pixels.baseAddress! + (y - whole.y) * whole.width + (left - whole.x)
+                PixelBlend.draw(
+                    source, count: right - left, weight: picture.weight, over: row + (left - x) * format.bytesPerPixel, format)
+            }
+        }
+    }
+}
+
+extension PixelRectangle {
+    /// What two rectangles have in common; nil where that is nothing.
+    func intersection(_ other: PixelRectangle) -> PixelRectangle? {
+        let (left, top) = (max(x, other.x), max(y, other.y))
+        let (right, bottom) = (min(x + width, other.x + other.width), min(y + height, other.y + other.height))
+        return left < right && top < bottom ? PixelRectangle(x: left, y: top, width: right - left, height: bottom - top) : nil
+    }
+
+    /// The smallest rectangle with both in it.
+    func union(_ other: PixelRectangle) -> PixelRectangle {
+        let (left, top) = (min(x, other.x), min(y, other.y))
+        let (right, bottom) = (max(x + width, other.x + other.width), max(y + height, other.y + other.height))
+        return PixelRectangle(x: left, y: top, width: right - left, height: bottom - top)
+    }
+
+    /// Whether all of another one is in it.
+    func contains(_ other: PixelRectangle) -> Bool { union(other) == self }
+
+    var area: Int { width * height }
+}

@@ -1,0 +1,45 @@
+import Playback
+
+/// How the outputs of one card share the planes that more than one of them could have. A pure value, kept by the card.
+///
+/// Planes are dealt out: each goes to the output that has the fewest so far among those it can serve, those with the least choice first.
+/// Every output reckons with the same deal, so no two take the same plane. What one holds while it shows something it keeps, though the deal
+/// may change with outputs that come and go.
+struct PlaneShares {
+    /// The outputs' CRTCs, each with its bit in `possible_crtcs` masks.
+    private var outputs: [CRTCID: UInt32] = [:]
+    private var held: [PlaneID: CRTCID] = [:]
+
+    /// An output drives a CRTC now.
+    mutating func join(_ crtc: CRTCID, bit: UInt32) { outputs[crtc] = bit }
+
+    /// It no longer does.
+    mutating func leave(_ crtc: CRTCID) {
+        outputs[crtc] = nil
+        hold([], for: crtc)
+    }
+
+    /// An output shows something on these planes, and on no others.
+    mutating func hold(_ planes: [PlaneID], for crtc: CRTCID) {
+        held = held.filter { $0.value != crtc }
+        for plane in planes { held[plane] = crtc }
+    }
+
+    /// Those of `planes` that an output may use now, in their order.
+    func share(of crtc: CRTCID, of planes: [PlaneRecord]) -> [PlaneRecord] {
+        let sharers = outputs.sorted { $0.key.rawValue < $1.key.rawValue }
+        func candidates(_ plane: PlaneRecord) -> [CRTCID] { sharers.filter { plane.possibleCRTCs & $0.value != 0 }.map(\.key) }
+        var owners: [PlaneID: CRTCID] = [:]
+        for type in [PlaneRecord.Kind.overlay, .cursor] {
+            var counts: [CRTCID: Int] = [:]
+            let choices = planes.filter { $0.type == type }.map { (plane: $0, candidates: candidates($0)) }
+                .sorted { ($0.candidates.count, $0.plane.id.rawValue) < ($1.candidates.count, $1.plane.id.rawValue) }
+            for (plane, candidates) in choices {
+                guard let poorest = candidates.min(by: { counts[$0, default: 0] < counts[$1, default: 0] }) else { continue }
+                owners[plane.id] = poorest
+                counts[poorest, default: 0] += 1
+            }
+        }
+        return planes.filter { (held[$0.id] ?? owners[$0.id]) == crtc }
+    }
+}

@@ -1,0 +1,78 @@
+import Media
+import Platform
+import Playback
+
+/// How pictures are turned now, and how those that are prepared from now on are. A pure value; ``DisplayOutput`` keeps it behind its lock.
+///
+/// A turn voids nothing. While it plays, what was prepared before is shown as it is, and then the first turned picture, at its own time. Once
+/// that is committed, what was turned otherwise is not shown any more. Where nothing is prepared for ``patience``, because it is paused or a
+/// still stands, the engine is told to paint again what is on the screen.
+struct TurnState {
+    /// One turn of the screen.
+    struct Turn: Hashable {
+        var rotation: Rotation
+        /// Grows with every turn.
+        var serial: UInt64 = 0
+    }
+
+    /// How long nothing turned may be prepared before it is asked for. At 24 frames a second one is prepared every 42 ms.
+    static let patience = MediaTime.milliseconds(100)
+
+    /// What was asked for, without the turn of the panel.
+    private(set) var configured: Rotation
+    private var panel = Rotation.none
+    /// That of what is prepared from now on.
+    private(set) var wanted: Turn
+    /// That of what is on the screen.
+    private(set) var shown: Turn
+    private var committed: UInt64 = 0
+    private var askedAt: HostTime?
+
+    init(_ configured: Rotation) {
+        self.configured = configured
+        (wanted, shown) = (Turn(rotation: configured), Turn(rotation: configured))
+    }
+
+    /// Pictures are to be turned by `rotation`, on top of how the panel is built in; false where they are already.
+    mutating func ask(_ rotation: Rotation, at now: HostTime) -> Bool {
+        configured = rotation
+        guard wanted.rotation != configured + panel else { return false }
+        wanted = Turn(rotation: configured + panel, serial: wanted.serial + 1)
+        askedAt = now
+        return true
+    }
+
+    /// The screen has become another one, which shows nothing yet; returns the turn where it is another one now.
+    mutating func renew(panel: Rotation) -> Rotation? {
+        self.panel = panel
+        wanted = Turn(rotation: configured + panel, serial: wanted.serial + 1)
+        (committed, askedAt) = (wanted.serial, nil)
+        defer { shown = wanted }
+        return shown.rotation == wanted.rotation ? nil : wanted.rotation
+    }
+
+    /// A scene has been prepared under a turn.
+    mutating func prepared(_ turn: Turn) { if turn.serial == wanted.serial { askedAt = nil } }
+
+    /// Whether something was prepared under a turn that is over.
+    func isOver(_ turn: Turn) -> Bool { turn.serial < committed }
+
+    /// A scene that was prepared under a turn will be shown.
+    mutating func commit(_ turn: Turn) { committed = max(committed, turn.serial) }
+
+    /// It is shown; returns the turn where it is another one than before.
+    mutating func flipped(to turn: Turn) -> Rotation? {
+        defer { shown = turn }
+        return shown.rotation == turn.rotation ? nil : turn.rotation
+    }
+
+    /// When ``takeRepaint(at:)`` is to be asked; nil where nothing is to be turned.
+    var repaintTime: HostTime? { askedAt.map { $0 + Self.patience } }
+
+    /// Whether what is on the screen is to be painted again; once for every turn.
+    mutating func takeRepaint(at now: HostTime) -> Bool {
+        guard let time = repaintTime, time <= now else { return false }
+        askedAt = nil
+        return true
+    }
+}
