@@ -101,6 +101,7 @@ extension AssetDescription {
         let isImage = images.contains(container) || container.hasSuffix("_pipe")
         duration = context.duration > 0 ? MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE)) : nil
         isStill = false
+        title = format.title(video: video, audio: audio)
         if video >= 0, let stream = context.streams[Int(video)] {
             let parameters = stream.pointee.codecpar.pointee
             let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
@@ -148,12 +149,39 @@ extension UnsafeMutablePointer<AVStream> {
 }
 
 extension FormatContext {
+    /// The container's tag `title`, or that of its sound where the container is Ogg, which has tags for streams only.
+    fileprivate func title(video: Int32, audio: Int32) -> String? {
+        func title(_ tags: OpaquePointer?) -> String? {
+            av_dict_get(tags, "title", nil, 0)?.pointee.value.flatMap { String(cString: $0).asTitle }
+        }
+        let isOgg = String(cString: raw.pointee.iformat.pointee.name) == "ogg"
+        let stream = isOgg && max(video, audio) >= 0 ? raw.pointee.streams[Int(max(video, audio))] : nil
+        return title(raw.pointee.metadata) ?? title(stream?.pointee.metadata)
+    }
+
     /// Whether it is an image format that can be animated or not: GIF, APNG, and AVIF, whose container is MP4 with a brand of its own.
     var isImage: Bool {
         let name = String(cString: raw.pointee.iformat.pointee.name)
         if ["gif", "apng"].contains(name) { return true }
         guard let brand = av_dict_get(raw.pointee.metadata, "major_brand", nil, 0)?.pointee.value else { return false }
         return ["avif", "avis", "mif1", "msf1"].contains(String(cString: brand))
+    }
+}
+
+extension String {
+    /// The text as a title: control characters and line breaks are blanks, blanks follow one another only once, and what is longer than 200
+    /// Unicode scalars ends with an ellipsis. Nil where nothing is left. Counted in scalars because a character can have any number of marks.
+    var asTitle: String? {
+        let longest = 200
+        var scalars = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            let isBlank = scalar.properties.generalCategory == .control || scalar.properties.isWhitespace
+            if !isBlank { scalars.append(scalar) } else if scalars.last.map({ $0 != " " }) ?? false { scalars.append(" ") }
+            if scalars.count > longest + 1 { break }
+        }
+        if scalars.last == " " { scalars.removeLast() }
+        if scalars.count > longest { scalars = String.UnicodeScalarView(scalars.prefix(longest - 1) + ["\u{2026}"]) }
+        return scalars.isEmpty ? nil : String(scalars)
     }
 }
 
