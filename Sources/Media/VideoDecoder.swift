@@ -17,9 +17,12 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they would take more, fewer threads are used, then they
     /// are decoded at a half, a quarter or an eighth of their size by a codec that can (JPEG).
     ///
+    /// - Parameter preview: the size that its pictures will be drawn at, where only key frames are wanted and cheapness comes before quality:
+    ///   it leaves out all other frames and the deblocking filter, and decodes at the smallest size that is enough.
     /// - Throws: ``MediaError`` where that is not enough, or libavcodec has no such decoder.
     static func open(
-        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int, memory: Int
+        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int, memory: Int,
+        preview: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> VideoDecoder {
         let parameters = stream.pointee.codecpar.pointee
         let container = String(cString: format.raw.pointee.iformat.pointee.name)
@@ -30,13 +33,18 @@ struct VideoDecoder: ~Copyable, Sendable {
         }
         let picture = PictureMemory(parameters, isStill: isStill, threads: threads ?? 1)
         let reductions = avcodec_find_decoder(parameters.codec_id).map { Int($0.pointee.max_lowres) } ?? 0
-        guard let reduction = (0...reductions).first(where: { picture.bytes(reducedBy: $0) <= memory }) else {
+        let least = preview.map { picture.reduction(to: $0, atMost: reductions) } ?? 0
+        guard let reduction = (least...reductions).first(where: { picture.bytes(reducedBy: $0) <= memory }) else {
             let megabytes = (picture.bytes(reducedBy: reductions) - 1) >> 20 + 1
             throw MediaError(source, .pictureTooLarge(width: picture.width, height: picture.height, megabytes: megabytes))
         }
         let codec = try CodecContext.open(stream, source: source) { context in
             shim_codec_use_threads(context, Int32(threads ?? 1))
             context.pointee.lowres = Int32(reduction)
+            if preview != nil {
+                context.pointee.skip_frame = AVDISCARD_NONKEY
+                context.pointee.skip_loop_filter = AVDISCARD_ALL
+            }
             // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(picture.pixels(within: memory, reducedBy: reduction))
         }

@@ -50,6 +50,10 @@ package final class Thread: Sendable {
     /// `pthread_detach`.
     package func detach() { pthread_detach(id) }
 
+    /// Has the calling thread, and those that it starts, run only where nothing else wants the processor or the disk: nice value 19, and the
+    /// idle class of disk access. The corresponding C functions are `setpriority` and the system call `ioprio_set`.
+    package static func giveWay() { kiosk_thread_give_way() }
+
     private final class Start: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -1,0 +1,154 @@
+import CFFmpeg
+import Platform
+
+/// Small pictures of a file for a slider: at each time the key frame that is nearest to it.
+///
+/// It runs beside a player that decodes the same file, so it is made to cost little: one thread, one packet a picture (a key frame needs no
+/// other), no deblocking, a fraction of the size where the codec can decode one, and one pass of libswscale to the size that is drawn. A
+/// 1080p key frame of H.264 takes some ten milliseconds. It has one file open, its own.
+///
+/// Only files have previews. A stream would have to be opened a second time, and its network is the player's.
+///
+/// One thread at a time owns it. Opening and each picture have a time limit, and ``Interruption/cancel()`` ends either at once.
+package struct PreviewReader: ~Copyable, Sendable {
+    /// A key frame, small.
+    package struct Preview: Sendable {
+        /// It stands upright and has its own shape.
+        package let picture: SmallPicture
+        /// When it is shown, in item time.
+        package let time: MediaTime
+        /// Item times whose preview it is: those that it is the nearest key frame to.
+        package let span: ClosedRange<MediaTime>
+    }
+
+    private var source: PacketSource
+    private var decoder: VideoDecoder
+    private let width: Int, height: Int
+    /// Container time of item time zero.
+    private var origin = MediaTime.zero
+
+    /// How long a picture may take; that of a single read that does not return comes on top of it.
+    private static let timeLimit = MediaTime.seconds(3)
+    /// The most pixels that a side may have.
+    private static let longestSide = 1024
+
+    /// Opens the file `source` for pictures that fit into `width` x `height` pixels. Blocks as ``MediaReader/open`` does.
+    ///
+    /// - Returns: nil where there are no previews: of a stream, a still, an animated image, sound alone, and what cannot be sought in.
+    /// - Throws: ``MediaError`` with what is wrong with the file.
+    package static func open(
+        _ source: String, fitting width: Int, _ height: Int, interruption: Interruption = Interruption(),
+        pictureMemory: Int = MemoryLimit.ofItem
+    ) throws(MediaError) -> PreviewReader? {
+        if isURL(source) { return nil }
+        MemoryLimit.boundAllocations()
+        let format = try FormatContext.open(source, interruption: interruption)
+        let index = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        guard index >= 0, let stream = format.raw.pointee.streams[Int(index)], shim_stream_is_attached_picture(stream) == 0,
+            !format.isImage
+        else { return nil }
+        let description = AssetDescription(format, video: index, audio: -1)
+        guard !description.isStill, description.isSeekable, description.duration != nil else { return nil }
+        for other in 0..<Int32(format.raw.pointee.nb_streams) where other != index {
+            shim_stream_discard(format.raw.pointee.streams[Int(other)], 1)
+        }
+        let (width, height) = (min(max(width, 1), longestSide), min(max(height, 1), longestSide))
+        let decoder = try VideoDecoder.open(
+            stream, of: format, source: source, threads: 1, memory: pictureMemory, preview: (width, height))
+        var reader = PreviewReader(
+            source: PacketSource(format, name: source, streams: StreamIndices(video: index), interruption: interruption),
+            decoder: decoder, width: width, height: height)
+        guard let first = reader.decodeKeyFrame(within: openingTimeLimit) else {
+            throw MediaError(source, interruption.cancelled ? .cancelled : .nothingDecodes)
+        }
+        reader.origin = first.time
+        return reader
+    }
+
+    private init(source: consuming PacketSource, decoder: consuming VideoDecoder, width: Int, height: Int) {
+        self.source = source
+        self.decoder = decoder
+        (self.width, self.height) = (width, height)
+    }
+
+    /// The key frame that is nearest to item time `time`; nil where none is found there within 3 s, or it cannot be drawn.
+    ///
+    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` where the file cannot be sought in.
+    package mutating func preview(at time: MediaTime) throws(MediaError) -> Preview? {
+        let end = HostTime.now + Self.timeLimit
+        let time = max(time, .zero)
+        try source.seek(to: origin + time, isBeginning: false, index: source.streams.video)
+        // Matroska reads its index when it is first sought in: only now it says which key frames there are.
+        let span = indexedSpan(around: time)
+        if let key = span?.key, key > time {
+            try source.seek(to: origin + key, isBeginning: false, index: source.streams.video)
+        }
+        // Behind the last key frame of a container without an index there may be none: go back then, in the end to the beginning.
+        let earlier = [MediaTime.seconds(2), .seconds(10)].filter { $0 < time }.map { time - $0 }
+        for begin in [time] + earlier + [nil] {
+            if begin != time {
+                try source.seek(to: origin + (begin ?? .zero), isBeginning: begin == nil, index: source.streams.video)
+            }
+            let frame = decodeKeyFrame(within: end - .now)
+            if source.interruption.cancelled { throw MediaError(source.name, .cancelled) }
+            if let frame {
+                let found = frame.time - origin
+                let times = span.map { min($0.times.lowerBound, time)...max($0.times.upperBound, time) }
+                guard let picture = frame.frame.fitted(into: width, height) else { return nil }
+                return Preview(picture: picture, time: found, span: times ?? min(found, time)...max(found, time))
+            }
+            if HostTime.now >= end { break }
+        }
+        return nil
+    }
+
+    /// Reads on to the next key frame and decodes it, alone.
+    private mutating func decodeKeyFrame(within limit: MediaTime) -> TimedFrame? {
+        let end = HostTime.now + limit
+        while let packet = source.next() {
+            if packet.raw.pointee.stream_index == source.streams.video, packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0 {
+                decoder.flush()
+                decoder.send(packet)
+                // A decoder that puts frames into order would wait for more.
+                decoder.sendEnd()
+                switch decoder.receive() {
+                case .frame(let frame): return frame
+                case .needsPacket: break
+                case .end: break
+                }
+            }
+            if HostTime.now >= end { return nil }
+        }
+        return nil
+    }
+
+    /// Item time of the key frame nearest to `time` by the container's index, and all times that it is the nearest to; nil where the
+    /// container has no index of the whole file.
+    private func indexedSpan(around time: MediaTime) -> (key: MediaTime, times: ClosedRange<MediaTime>)? {
+        let container = String(cString: source.format.raw.pointee.iformat.pointee.name)
+        guard ["mov", "matroska", "avi"].contains(where: container.hasPrefix), let stream = source.stream(source.streams.video) else {
+            return nil
+        }
+        // An index of MP4 counts in decoding time, which lies before that of presentation; both begin with the first key frame.
+        let base = stream.pointee.time_base
+        guard let first = keyFrame(of: stream, .min + 1, 0), let begin = MediaTime(ticks: first, of: base) else { return nil }
+        let ticks = (begin + time).ticks(of: base)
+        func itemTime(_ ticks: Int64?) -> MediaTime? { ticks.flatMap { MediaTime(ticks: $0, of: base) }.map { $0 - begin } }
+        let before = keyFrame(of: stream, ticks, AVSEEK_FLAG_BACKWARD), after = keyFrame(of: stream, ticks, 0)
+        let candidates = [before, after].compactMap { ticks in itemTime(ticks).map { (ticks: ticks!, time: $0) } }
+        func distance(_ other: MediaTime) -> UInt64 { (other - time).nanoseconds.magnitude }
+        guard let key = candidates.min(by: { distance($0.time) < distance($1.time) }) else { return nil }
+        func middle(_ other: MediaTime) -> MediaTime { MediaTime(nanoseconds: (other + key.time).nanoseconds / 2) }
+        // In a damaged index the numbers may be any.
+        let lower = itemTime(keyFrame(of: stream, key.ticks &- 1, AVSEEK_FLAG_BACKWARD)).map(middle) ?? .zero
+        let upper = itemTime(keyFrame(of: stream, key.ticks &+ 1, 0)).map(middle) ?? MediaTime.longestPlausible
+        return (key.time, min(lower, key.time)...max(upper, key.time))
+    }
+
+    /// The timestamp of the nearest key frame in the index, after `ticks` or before it. The corresponding C function is
+    /// `av_index_search_timestamp`.
+    private func keyFrame(of stream: UnsafeMutablePointer<AVStream>, _ ticks: Int64, _ flags: Int32) -> Int64? {
+        let index = av_index_search_timestamp(stream, ticks, flags)
+        return index >= 0 ? avformat_index_get_entry(stream, index)?.pointee.timestamp : nil
+    }
+}
