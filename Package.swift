@@ -34,6 +34,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
+        .target(name: "Controls", dependencies: ["Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
@@ -76,6 +77,9 @@ let package = Package(
             name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["Input", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
+        .testTarget(
+            name: "ControlsTests", dependencies: ["Controls", "Media", "Playback", "Vocabulary", "Platform", "TestSupport"],
+            swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
