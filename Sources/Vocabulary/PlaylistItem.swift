@@ -36,6 +36,9 @@ public struct PlaylistItem: Hashable, Sendable {
         return parts.dropLast().joined(separator: ".")
     }
 
+    /// What a tap does while it is shown; nil where that is what a tap does otherwise.
+    public var tap: Command? { onTap ?? (waitsForTap ? .waitEnded : nil) }
+
     /// An item that plays all of `source` once.
     public init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
