@@ -76,7 +76,7 @@ let package = Package(
         .testTarget(
             name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
-            name: "InputTests", dependencies: ["Input", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
+            name: "InputTests", dependencies: ["Input", "CEvdev", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "ControlsTests", dependencies: ["Controls", "Media", "Playback", "Vocabulary", "Platform", "TestSupport"],
             swiftSettings: upcoming),

@@ -15,6 +15,8 @@ package struct Configuration: Hashable, Sendable {
         package var rotation = Rotation.none
         /// `background`: of the bars beside the picture, and of the screen when nothing is played.
         package var background = Color.black
+        /// `physical-size`, where the connector's own is not to be believed.
+        package var physicalSize: PhysicalSize?
     }
 
     /// `[audio]`.
@@ -41,16 +43,12 @@ package struct Configuration: Hashable, Sendable {
         package var transitionDuration = MediaTime.seconds(1)
     }
 
-    /// `[input]` and `[input.keys]`.
-    package struct Input: Hashable, Sendable {
-        /// `touch`: whether touch screens are used.
-        package var usesTouch = true
-        /// `allow-quit`: whether a key bound to `quit` ends the program.
-        package var allowsQuit = false
-        /// `grab`: whether the devices are kept from everything else on the machine, the console above all.
-        package var grabsDevices = true
-        /// The defaults without those the file binds anew, then the file's own in its order, those bound to `none` included.
-        package var bindings = KeyBinding.defaults
+    /// `[idle]`.
+    package struct Idle: Hashable, Sendable {
+        /// `after`: how long after the last touch or key; nil is never.
+        package var after: MediaTime?
+        /// `do`.
+        package var command = Command.restartPlaylist
     }
 
     /// `[log]`.
@@ -67,6 +65,10 @@ package struct Configuration: Hashable, Sendable {
     package var playback = Playback()
     /// `[input]`.
     package var input = Input()
+    /// `[theme]`.
+    package var theme = Theme()
+    /// `[idle]`.
+    package var idle = Idle()
     /// `[log]`.
     package var log = Log()
     /// `[[playlist]]`, in the order of the file.
@@ -80,7 +82,7 @@ package struct Configuration: Hashable, Sendable {
     /// The complaint about a key name in the file that evdev does not know; nil for a default binding.
     package func complaint(unknownKey binding: KeyBinding) -> Complaint? {
         guard let path, let position = binding.position else { return nil }
-        let text = "[input.keys] \(binding.name): there is no such key; evtest shows the names"
+        let text = "[input.keys] \(binding.trigger): there is no such key; evtest shows the names"
         return Complaint(path: path, position: position, text: text)
     }
 }

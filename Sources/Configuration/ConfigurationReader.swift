@@ -47,7 +47,12 @@ extension Configuration {
             case "display": if let table = reader(Grammar.display, entry, complaints) { display.read(table) }
             case "audio": if let table = reader(Grammar.audio, entry, complaints) { audio.read(table) }
             case "playback": if let table = reader(Grammar.playback, entry, complaints) { playback.read(table) }
-            case "input": if let table = reader(Grammar.input, entry, complaints) { input.read(table, complaints) }
+            case "input": if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
+            case "theme": if let table = reader(Grammar.theme, entry, complaints) { theme.read(table) }
+            case "idle":
+                if let table = reader(Grammar.idle, entry, complaints) {
+                    idle.read(table, CommandWords(folder: folder, restart: .restartPlaylist))
+                }
             case "log": if let table = reader(Grammar.log, entry, complaints) { log.read(table) }
             case "playlist": playlist = readPlaylist(entry.value, folder: folder, complaints)
             default:
@@ -108,6 +113,7 @@ extension Configuration.Display {
                 return Int(exactly: degrees).flatMap(Rotation.init(rawValue:))
             } ?? rotation
         background = table.text("background", Color.self, "a colour such as \"#000000\"") ?? background
+        physicalSize = table.text("physical-size", PhysicalSize.self, "width and height in millimetres, such as \"154x86\"") ?? physicalSize
     }
 }
 
@@ -129,50 +135,38 @@ extension Configuration.Playback {
     }
 }
 
+extension Theme {
+    fileprivate mutating func read(_ table: TableReader) {
+        accent = table.text("accent", Color.self, "a colour such as \"#339eff\"") ?? accent
+        font = table.line("font", "the name of a font family", longest: 200) ?? font
+        opacity =
+            table.value("opacity", "a number from 0 to 1") { kind in
+                switch kind {
+                case .integer(let number): 0...1 ~= number ? Double(number) : nil
+                case .float(let number): 0...1 ~= number ? number : nil
+                default: nil
+                }
+            } ?? opacity
+        for part in ControlsPart.allCases where table.flag(part.rawValue) == false { parts.remove(part) }
+    }
+}
+
+extension Configuration.Idle {
+    fileprivate mutating func read(_ table: TableReader, _ words: CommandWords) {
+        if let time = table.time("after", orZero: true) { after = time > .zero ? time : nil }
+        if let word = table.command("do", words) {
+            if let word { command = word } else { table.complain("expected what to do; leave after out to do nothing", about: "do") }
+        }
+    }
+}
+
 extension Configuration.Log {
     fileprivate mutating func read(_ table: TableReader) { level = table.word("level", LogLevel.self) ?? level }
 }
 
-extension Configuration.Input {
-    fileprivate mutating func read(_ table: TableReader, _ complaints: ComplaintList) {
-        usesTouch = table.flag("touch") ?? usesTouch
-        allowsQuit = table.flag("allow-quit") ?? allowsQuit
-        grabsDevices = table.flag("grab") ?? grabsDevices
-        guard let keys = table.entry("keys") else { return }
-        guard case .table(let entries) = keys.value.kind else {
-            complaints.add("[input.keys]: expected a table, found \(keys.value.kind.shown)", at: keys.value.position)
-            return
-        }
-        let own = readBindings(entries, complaints)
-        let names = Set(own.map(\.name))
-        bindings = bindings.filter { !names.contains($0.name) } + own
-    }
-}
-
-private func readBindings(_ entries: [TOMLEntry], _ complaints: ComplaintList) -> [KeyBinding] {
-    var bindings: [KeyBinding] = []
-    var writtenAs: [String: TOMLEntry] = [:]
-    for entry in entries {
-        let shown = "[input.keys] \(shownKey(entry.key))"
-        guard let name = KeyBinding.name(entry.key) else {
-            complaints.add("\(shown): not the name of a key; names are such as KEY_SPACE or space", at: entry.position)
-            continue
-        }
-        if let first = writtenAs[name] {
-            complaints.add("\(shown): the same key as “\(first.key)” in line \(first.position.line)", at: entry.position)
-            continue
-        }
-        writtenAs[name] = entry
-        guard let word = entry.value.kind.string, let action = KeyBinding.actions.first(where: { $0.word == word }) else {
-            let near = entry.value.kind.string.flatMap { suggestion(for: $0, among: KeyBinding.actions.map(\.word)) }
-            let advice = near.map { ", did you mean “\($0)”?" } ?? ""
-            let expected = alternatives(KeyBinding.actions.map { "\"\($0.word)\"" })
-            complaints.add("\(shown): expected \(expected), found \(entry.value.kind.shown)\(advice)", at: entry.value.position)
-            continue
-        }
-        bindings.append(KeyBinding(name: name, command: action.command, position: entry.position))
-    }
-    return bindings
+/// What an item goes on after.
+private enum WaitFor: String, CaseIterable {
+    case end, tap
 }
 
 extension PlaylistEntry {
@@ -191,6 +185,11 @@ extension PlaylistEntry {
         start = table.time("start", orZero: true)
         end = table.time("end")
         duration = table.time("duration")
+        title = table.line("title", "a line of text", longest: 500)
+        waitsForTap = table.word("wait-for", WaitFor.self).map { $0 == .tap }
+        if let word = table.command("on-tap", CommandWords(folder: folder, resumesByDefault: true)) {
+            if let word { onTap = word } else { table.complain("expected what to do; leave it out for what a tap does elsewhere", about: "on-tap") }
+        }
         if let end, end <= start ?? .zero {
             table.complain("expected a time after start, found \(table.entry("end")?.value.kind.shown ?? "\(end)")", about: "end")
         }

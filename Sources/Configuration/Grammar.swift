@@ -1,3 +1,5 @@
+import Vocabulary
+
 /// Which keys kiosk.conf knows, and where they belong.
 enum Grammar {
     struct Table {
@@ -8,17 +10,27 @@ enum Grammar {
     }
 
     static let display = Table(
-        name: "display", heading: "[display]", keys: ["connector", "mode", "gravity", "rotation", "background"])
+        name: "display", heading: "[display]", keys: ["connector", "mode", "gravity", "rotation", "background", "physical-size"])
     static let audio = Table(name: "audio", heading: "[audio]", keys: ["device", "volume", "muted"])
     static let playback = Table(
         name: "playback", heading: "[playback]", keys: ["loop", "seek-step", "image-duration", "transition", "transition-duration"])
-    static let input = Table(name: "input", heading: "[input]", keys: ["touch", "allow-quit", "grab", "keys"])
+    static let input = Table(
+        name: "input", heading: "[input]",
+        keys: [
+            "controls", "touch", "scrub-plays", "allow-quit", "grab", "locked", "allow", "map", "accelerometer", "gestures", "keys",
+        ])
+    static let gestures = Table(name: "gestures", heading: "[input.gestures]", keys: GestureName.allCases.map(\.rawValue))
+    static let theme = Table(
+        name: "theme", heading: "[theme]", keys: ["accent", "font", "opacity"] + ControlsPart.allCases.map(\.rawValue))
+    static let idle = Table(name: "idle", heading: "[idle]", keys: ["after", "do"])
     static let playlist = Table(
         name: "playlist", heading: "[[playlist]]",
-        keys: ["source", "gravity", "volume", "muted", "repeat", "start", "end", "duration"])
+        keys: [
+            "source", "title", "gravity", "volume", "muted", "repeat", "start", "end", "duration", "wait-for", "on-tap",
+        ])
     static let log = Table(name: "log", heading: "[log]", keys: ["level"])
 
-    static let tables = [display, audio, playback, input, playlist, log]
+    static let tables = [display, audio, playback, input, theme, idle, playlist, log]
 
     /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
     static func advice(_ key: String, in table: Table) -> String {

@@ -19,6 +19,12 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var end: MediaTime?
     /// `duration`, more than zero.
     package var duration: MediaTime?
+    /// `title`.
+    package var title: String?
+    /// `wait-for`: whether it is `tap`.
+    package var waitsForTap: Bool?
+    /// `on-tap`.
+    package var onTap: Command?
 
     /// An entry that says nothing but its source.
     package init(source: PlaylistSource) { self.source = source }
@@ -29,7 +35,8 @@ package struct PlaylistEntry: Hashable, Sendable {
     package func resolved(source: String, in configuration: Configuration) -> PlaylistItem {
         PlaylistItem(
             source: source, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
-            isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration)
+            isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
+            waitsForTap: waitsForTap ?? false, onTap: onTap, title: title)
     }
 }
 

@@ -1,4 +1,5 @@
 import Platform
+import Vocabulary
 
 /// The complaints about a file while it is being read.
 final class ComplaintList {
@@ -83,6 +84,24 @@ struct TableReader {
     /// A string that `Value` can be made of.
     func text<Value: LosslessStringConvertible>(_ key: String, _ type: Value.Type, _ expected: @autoclosure () -> String) -> Value? {
         value(key, expected()) { $0.string.flatMap(Value.init) }
+    }
+
+    /// A text of one line, neither empty nor longer than `longest` characters, without control characters.
+    func line(_ key: String, _ expected: @autoclosure () -> String, longest: Int) -> String? {
+        value(key, "\(expected()), at most \(longest) characters") { kind in
+            guard let text = kind.string, 1...longest ~= text.unicodeScalars.count else { return nil }
+            return text.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : text
+        }
+    }
+
+    /// A command, as `words` reads it; a command of nil is `none`.
+    func command(_ key: String, _ words: CommandWords) -> Command?? {
+        assert(keys.contains(key), "\(heading) \(key) is not in the grammar")
+        guard let entry = entries[key] else { return nil }
+        do throws(CommandFault) { return .some(try words.command(entry.value.kind)) } catch {
+            complain(error.text, about: key)
+            return nil
+        }
     }
 
     /// Seconds, or a clock time in a string; zero only where `orZero`.

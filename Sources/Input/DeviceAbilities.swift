@@ -6,6 +6,8 @@ struct DeviceAbilities: Hashable, Sendable {
         case none
         /// Protocol B, with so many slots.
         case multitouch(slots: Int)
+        /// Protocol A.
+        case anonymous
         /// One position, touched while a button is down: old touch screens, pens, the absolute mice of virtual machines.
         case absolute(button: KeyCode)
         /// Relative; only its clicks are of use.
@@ -20,6 +22,14 @@ struct DeviceAbilities: Hashable, Sendable {
 
     /// What positions on it are positions on.
     var surface: Contact.Surface { contacts == .mouse ? .mouse : isDirect ? .display : .touchpad }
+
+    /// Whether it is a panel that may report touches which nobody has made.
+    var hasGhosts: Bool {
+        switch contacts {
+        case .multitouch, .anonymous, .absolute(KeyCode(BTN_TOUCH)): true
+        case .none, .absolute, .mouse: false
+        }
+    }
 
     /// Whether anything on it is of use.
     var isUsed: Bool { contacts != .none || !keys.isEmpty }
@@ -40,13 +50,16 @@ struct DeviceAbilities: Hashable, Sendable {
     init(_ device: OpaquePointer, keys: Set<KeyCode>) {
         func has(_ type: Int32, _ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(type), UInt32(code)) != 0 }
         func hasProperty(_ property: Int32) -> Bool { libevdev_has_property(device, UInt32(property)) != 0 }
-        self.keys = keys.filter { has(EV_KEY, Int32($0.rawValue)) }
+        let hasDial = has(EV_REL, REL_DIAL) || has(EV_REL, REL_WHEEL)
+        self.keys = keys.filter { $0 == .dialUp || $0 == .dialDown ? hasDial : has(EV_KEY, Int32($0.rawValue)) }
         isDirect = !hasProperty(INPUT_PROP_POINTER) || hasProperty(INPUT_PROP_DIRECT)
         let slots = Int(libevdev_get_num_slots(device))
         let hasPosition = has(EV_ABS, ABS_X) && has(EV_ABS, ABS_Y) && !hasProperty(INPUT_PROP_ACCELEROMETER)
         contacts =
             if slots > 0, has(EV_ABS, ABS_MT_POSITION_X), has(EV_ABS, ABS_MT_POSITION_Y) {
                 .multitouch(slots: slots)
+            } else if has(EV_ABS, ABS_MT_POSITION_X), has(EV_ABS, ABS_MT_POSITION_Y), !has(EV_ABS, ABS_MT_SLOT) {
+                .anonymous
             } else if hasPosition, has(EV_KEY, BTN_TOUCH) {
                 .absolute(button: KeyCode(BTN_TOUCH))
             } else if hasPosition, has(EV_KEY, BTN_LEFT) {
@@ -66,6 +79,7 @@ extension DeviceAbilities: CustomStringConvertible {
         switch contacts {
         case .none: break
         case .multitouch(let slots): parts.append("\(isDirect ? "touch screen" : "touch pad"), \(slots) finger\(slots == 1 ? "" : "s")")
+        case .anonymous: parts.append("\(isDirect ? "touch screen" : "touch pad"), protocol A")
         case .absolute(KeyCode(BTN_TOUCH)): parts.append(isDirect ? "touch screen, one finger" : "touch pad, one finger")
         case .absolute: parts.append("absolute pointer")
         case .mouse: parts.append("mouse")

@@ -1,16 +1,24 @@
 import CEvdev
 import Glibc
+import Logging
 import Platform
+import Vocabulary
 
 /// An open evdev node. The corresponding C type is `struct libevdev`. Belongs to one thread.
 ///
-/// libevdev keeps the state of keys and slots as of the last event read; ``contacts()``, ``isHeld(_:)`` and ``modifiers()`` read it.
+/// libevdev keeps the state of keys and slots as of the last event read; ``isHeld(_:)`` and ``modifiers()`` read it. ``contacts()`` are those
+/// of the last report.
 struct EvdevDevice: ~Copyable {
     let path: String
     let name: String
     let abilities: DeviceAbilities
     let descriptor: Int32
+    private var reported: [Contact] = []
+    /// What udev's property LIBINPUT_CALIBRATION_MATRIX says.
+    var calibration = CalibrationMatrix.identity
     private let device: OpaquePointer
+    private var anonymous: AnonymousContacts
+    private var palms: PalmFilter
 
     /// Why a node does not open. `errno` is positive.
     struct OpenError: Error, Hashable, CustomStringConvertible {
@@ -42,17 +50,29 @@ struct EvdevDevice: ~Copyable {
         return EvdevDevice(path: path, descriptor: descriptor, device: device, keys: keys)
     }
 
-    private init(path: String, descriptor: Int32, device: OpaquePointer, keys: Set<KeyCode>) {
+    /// A device that libevdev describes, and that this value frees; `descriptor` is its node, or -1.
+    init(path: String, descriptor: Int32, device: OpaquePointer, keys: Set<KeyCode>) {
         self.path = path
         self.descriptor = descriptor
         self.device = device
         name = String(cString: libevdev_get_name(device))
         abilities = DeviceAbilities(device, keys: keys)
+        func has(_ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 }
+        func maximum(_ code: Int32) -> Int32 { libevdev_get_abs_maximum(device, UInt32(code)) }
+        func width(_ code: Int32) -> Int32 { maximum(code).subtractingReportingOverflow(libevdev_get_abs_minimum(device, UInt32(code))).partialValue }
+        anonymous = AnonymousContacts(width: width(ABS_MT_POSITION_X), height: width(ABS_MT_POSITION_Y))
+        // Sizes are in the units of positions; some drivers say their own resolution for them.
+        let resolutions = [ABS_MT_TOUCH_MAJOR, ABS_MT_POSITION_X].map { libevdev_get_abs_resolution(device, UInt32($0)) }
+        palms = PalmFilter(
+            PalmFilter.Ranges(
+                majorMaximum: has(ABS_MT_TOUCH_MAJOR) ? maximum(ABS_MT_TOUCH_MAJOR) : nil,
+                majorUnitsPerMillimetre: resolutions.first { $0 > 0 }.map(Double.init),
+                pressureMaximum: has(ABS_MT_PRESSURE) ? maximum(ABS_MT_PRESSURE) : nil))
     }
 
     deinit {
         libevdev_free(device)
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     /// Keeps the device's events from everybody else (the console, a shell), or gives them back. False when another process has
@@ -64,6 +84,8 @@ struct EvdevDevice: ~Copyable {
     /// What happened to a device.
     enum Event: Equatable {
         case key(KeyCode, KeyEvent.Phase, HostTime)
+        /// A knob or a wheel is turned by so many notches, at most ``EvdevDevice/mostNotches``.
+        case turn(KeyCode, count: Int, HostTime)
         /// Positions and buttons are complete as of this time (SYN_REPORT): the moment to look at ``EvdevDevice/contacts()``.
         case report(HostTime)
         /// The kernel's queue overflowed at this time and events are missing (SYN_DROPPED). The state is up to date.
@@ -73,7 +95,7 @@ struct EvdevDevice: ~Copyable {
     /// The next event with the kernel's time of it; nil when there is none now. The corresponding C function is `libevdev_next_event`.
     ///
     /// - Throws: when the device is gone.
-    func next() throws(OpenError) -> Event? {
+    mutating func next() throws(OpenError) -> Event? {
         while true {
             var event = input_event()
             var status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_NORMAL.rawValue), &event)
@@ -83,18 +105,49 @@ struct EvdevDevice: ~Copyable {
                 repeat {
                     status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_SYNC.rawValue), &event)
                 } while status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue)
+                reported = touching()
                 return .lost(time)
             }
             if status == -EAGAIN { return nil }
             if status == -EINTR { continue }
             guard status >= 0 else { throw OpenError(path: path, errno: -status) }
-            switch Int32(event.type) {
-            case EV_KEY:
-                if let phase = KeyEvent.Phase(rawValue: event.value) { return .key(KeyCode(rawValue: event.code), phase, time) }
-            case EV_SYN where Int32(event.code) == SYN_REPORT:
-                return .report(time)
-            default: break
-            }
+            if let told = take(event) { return told }
+        }
+    }
+
+    /// The udev properties that matter here.
+    static let calibrationProperty = "LIBINPUT_CALIBRATION_MATRIX"
+    static let outputProperty = "WL_OUTPUT"
+
+    /// Takes the calibration from udev's properties of the device.
+    mutating func calibrate(by properties: [String: String]) {
+        guard let text = properties[Self.calibrationProperty] else { return }
+        if let matrix = CalibrationMatrix(text) {
+            calibration = matrix
+            log.info("\(path): calibration matrix \(matrix)")
+        } else {
+            log.warning("\(path): \(Self.calibrationProperty) is not six numbers that make a usable matrix: \(text)")
+        }
+    }
+
+    /// More notches in one event are these.
+    static let mostNotches = 10
+
+    /// What an event says that libevdev has taken into its state; nil where that is nothing yet.
+    mutating func take(_ event: input_event) -> Event? {
+        let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
+        let (type, code) = (Int32(event.type), Int32(event.code))
+        if abilities.contacts == .anonymous { anonymous.take(type: type, code: code, value: event.value) }
+        switch (type, code) {
+        case (EV_KEY, _): return KeyEvent.Phase(rawValue: event.value).map { .key(KeyCode(rawValue: event.code), $0, time) }
+        case (EV_REL, REL_DIAL), (EV_REL, REL_WHEEL):
+            guard event.value != 0 else { return nil }
+            return .turn(event.value > 0 ? .dialUp : .dialDown, count: Int(min(event.value.magnitude, UInt32(Self.mostNotches))), time)
+        case (EV_SYN, SYN_REPORT):
+            anonymous.endReport()
+            reported = touching()
+            return .report(time)
+        default: return nil
         }
     }
 
@@ -110,36 +163,76 @@ struct EvdevDevice: ~Copyable {
         return held
     }
 
-    /// What touches the panel, in its own coordinates, slot by slot.
-    func contacts() -> [Contact] {
+    /// What touches the panel as of the last report, in its own coordinates put right by its calibration, slot by slot.
+    func contacts() -> [Contact] { reported }
+
+    private mutating func touching() -> [Contact] {
         switch abilities.contacts {
-        case .none:
-            return []
-        case .multitouch(let slots):
-            return (0..<slots).compactMap { slot in
-                let id = libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_TRACKING_ID))
-                guard id >= 0 else { return nil }
-                return Contact(
-                    slot: slot, id: Int(id),
-                    x: fraction(libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_POSITION_X)), ABS_MT_POSITION_X),
-                    y: fraction(libevdev_get_slot_value(device, UInt32(slot), UInt32(ABS_MT_POSITION_Y)), ABS_MT_POSITION_Y),
-                    surface: abilities.surface)
+        case .none: return []
+        case .multitouch(let slots): return (0..<slots).compactMap { contact(slot: $0) }
+        case .anonymous:
+            return anonymous.touches.enumerated().map { index, touch in
+                contact(
+                    slot: index, id: touch.id, x: fraction(touch.x, ABS_MT_POSITION_X), y: fraction(touch.y, ABS_MT_POSITION_Y),
+                    isPalm: palms.isPalm(isPalmTool: touch.isPalmTool, major: touch.major, pressure: touch.pressure))
             }
         case .absolute(let button):
             guard isHeld(button) else { return [] }
-            return [
-                Contact(
-                    slot: 0, id: 0, x: fraction(libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(ABS_X)), ABS_X),
-                    y: fraction(libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(ABS_Y)), ABS_Y), surface: abilities.surface)
-            ]
+            return [contact(slot: 0, id: 0, x: fraction(value(ABS_X), ABS_X), y: fraction(value(ABS_Y), ABS_Y))]
         case .mouse:
             return isHeld(KeyCode(BTN_LEFT)) ? [Contact(slot: 0, id: 0, x: 0.5, y: 0.5, surface: abilities.surface)] : []
         }
     }
 
+    /// What touches in a slot of protocol B.
+    private mutating func contact(slot: Int) -> Contact? {
+        func value(_ code: Int32) -> Int32 { libevdev_get_slot_value(device, UInt32(slot), UInt32(code)) }
+        func optional(_ code: Int32) -> Int32? { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 ? value(code) : nil }
+        let id = value(ABS_MT_TRACKING_ID)
+        guard id >= 0 else { return nil }
+        let isPalm = palms.isPalm(
+            isPalmTool: optional(ABS_MT_TOOL_TYPE) == MT_TOOL_PALM, major: optional(ABS_MT_TOUCH_MAJOR), pressure: optional(ABS_MT_PRESSURE))
+        return contact(
+            slot: slot, id: Int(id), x: fraction(value(ABS_MT_POSITION_X), ABS_MT_POSITION_X),
+            y: fraction(value(ABS_MT_POSITION_Y), ABS_MT_POSITION_Y), isPalm: isPalm)
+    }
+
+    private func contact(slot: Int, id: Int, x: Double, y: Double, isPalm: Bool = false) -> Contact {
+        var contact = Contact(slot: slot, id: id, x: x, y: y, surface: abilities.surface).calibrated(calibration)
+        contact.isPalm = isPalm
+        return contact
+    }
+
+    private func value(_ axis: Int32) -> Int32 { libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(axis)) }
+
+    /// Where a value lies between the ends of its axis. A driver that names none has the range of most controllers, 0…4095.
     private func fraction(_ value: Int32, _ axis: Int32) -> Double {
-        let (low, high) = (libevdev_get_abs_minimum(device, UInt32(axis)), libevdev_get_abs_maximum(device, UInt32(axis)))
-        guard high > low else { return 0 }
-        return min(max(0, (Double(value) - Double(low)) / (Double(high) - Double(low))), 1)
+        var (low, high) = (libevdev_get_abs_minimum(device, UInt32(axis)), libevdev_get_abs_maximum(device, UInt32(axis)))
+        if high <= low { (low, high) = (0, 4095) }
+        let fraction = (Double(value) - Double(low)) / (Double(high) - Double(low))
+        // A matrix may bring what lies outside back in.
+        return calibration == .identity ? min(max(0, fraction), 1) : fraction
+    }
+}
+
+extension DeviceState {
+    /// What is told of an event of `device`, the picture turned clockwise by `rotation` on it.
+    mutating func events(
+        for event: EvdevDevice.Event, of device: borrowing EvdevDevice, takesContacts: Bool, rotation: Rotation
+    ) -> [InputEvent] {
+        switch event {
+        case .key(let key, let phase, let time):
+            return self.key(key, phase, modifiers: device.modifiers(), at: time).map { [$0] } ?? []
+        case .turn(let dial, let count, let time):
+            let modifiers = device.modifiers()
+            return (0..<count).flatMap { _ in
+                [KeyEvent.Phase.press, .release].compactMap { key(dial, $0, modifiers: modifiers, at: time) }
+            }
+        case .report(let time):
+            guard takesContacts else { return [] }
+            return report(device.abilities.isDirect ? device.contacts().map { $0.upright(rotation) } : device.contacts(), at: time)
+        case .lost(let time):
+            return cancel(touching: device.contacts(), isStillHeld: { device.isHeld($0) }, at: time)
+        }
     }
 }

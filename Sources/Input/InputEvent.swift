@@ -49,7 +49,8 @@ package struct Contact: Hashable, Sendable {
         case mouse
     }
 
-    /// The multi-touch slot (protocol B) of the contact; 0 on a device without slots. A slot holds one contact at a time.
+    /// The multi-touch slot (protocol B) of the contact; 0 on a device without slots, its place in the report with protocol A. A slot holds one
+    /// contact at a time.
     package var slot: Int
     /// The kernel's tracking id, which is the same from `down` to `up`. Other contacts of the device that touch at the same time have other
     /// ids.
@@ -60,6 +61,8 @@ package struct Contact: Hashable, Sendable {
     package var y: Double
     /// What `x` and `y` are positions on.
     package var surface: Surface
+    /// Whether the kernel or its size says that it is a palm. No event is told of such a contact.
+    var isPalm = false
 
     /// A contact from its parts.
     package init(slot: Int, id: Int, x: Double, y: Double, surface: Surface) {
@@ -81,6 +84,14 @@ package struct Contact: Hashable, Sendable {
         }
         return contact
     }
+
+    /// The same at the place where a panel with this matrix has it.
+    func calibrated(_ matrix: CalibrationMatrix) -> Contact {
+        var contact = self
+        let place = matrix.apply(x, y)
+        (contact.x, contact.y) = (min(max(0, place.x), 1), min(max(0, place.y), 1))
+        return contact
+    }
 }
 
 /// A contact begins, moves or ends.
@@ -94,8 +105,9 @@ package struct ContactEvent: Hashable, Sendable {
         case move
         /// It is lifted. The position is the last one that was reported.
         case up
-        /// Nobody knows how it ends, or it is not for this program: the device is gone, the kernel has dropped events (SYN_DROPPED), or
-        /// another virtual terminal is in front. What it may have meant should be forgotten.
+        /// Nobody knows how it ends, or it is not for this program, or nobody meant it: the device is gone, the kernel has dropped events
+        /// (SYN_DROPPED), another virtual terminal is in front; it has turned out to be a palm, or dirt that rests for ever
+        /// (``DeviceState`` says what more). What it may have meant should be forgotten.
         case cancelled
     }
 
@@ -118,7 +130,8 @@ package struct ContactEvent: Hashable, Sendable {
     }
 }
 
-/// A key is pressed, repeats or is released. Buttons of mice, pens and panels are keys too (`BTN_LEFT`, `BTN_TOUCH`).
+/// A key is pressed, repeats or is released. Buttons of mice, pens and panels are keys too (`BTN_LEFT`, `BTN_TOUCH`), and so are the notches of
+/// knobs and wheels (``KeyCode/dialUp``).
 ///
 /// A press or repeat is followed by a `release`, also where the kernel does not report one: the device is gone, its events were lost, or
 /// another virtual terminal is in front. The first event of a key can be a `repeat`: it was pressed before the device was opened or the

@@ -14,9 +14,26 @@ package final class InputReader: Sendable {
     /// Receives an event. Called on the input thread; returns at once.
     package typealias Handler = @Sendable (InputEvent) -> Void
 
-    private let keys: Set<KeyCode>
-    private let grabs: Bool
-    private let usesTouch: Bool
+    /// Which devices are read, and how.
+    package struct Options: Sendable {
+        /// The keys of interest. A device that has none of them, no touch panel and no mouse button is not used. Of a device that is used every
+        /// key is handed on.
+        package var keys: Set<KeyCode>
+        /// Whether to keep the devices' events from other programs.
+        package var grabs = true
+        /// Whether to hand on contacts.
+        package var usesTouch = true
+        /// Which devices act, by their names.
+        package var lock = InputLock()
+        /// Which touch screens lie on which displays.
+        package var map = DisplayMap()
+
+        /// Options for these keys.
+        package init(keys: Set<KeyCode>) { self.keys = keys }
+    }
+
+    private let options: Options
+    private let display: @Sendable () -> DisplayConnector?
     private let control = Control()
 
     /// What the input thread shares with the others.
@@ -28,30 +45,25 @@ package final class InputReader: Sendable {
         let thread = Mutex<Thread?>(nil)
     }
 
-    /// A reader.
-    ///
-    /// - Parameters:
-    ///   - keys: the keys of interest. A device that has none of them, no touch panel and no mouse button is not used. Of a device that is
-    ///     used every key is handed on.
-    ///   - grabs: whether to keep the devices' events from other programs.
-    ///   - usesTouch: whether to hand on contacts.
-    package init(keys: Set<KeyCode>, grabs: Bool = true, usesTouch: Bool = true) {
-        self.keys = keys
-        self.grabs = grabs
-        self.usesTouch = usesTouch
+    /// A reader. `display` says which display is used, as long as it is known; it is called on the input thread.
+    package init(_ options: Options, display: @escaping @Sendable () -> DisplayConnector? = { nil }) {
+        (self.options, self.display) = (options, display)
     }
 
     /// Begins to read. Called once.
-    package func start(_ handler: @escaping Handler) {
-        let (keys, grabs, usesTouch, control) = (keys, grabs, usesTouch, control)
+    package func start(_ handler: InputHandler) {
+        let (options, display, control) = (options, display, control)
         control.thread.withLock {
             precondition($0 == nil, "an input reader is started once")
             $0 = Thread("input") {
-                var loop = InputLoop(keys: keys, grabs: grabs, usesTouch: usesTouch, control: control, handler: handler)
+                var loop = InputLoop(options, display: display, control: control, handler: handler)
                 loop.run()
             }
         }
     }
+
+    /// Begins to read, for a handler that waits for nothing. Called once.
+    package func start(_ handler: @escaping Handler) { start(InputHandler(handle: handler)) }
 
     /// The clockwise turn of the picture on the panel, with which touch turns; none to begin with. From any thread.
     package func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
@@ -74,36 +86,38 @@ package final class InputReader: Sendable {
 
 /// A device in use, and what has been told of it.
 private final class Source {
-    private(set) var device: EvdevDevice?
+    fileprivate(set) var device: EvdevDevice?
     let descriptor: Int32
     let abilities: DeviceAbilities
+    let name: String
+    /// The display that udev says it is on.
+    let output: String?
     var state: DeviceState
     /// Whether the device is to be grabbed and is.
     var isGrabbed = false
+    /// Whether its contacts are for the display that is used.
+    var isOurs = true
     let node: InputFolder.Node
 
-    init(_ device: consuming EvdevDevice, node: InputFolder.Node, id: DeviceID) {
-        descriptor = device.descriptor
-        abilities = device.abilities
+    init(_ device: consuming EvdevDevice, output: String?, node: InputFolder.Node, id: DeviceID) {
+        (descriptor, abilities, name) = (device.descriptor, device.abilities, device.name)
         self.device = consume device
-        self.node = node
-        state = DeviceState(device: id)
+        (self.output, self.node) = (output, node)
+        state = DeviceState(device: id, hasGhosts: abilities.hasGhosts)
     }
 
     /// Ends what is under way, as events are missing at `time`.
     func cancel(at time: HostTime, keepingHeldKeys: Bool = false) -> [InputEvent] {
-        let touching = device!.contacts()
-        return state.cancel(touching: touching, isStillHeld: { keepingHeldKeys && device!.isHeld($0) }, at: time)
+        state.cancel(touching: device!.contacts(), isStillHeld: { keepingHeldKeys && device!.isHeld($0) }, at: time)
     }
 }
 
 /// All that the input thread knows.
 private struct InputLoop: ~Copyable {
-    private let keys: Set<KeyCode>
-    private let grabs: Bool
-    private let usesTouch: Bool
+    private let options: InputReader.Options
+    private let display: @Sendable () -> DisplayConnector?
     private let control: InputReader.Control
-    private let handler: InputReader.Handler
+    private let handler: InputHandler
 
     private var monitor = HotplugMonitor.open(subsystems: ["input"])
     private var sources: [Source] = []
@@ -119,13 +133,9 @@ private struct InputLoop: ~Copyable {
     private static let refusalTimeout = MediaTime.seconds(3)
 
     init(
-        keys: Set<KeyCode>, grabs: Bool, usesTouch: Bool, control: InputReader.Control, handler: @escaping InputReader.Handler
+        _ options: InputReader.Options, display: @escaping @Sendable () -> DisplayConnector?, control: InputReader.Control, handler: InputHandler
     ) {
-        self.keys = keys
-        self.grabs = grabs
-        self.usesTouch = usesTouch
-        self.control = control
-        self.handler = handler
+        (self.options, self.display, self.control, self.handler) = (options, display, control, handler)
     }
 
     mutating func run() {
@@ -133,13 +143,21 @@ private struct InputLoop: ~Copyable {
             let isActive = control.isActive.load(ordering: .acquiring)
             if isActive != self.isActive { activate(isActive) }
             if HostTime.now >= nextLook { look() }
+            expire(at: .now)
             var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
             descriptors += sources.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-            control.wakeUp.wait(for: &descriptors, until: nextLook)
+            let deadlines = [nextLook, handler.nextDeadline()] + sources.map(\.state.nextDeadline)
+            control.wakeUp.wait(for: &descriptors, until: deadlines.compactMap { $0 }.min() ?? nextLook)
             if descriptors[1].revents != 0, monitor?.drain() == true { nextLook = .now }
             let ready = zip(sources, descriptors.dropFirst(2)).filter { $0.1.revents != 0 }.map(\.0)
             for source in ready { read(source) }
         }
+    }
+
+    /// Tells what time alone has brought about. Events come first: what they say happened before now.
+    private func expire(at now: HostTime) {
+        for source in sources { source.state.expire(at: now).forEach(handler.handle) }
+        if let deadline = handler.nextDeadline(), deadline <= now { handler.expire(now) }
     }
 
     /// Looks for nodes that are new.
@@ -150,18 +168,34 @@ private struct InputLoop: ~Copyable {
         refusals = refusals.filter { nodes.contains($0.key) }
         for node in nodes where !settled.contains(node) && !sources.contains(where: { $0.node.path == node.path }) { open(node) }
         if isActive { for source in sources where !source.isGrabbed { grab(source) } }
+        let present = display()
+        for source in sources where source.abilities.isDirect { choose(source, present) }
+    }
+
+    /// Decides whether the contacts of a device are for the display that is used.
+    private func choose(_ source: Source, _ present: DisplayConnector?) {
+        let isOurs = options.map.isOurs(source.name, output: source.output, present: present)
+        if isOurs == source.isOurs { return }
+        if !isOurs { source.cancel(at: .now, keepingHeldKeys: true).forEach(handler.handle) }
+        source.isOurs = isOurs
+        log.info("\(source.node.path) \(source.name) lies on \(isOurs ? "the display that is used" : "another display: its touches are left out")")
     }
 
     private mutating func open(_ node: InputFolder.Node) {
         do throws(EvdevDevice.OpenError) {
-            let device = try EvdevDevice.open(node.path, keys: keys)
+            var device = try EvdevDevice.open(node.path, keys: options.keys)
             settled.insert(node)
             refusals[node] = nil
             guard device.abilities.isUsed else { return }
+            guard options.lock.allows(device: device.name) else {
+                return log.info("\(device.path) \(device.name) is not among the devices that [input] allow lists")
+            }
+            let properties = DeviceProperties.of(node.path, names: [EvdevDevice.calibrationProperty, EvdevDevice.outputProperty])
+            device.calibrate(by: properties)
             log.info("\(device.path) \(device.name): \(device.abilities)")
             let taken = Set(sources.map(\.state.device))
             let id = (0...sources.count).lazy.map(DeviceID.init).first { !taken.contains($0) }!
-            sources.append(Source(device, node: node, id: id))
+            sources.append(Source(device, output: properties[EvdevDevice.outputProperty], node: node, id: id))
         } catch {
             // A node exists before udev has given it its permissions, on a slow machine for some seconds.
             let refusal = refusals[node] ?? (since: .now, isTold: false)
@@ -172,7 +206,7 @@ private struct InputLoop: ~Copyable {
     }
 
     private func grab(_ source: Source) {
-        guard grabs, source.abilities.isGrabbed else { return source.isGrabbed = true }
+        guard options.grabs, source.abilities.isGrabbed else { return source.isGrabbed = true }
         source.isGrabbed = source.device!.grab(true)
         if !source.isGrabbed { log.debug("\(source.node.path) is grabbed by another program; its events do not arrive") }
     }
@@ -182,11 +216,11 @@ private struct InputLoop: ~Copyable {
         for source in sources {
             // While another terminal was in front nothing was told, so that this tells nothing then; what touches now is left out until it
             // is lifted.
-            source.cancel(at: .now).forEach(handler)
+            source.cancel(at: .now).forEach(handler.handle)
             if isActive {
                 grab(source)
             } else {
-                if grabs, source.abilities.isGrabbed { _ = source.device!.grab(false) }
+                if options.grabs, source.abilities.isGrabbed { _ = source.device!.grab(false) }
                 source.isGrabbed = false
             }
         }
@@ -195,11 +229,11 @@ private struct InputLoop: ~Copyable {
     private mutating func read(_ source: Source) {
         do throws(EvdevDevice.OpenError) {
             while let event = try source.device!.next() {
-                if isActive { translate(event, source).forEach(handler) }
+                if isActive { translate(event, source).forEach(handler.handle) }
             }
         } catch {
             log.info("\(source.node.path) is gone")
-            source.state.cancel(touching: [], at: .now).forEach(handler)
+            source.state.cancel(touching: [], at: .now).forEach(handler.handle)
             sources.removeAll { $0 === source }
             settled.remove(source.node)
             nextLook = .now
@@ -207,17 +241,8 @@ private struct InputLoop: ~Copyable {
     }
 
     private func translate(_ event: EvdevDevice.Event, _ source: Source) -> [InputEvent] {
-        switch event {
-        case .key(let key, let phase, let time):
-            let modifiers = source.device!.modifiers()
-            return source.state.key(key, phase, modifiers: modifiers, at: time).map { [$0] } ?? []
-        case .report(let time):
-            guard usesTouch, source.abilities.contacts != .none else { return [] }
-            let panel = source.device!.contacts()
-            let rotation = Rotation(rawValue: control.rotation.load(ordering: .acquiring)) ?? .none
-            return source.state.report(source.abilities.isDirect ? panel.map { $0.upright(rotation) } : panel, at: time)
-        case .lost(let time):
-            return source.cancel(at: time, keepingHeldKeys: true)
-        }
+        let takesContacts = options.usesTouch && source.isOurs && source.abilities.contacts != .none
+        let rotation = Rotation(rawValue: control.rotation.load(ordering: .acquiring)) ?? .none
+        return source.state.events(for: event, of: source.device!, takesContacts: takesContacts, rotation: rotation)
     }
 }

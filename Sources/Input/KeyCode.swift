@@ -1,6 +1,7 @@
 import CEvdev
+import Vocabulary
 
-/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h).
+/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h), or one of two beyond those for a notch of a knob.
 package struct KeyCode: Hashable, Sendable {
     /// The number.
     package var rawValue: UInt16
@@ -10,12 +11,22 @@ package struct KeyCode: Hashable, Sendable {
 
     init(_ code: Int32) { rawValue = UInt16(code) }
 
+    /// A notch of a knob (REL_DIAL) or a wheel (REL_WHEEL), clockwise or away from the user. It is pressed and released at once.
+    package static let dialUp = KeyCode(rawValue: UInt16(KEY_MAX) + 1)
+    /// A notch the other way.
+    package static let dialDown = KeyCode(rawValue: UInt16(KEY_MAX) + 2)
+    private static let dials: [(code: KeyCode, name: String)] = [(dialUp, KeyTrigger.dialUp), (dialDown, KeyTrigger.dialDown)]
+
     /// The key of a name: the kernel's, in any case, with or without `KEY_`: `space`, `KEY_PLAYPAUSE`, `btn_left`. The corresponding
     /// C function is `libevdev_event_code_from_name`.
     ///
     /// - Throws: the name, and one that is nearly the same where there is one.
     package init(named name: String) throws(UnknownKey) {
         let upper = name.uppercased()
+        if let dial = Self.dials.first(where: { $0.name == upper }) {
+            self = dial.code
+            return
+        }
         for candidate in ["KEY_" + upper, upper] {
             let code = libevdev_event_code_from_name(UInt32(EV_KEY), candidate)
             if code >= 0 {
@@ -26,8 +37,9 @@ package struct KeyCode: Hashable, Sendable {
         throw UnknownKey(name: name, suggestion: Self.nearest(to: upper.hasPrefix("KEY_") ? String(upper.dropFirst(4)) : upper))
     }
 
-    /// The kernel's name; `KEY_0x2a1` for a number without one.
+    /// The kernel's name; `KEY_0x2a1` for a number without one, `DIAL-UP` and `DIAL-DOWN` for a knob.
     package var name: String {
+        if let dial = Self.dials.first(where: { $0.code == self }) { return dial.name }
         if let name = libevdev_event_code_get_name(UInt32(EV_KEY), UInt32(rawValue)) { return String(cString: name) }
         return "KEY_0x" + String(rawValue, radix: 16)
     }

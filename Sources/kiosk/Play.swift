@@ -131,9 +131,17 @@ struct Play: ParsableCommand {
             default: break
             }
         }
-        let input = InputReader(keys: keyMap.keys, grabs: configuration.input.grabsDevices, usesTouch: configuration.input.usesTouch)
+        let input = InputReader(InputReader.Options(configuration, keyMap)) { [display] in display.connector }
         display.observeRotation { input.setRotation($0) }
-        input.start(CommandRecognizer.handler(keyMap) { [player] command, time in player.perform(command, at: time) })
+        var handler = CommandRecognizer.handler(
+            keyMap, gestures: configuration.input.gestures,
+            tap: { [player] in player.snapshot.item.flatMap { player.item($0) }?.entry.tap }
+        ) { [player] command, time in player.perform(command, at: time) }
+        if let after = configuration.idle.after {
+            let command = configuration.idle.command
+            handler = handler.whenIdle(after: after) { [player] time in player.perform(command, at: time) }
+        }
+        input.start(handler)
         display.observeTerminal { input.setActive($0) }
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Display
 import Glibc
 import Input
 import Platform
@@ -56,25 +57,36 @@ struct Settings: ParsableArguments {
         return configuration
     }
 
-    /// The keys that `configuration` binds; a key name that evdev does not know is a mistake in the file like any other.
+    /// The keys that `configuration` binds and its lock allows; a key name that evdev does not know is a mistake in the file like any other.
     func keyMap(_ configuration: Configuration) throws -> KeyMap {
-        var unknown: [Complaint] = []
-        var bindings: [(keyName: String, command: Command?)] = []
-        for binding in configuration.input.bindings {
-            if (try? KeyCode(named: binding.name)) != nil {
-                bindings.append((binding.name, binding.command))
-            } else if let complaint = configuration.complaint(unknownKey: binding) {
-                unknown.append(complaint)
-            }
+        let unknown = configuration.input.bindings.compactMap { binding in
+            binding.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } ? nil : configuration.complaint(unknownKey: binding)
         }
         if !unknown.isEmpty { throw complain(ConfigurationError(unknown)) }
-        return try KeyMap(bindings: bindings)
+        // A default that this kernel's headers do not have is no mistake.
+        let known = configuration.input.allowedBindings.filter { $0.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } }
+        return try KeyMap(bindings: known.map { ($0.trigger, $0.command) })
     }
 
     private func complain(_ error: ConfigurationError) -> ExitCode {
         printError(error.description)
         return ExitCode(ConfigurationError.exitStatus)
     }
+}
+
+extension InputReader.Options {
+    /// What the configuration says about the devices.
+    init(_ configuration: Configuration, _ keyMap: KeyMap) {
+        let input = configuration.input
+        self.init(keys: keyMap.keys)
+        (grabs, usesTouch, lock) = (input.grabsDevices, input.usesTouch, input.lock)
+        map = DisplayMap(input.map.map { ($0.device, $0.connector) })
+    }
+}
+
+extension DisplayOutput {
+    /// The connector of the display in use; nil while there is none.
+    var connector: DisplayConnector? { mode?.name.split(separator: " ").first.flatMap { DisplayConnector(String($0)) } }
 }
 
 /// Reads an option's text with `make`; what it does not understand is refused with what was `expected`.

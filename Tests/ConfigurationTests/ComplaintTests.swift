@@ -23,8 +23,10 @@ func complaints(_ text: [UInt8]) -> [String] {
     }
 }
 
-let actions = """
-    "toggle", "play", "pause", "seek-forward", "seek-back", "next", "previous", "restart", "volume-up", "volume-down", "mute", "quit" or "none"
+let inQuotes = "expected a command in quotes, such as \"toggle\" or \"volume 40\""
+let aKey = "not a key; keys are such as KEY_SPACE, space, \"ctrl+KEY_Q\" or \"hold KEY_POWER\""
+let entryOfAllow = """
+    a key such as "KEY_SPACE", a gesture such as "tap", a part of the controls such as "slider" or "device NAME"
     """
 let connectors = """
     "auto", a connector such as "HDMI-A-1" or "card1:HDMI-A-1", "/dev/fb0" or "offscreen"
@@ -83,12 +85,56 @@ let values: [Row] = [
     Row("[input]\ntouch = \"yes\"", "kiosk.conf:2:9: [input] touch: expected true or false, found \"yes\""),
     Row("[input]\nallow-quit = 0", "kiosk.conf:2:14: [input] allow-quit: expected true or false, found 0"),
     Row("[input]\ngrab = 2001-01-01", "kiosk.conf:2:8: [input] grab: expected true or false, found a date or time without quotes"),
-    Row("[input.keys]\nspace = 3", "kiosk.conf:2:9: [input.keys] space: expected \(actions), found 3"),
-    Row("[input.keys]\nspace = \"nxt\"", "kiosk.conf:2:9: [input.keys] space: expected \(actions), found \"nxt\", did you mean “next”?"),
+    Row("[input.keys]\nspace = 3", "kiosk.conf:2:9: [input.keys] space: \(inQuotes), found 3"),
+    Row("[input.keys]\nspace = \"nxt\"", "kiosk.conf:2:9: [input.keys] space: no command \"nxt\", did you mean “next”?"),
+    Row("[input.keys]\n\"a b\" = \"next\"", "kiosk.conf:2:1: [input.keys] \"a b\": \(aKey)"),
+    Row("[input.keys]\nKEY_ = \"next\"", "kiosk.conf:2:1: [input.keys] KEY_: \(aKey)"),
+    Row("[input.keys]\n\"hold\" = \"next\"\n\"hold hold KEY_A\" = \"next\"", "kiosk.conf:3:1: [input.keys] \"hold hold KEY_A\": \(aKey)"),
+    Row("[input.keys]\n\"ctrl+alt\" = \"next\"", "kiosk.conf:2:1: [input.keys] \"ctrl+alt\": \(aKey)"),
+    Row("[input.keys]\n\"a+a\" = \"next\"\n\"a+\" = \"next\"", "kiosk.conf:2:1: [input.keys] \"a+a\": \(aKey)", "kiosk.conf:3:1: [input.keys] \"a+\": \(aKey)"),
     Row(
-        "[input.keys]\n\"a b\" = \"next\"",
-        "kiosk.conf:2:1: [input.keys] \"a b\": not the name of a key; names are such as KEY_SPACE or space"),
-    Row("[input.keys]\nKEY_ = \"next\"", "kiosk.conf:2:1: [input.keys] KEY_: not the name of a key; names are such as KEY_SPACE or space"),
+        "[input.keys]\n\"alt+ctrl+q\" = \"next\"\n\"repeat ctrl+alt+KEY_Q\" = \"none\"",
+        "kiosk.conf:3:1: [input.keys] \"repeat ctrl+alt+KEY_Q\": the same key as “alt+ctrl+q” in line 2"),
+    Row("[input]\ncontrols = true", "kiosk.conf:2:12: [input] controls: expected \"full\", \"tap-only\" or \"none\", found true"),
+    Row("[input]\ncontrols = \"tap\"", "kiosk.conf:2:12: [input] controls: expected \"full\", \"tap-only\" or \"none\", found \"tap\""),
+    Row("[input]\nscrub-plays = 1", "kiosk.conf:2:15: [input] scrub-plays: expected true or false, found 1"),
+    Row("[input]\naccelerometer = \"on\"", "kiosk.conf:2:17: [input] accelerometer: expected true or false, found \"on\""),
+    Row("[input]\nlocked = \"tap\"", "kiosk.conf:2:10: [input] locked: expected true or false, found \"tap\""),
+    Row("[input]\nallow = \"tap\"", "kiosk.conf:2:9: [input] allow: expected a list such as [\"tap\", \"KEY_SPACE\"], found \"tap\""),
+    Row(
+        "[input]\nallow = [\"slide\", \"tap\",\n  \"mouse\", 3, \"device \", \"space\"]",
+        "kiosk.conf:2:10: [input] allow: expected \(entryOfAllow), found \"slide\", did you mean “slider”?",
+        "kiosk.conf:3:3: [input] allow: expected \(entryOfAllow), found \"mouse\"",
+        "kiosk.conf:3:12: [input] allow: expected \(entryOfAllow), found 3",
+        "kiosk.conf:3:15: [input] allow: expected \(entryOfAllow), found \"device \"",
+        "kiosk.conf:3:26: [input] allow: expected \(entryOfAllow), found \"space\""),
+    Row(
+        "[input]\nallow = [\"KEY_F9\", \"hold KEY_SPACE\", \"ctrl+KEY_F9\", \"KEY_SPACE\"]\n[input.keys]\n\"ctrl+F9\" = \"next\"",
+        "kiosk.conf:2:10: [input] allow: KEY_F9 is not bound to anything in [input.keys]",
+        "kiosk.conf:2:20: [input] allow: hold KEY_SPACE is not bound to anything in [input.keys]"),
+    Row("[input]\nmap = \"HDMI-A-1\"", "kiosk.conf:2:7: [input.map]: expected a table, found \"HDMI-A-1\""),
+    Row(
+        "[input]\nmap = { ILITEK = \"HDMI\", \"\" = \"HDMI-A-1\" }",
+        "kiosk.conf:2:18: [input.map] ILITEK: expected a connector such as \"HDMI-A-1\" or \"card1:HDMI-A-1\", or \"/dev/fb0\", found \"HDMI\"",
+        "kiosk.conf:2:26: [input.map] \"\": expected a part of the name of a touch screen; kiosk devices lists them"),
+    Row("[input.gestures]\ntap = true", "kiosk.conf:2:7: [input.gestures] tap: \(inQuotes), found true"),
+    Row("[input.gestures]\nvolume-drag = \"volume\"", "kiosk.conf:2:15: [input.gestures] volume-drag: expected true or false, found \"volume\""),
+    Row("[input.gestures]\nlong-pres = \"next\"", "kiosk.conf:2:1: [input.gestures] long-pres: unknown key, did you mean “long-press”?"),
+    Row("[display]\nphysical-size = \"154\"", "kiosk.conf:2:17: [display] physical-size: expected width and height in millimetres, such as \"154x86\", found \"154\""),
+    Row("[theme]\naccent = \"blue\"", "kiosk.conf:2:10: [theme] accent: expected a colour such as \"#339eff\", found \"blue\""),
+    Row("[theme]\nfont = \"\"", "kiosk.conf:2:8: [theme] font: expected the name of a font family, at most 200 characters, found \"\""),
+    Row("[theme]\nopacity = 50", "kiosk.conf:2:11: [theme] opacity: expected a number from 0 to 1, found 50"),
+    Row("[theme]\nopacity = nan", "kiosk.conf:2:11: [theme] opacity: expected a number from 0 to 1, found nan"),
+    Row("[theme]\nslider = \"no\"", "kiosk.conf:2:10: [theme] slider: expected true or false, found \"no\""),
+    Row(
+        "[idle]\nafter = -1\ndo = \"none\"",
+        "kiosk.conf:2:9: [idle] after: expected seconds (0 or more) or \"mm:ss\", at most 1000 hours, found -1",
+        "kiosk.conf:3:6: [idle] do: expected what to do; leave after out to do nothing"),
+    Row("idle = { after = 60, do = \"item 0\" }", "kiosk.conf:1:27: [idle] do: expected the place of an item, 1 to 10000, as in \"item 3\", found \"item 0\""),
+    Row("[[playlist]]\nsource = \"a\"\nwait-for = \"touch\"", "kiosk.conf:3:12: [[playlist]] wait-for: expected \"end\" or \"tap\", found \"touch\""),
+    Row("[[playlist]]\nsource = \"a\"\non-tap = \"none\"", "kiosk.conf:3:10: [[playlist]] on-tap: expected what to do; leave it out for what a tap does elsewhere"),
+    Row("[[playlist]]\nsource = \"a\"\non-tap = \"ply b\"", "kiosk.conf:3:10: [[playlist]] on-tap: no command \"ply\", did you mean “play”?"),
+    Row("[[playlist]]\nsource = \"a\"\ntitle = \"a\\nb\"", "kiosk.conf:3:9: [[playlist]] title: expected a line of text, at most 500 characters, found \"a\\u{A}b\""),
     Row(
         "[input.keys]\nkey_space = \"next\"\nspace = \"none\"",
         "kiosk.conf:3:1: [input.keys] space: the same key as “key_space” in line 2"),
@@ -120,21 +166,21 @@ let keys: [Row] = [
     Row("[playback]\nseek_step = 5", "kiosk.conf:2:1: [playback] seek_step: unknown key, did you mean “seek-step”?"),
     Row(
         "[display]\nbrightness = 90",
-        "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, rotation, background"),
+        "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, rotation, background, physical-size"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display]"),
-    Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio] or [[playlist]]"),
+    Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
-        "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, rotation, background"),
+        "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, rotation, background, physical-size"),
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [[playlist]], [log]"),
-    Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio] or [[playlist]]"),
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"),
+    Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [[playlist]], [log]"),
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]
 
@@ -198,7 +244,7 @@ let syntax: [Row] = [
         #expect(
             complaints(Array(text.utf8)) == [
                 "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 45",
-                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background",
+                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, physical-size",
             ])
     }
 

@@ -17,7 +17,7 @@ struct Manual {
     /// With the `#` taken away from every key: `#key = value`. Prose has a blank behind it.
     var uncommented: String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.prefixMatch(of: #/\#[a-z\-]+ = /#) != nil ? String(line.dropFirst()) : String(line)
+            line.prefixMatch(of: #/\#[a-z0-9_\-]+ = /#) != nil ? String(line.dropFirst()) : String(line)
         }.joined(separator: "\n")
     }
 }
@@ -40,25 +40,31 @@ struct Manual {
         #expect(manual.uncommented != manual.text)
         var configuration = try Configuration.parse(Array(manual.uncommented.utf8), path: "kiosk.conf", folder: "/srv")
         var entry = try #require(configuration.playlist.first)
-        // These two have no default; the manual says so and gives examples.
-        #expect(entry.end == .seconds(90) && entry.duration == .seconds(20))
-        entry.end = nil
-        entry.duration = nil
+        // These have no default; the manual says so and gives examples.
+        #expect(entry.end == .seconds(90) && entry.duration == .seconds(20) && entry.title == "The making of")
+        #expect(entry.onTap == .playSource("/srv/demo/details.mp4", resumes: true))
+        (entry.end, entry.duration, entry.title, entry.onTap) = (nil, nil, nil, nil)
+        #expect(configuration.display.physicalSize == PhysicalSize("154x86"))
+        configuration.display.physicalSize = nil
         #expect(entry.resolved(source: "/srv/demo/one.mp4", in: Configuration()) == PlaylistItem(source: "/srv/demo/one.mp4"))
 
-        func plain(_ bindings: [KeyBinding]) -> [KeyBinding] { bindings.map { KeyBinding(name: $0.name, command: $0.command) } }
+        func plain(_ bindings: [KeyBinding]) -> [KeyBinding] { bindings.map { KeyBinding(trigger: $0.trigger, command: $0.command) } }
         #expect(configuration.input.bindings.allSatisfy { $0.position != nil })
         #expect(plain(configuration.input.bindings) == KeyBinding.defaults)
         configuration.input.bindings = KeyBinding.defaults
+        #expect(configuration.input.ownGestures.count == GestureName.allCases.count)
+        #expect(configuration.input.gestures == Configuration.Input.defaultGestures)
+        configuration.input.ownGestures = [:]
         configuration.playlist = []
         configuration.path = nil
         #expect(configuration == Configuration())
     }
 
-    @Test("It has every key of every table, once", arguments: Grammar.tables.map(\.name)) func complete(_ name: String) throws {
+    @Test("It has every key of every table, once", arguments: Grammar.tables.map(\.name) + ["gestures"]) func complete(_ name: String) throws {
         let root = try TOMLDocument.parse(Array(try Manual().uncommented.utf8))
-        guard case .table(let tables) = root.kind, let found = tables.first(where: { $0.key == name }),
-            let table = Grammar.tables.first(where: { $0.name == name })
+        guard case .table(let outer) = root.kind, let input = outer.first(where: { $0.key == "input" }), case .table(let inner) = input.value.kind,
+            let found = (outer + inner).first(where: { $0.key == name }),
+            let table = (Grammar.tables + [Grammar.gestures]).first(where: { $0.name == name })
         else {
             Issue.record("no [\(name)]")
             return
@@ -72,8 +78,9 @@ struct Manual {
         #expect(entries.map(\.key) == table.keys)
     }
 
-    @Test("It names every action a key can have") func actions() throws {
+    @Test("It names every command") func commands() throws {
         let text = try Manual().text
-        for action in KeyBinding.actions { #expect(text.contains("\"\(action.word)\""), "\(action.word)") }
+        for command in CommandWords.plain { #expect(text.contains("\"\(command.word)\""), "\(command.word)") }
+        for command in CommandWords.withArgument { #expect(text.contains("\"\(command.word) "), "\(command.word)") }
     }
 }

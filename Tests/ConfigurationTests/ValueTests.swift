@@ -31,19 +31,26 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.input.usesTouch && !configuration.input.allowsQuit && configuration.input.grabsDevices)
         #expect(configuration.log.level == .info)
         #expect(configuration.playlist.isEmpty)
-        #expect(Set(KeyBinding.defaults.map(\.name)).count == KeyBinding.defaults.count)
-        let commands = Dictionary(uniqueKeysWithValues: KeyBinding.defaults.map { ($0.name, $0.command) })
+        #expect(Set(KeyBinding.defaults.map(\.trigger)).count == KeyBinding.defaults.count)
+        let commands = Dictionary(uniqueKeysWithValues: KeyBinding.defaults.map { ($0.trigger.description, $0.command) })
         #expect(commands["KEY_SPACE"] == .togglePlayback && commands["KEY_PLAYPAUSE"] == .togglePlayback)
         #expect(commands["KEY_RIGHT"] == .seekSteps(1) && commands["KEY_LEFT"] == .seekSteps(-1))
         #expect(commands["KEY_UP"] == .changeVolume(by: 5) && commands["KEY_DOWN"] == .changeVolume(by: -5))
         #expect(commands["KEY_M"] == .toggleMute && commands["KEY_N"] == .nextItem && commands["KEY_PAGEUP"] == .previousItem)
         #expect(commands["KEY_HOME"] == .restartItem && commands["KEY_ESC"] == .quit && commands["KEY_Q"] == .quit)
+        #expect(commands["KEY_1"] == .selectItem(1) && commands["KEY_KP9"] == .selectItem(9) && commands["KEY_NUMERIC_5"] == .selectItem(5))
+        #expect(commands["DIAL-UP"] == .changeVolume(by: 5) && commands["DIAL-DOWN"] == .changeVolume(by: -5))
+        #expect(configuration.input.controls == .full && !configuration.input.scrubPlays && !configuration.input.usesAccelerometer)
+        #expect(configuration.input.lock == InputLock() && configuration.input.map.isEmpty)
+        #expect(configuration.theme == Theme() && configuration.theme.accent.description == "#339eff")
+        #expect(configuration.theme.parts == Set(ControlsPart.allCases))
+        #expect(configuration.idle.after == nil && configuration.idle.command == .restartPlaylist)
     }
 
     @Test func everyValue() throws {
         let configuration = try parsed(
             """
-            display = { connector = "card1:HDMI-A-2", mode = "1280x720@59.94", gravity = "fill", rotation = 270, background = "#0a10FF" }
+            display = { connector = "card1:HDMI-A-2", mode = "1280x720@59.94", gravity = "fill", rotation = 270, background = "#0a10FF", physical-size = "154.5x86" }
             audio.device = "hw:1,0"
             audio.volume = 40
             audio.muted = true
@@ -55,11 +62,36 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             transition = "fade"
             transition-duration = 0.5
             [input]
+            controls = "tap-only"
             touch = false
+            scrub-plays = true
             allow-quit = true
             grab = false
+            locked = true
+            allow = ["tap", "edge-top", "slider", "key_home", "hold ctrl+KEY_POWER", "device ILITEK Multi"]
+            map = { "ILITEK Multi" = "HDMI-A-1", eGalax = "card1:HDMI-A-2" }
+            accelerometer = true
+            [input.gestures]
+            edge-top = "show-controls"
+            tap = "none"
+            two-finger-tap = "next"
+            [input.keys]
+            "hold ctrl+power" = "rotate"
+            [theme]
+            accent = "#ff0000"
+            font = "Noto Sans, Noto Sans CJK JP"
+            opacity = 0.5
+            toast = false
+            title = true
+            preview = false
+            [idle]
+            after = "1:30"
+            do = "item 2"
             [[playlist]]
             source = "a.mp4"
+            title = "Ä first 日本"
+            wait-for = "tap"
+            on-tap = "play ../b c.mp4"
             gravity = "stretch"
             volume = 25
             muted = true
@@ -86,8 +118,49 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             entry.resolved(source: entry.source.location, in: configuration)
                 == PlaylistItem(
                     source: "/srv/signs/a.mp4", gravity: .resize, volume: 0.25, isMuted: true, repeatCount: 3, start: .seconds(1),
-                    end: .seconds(2),
-                    duration: .seconds(7)))
+                    end: .seconds(2), duration: .seconds(7), waitsForTap: true, onTap: .playSource("/srv/b c.mp4", resumes: true),
+                    title: "Ä first 日本"))
+        #expect(configuration.display.physicalSize?.description == "154.5x86")
+        let input = configuration.input
+        #expect(input.controls == .tapOnly && input.scrubPlays && input.usesAccelerometer)
+        #expect(
+            input.map == [
+                DeviceMapping(device: "ILITEK Multi", connector: .named("HDMI-A-1", card: nil)),
+                DeviceMapping(device: "eGalax", connector: .named("HDMI-A-2", card: "card1")),
+            ])
+        // What is bound and allowed: the rest is left out.
+        #expect(input.gestures == [.edgeTop: .showControls])
+        #expect(input.allowedBindings.map(\.trigger.description) == ["KEY_HOME", "hold ctrl+KEY_POWER"])
+        #expect(input.allowedBindings.map(\.command) == [.restartItem, .rotate(nil)])
+        #expect(input.lock.allows(.slider) && !input.lock.allows(.mute) && !input.lock.allows(GestureName.twoFingerTap))
+        #expect(input.lock.allows(device: "ILITEK Multi-Touch") && input.lock.allows(device: "my ilitek multi") && !input.lock.allows(device: "kbd"))
+        #expect(configuration.theme.accent == Color(red: 255, green: 0, blue: 0) && configuration.theme.opacity == 0.5)
+        #expect(configuration.theme.font == "Noto Sans, Noto Sans CJK JP")
+        #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.toast, .preview]))
+        #expect(configuration.idle.after == .seconds(90) && configuration.idle.command == .selectItem(2))
+    }
+
+    @Test("Locked with an empty list nothing acts; a list without locked does nothing") func locks() throws {
+        let locked = try parsed("[input]\nlocked = true").input
+        #expect(locked.gestures.isEmpty && locked.allowedBindings.isEmpty && ControlsPart.allCases.allSatisfy { !locked.lock.allows($0) })
+        #expect(locked.lock.allows(device: "any"), "a device is left out where others are listed")
+        let open = try parsed("[input]\nallow = [\"tap\"]").input
+        #expect(open.gestures == Configuration.Input.defaultGestures && open.allowedBindings == KeyBinding.defaults)
+        #expect(ControlsPart.allCases.allSatisfy { open.lock.allows($0) })
+    }
+
+    @Test("Where nothing is drawn the defaults are a tap and the swipes, and what the file binds") func gesturesWithoutControls() throws {
+        let input = try parsed("[input]\ncontrols = \"none\"\n[input.gestures]\nlong-press = \"mute\"\nswipe-left = \"none\"").input
+        #expect(input.gestures == [.tap: .togglePlayback, .swipeRight: .seekSteps(1), .longPress: .toggleMute])
+        let drags = try parsed("[input.gestures]\nvolume-drag = false").input
+        #expect(drags.gestures[.volumeDrag] == nil && drags.gestures[.twoFingerTap] == .toggleMute)
+    }
+
+    @Test func physicalSizes() {
+        for text in ["154x86", "1872x1053", "10x10000", "154.25x86.5"] { #expect(PhysicalSize(text)?.description == text) }
+        for text in ["", "154", "154x", "9x86", "154 x 86", "154mmx86mm", "20000x86", "-154x86", "1e2x86"] {
+            #expect(PhysicalSize(text) == nil, "\(text)")
+        }
     }
 
     @Test("Connectors are read, and print as they were written") func connectors() {
@@ -143,19 +216,19 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
     }
 
     @Test("A binding in the file replaces the default of the same key, whatever way it is written") func bindings() throws {
-        let configuration = try parsed("[input.keys]\nkey_SPACE = \"next\"\nesc = \"none\"\nBTN_LEFT = \"toggle\"\n1 = \"volume-down\"\n")
+        let configuration = try parsed("[input.keys]\nkey_SPACE = \"next\"\n\"once esc\" = \"none\"\nBTN_LEFT = \"toggle\"\nf1 = \"volume-down\"\n")
         let bindings = configuration.input.bindings
         #expect(bindings.count == KeyBinding.defaults.count + 2)
         #expect(
             bindings.suffix(4) == [
-                KeyBinding(name: "KEY_SPACE", command: .nextItem, position: SourcePosition(line: 2, column: 1)),
-                KeyBinding(name: "KEY_ESC", command: nil, position: SourcePosition(line: 3, column: 1)),
-                KeyBinding(name: "BTN_LEFT", command: .togglePlayback, position: SourcePosition(line: 4, column: 1)),
-                KeyBinding(name: "KEY_1", command: .changeVolume(by: -5), position: SourcePosition(line: 5, column: 1)),
+                KeyBinding(trigger: KeyTrigger(["KEY_SPACE"]), command: .nextItem, position: SourcePosition(line: 2, column: 1)),
+                KeyBinding(trigger: KeyTrigger(["KEY_ESC"], press: .once), command: nil, position: SourcePosition(line: 3, column: 1)),
+                KeyBinding(trigger: KeyTrigger(["BTN_LEFT"]), command: .togglePlayback, position: SourcePosition(line: 4, column: 1)),
+                KeyBinding(trigger: KeyTrigger(["KEY_F1"]), command: .changeVolume(by: -5), position: SourcePosition(line: 5, column: 1)),
             ])
         #expect(
             configuration.complaint(unknownKey: bindings.last!)?.description
-                == "kiosk.conf:5:1: [input.keys] KEY_1: there is no such key; evtest shows the names")
+                == "kiosk.conf:5:1: [input.keys] KEY_F1: there is no such key; evtest shows the names")
         #expect(configuration.complaint(unknownKey: KeyBinding.defaults[0]) == nil)
     }
 

@@ -27,9 +27,21 @@ import Testing
         var reports: [[Contact]]
         var told: [(ContactEvent.Phase, Contact)]
 
-        init(_ name: String, _ reports: [[Contact]], tells told: (ContactEvent.Phase, Contact)...) {
+        init(_ name: String, _ reports: [[Contact]], tells told: (ContactEvent.Phase, Contact)...) { self.init(name, reports, tells: told) }
+
+        init(_ name: String, _ reports: [[Contact]], tells told: [(ContactEvent.Phase, Contact)]) {
             (testDescription, self.reports, self.told) = (name, reports, told)
         }
+    }
+
+    private static func hand(_ phase: ContactEvent.Phase, _ count: Int) -> [(ContactEvent.Phase, Contact)] {
+        (0..<count).map { (phase, finger($0, 0.1, slot: $0)) }
+    }
+
+    private static func palm(_ id: Int, _ x: Double) -> Contact {
+        var contact = finger(id, x)
+        contact.isPalm = true
+        return contact
     }
 
     private static let edges: [Edge] = [
@@ -51,9 +63,20 @@ import Testing
             "another contact in the same slot", [[finger(7, 0.1)], [finger(9, 0.1)]],
             tells: (.up, finger(7, 0.1)), (.down, finger(9, 0.1))),
         Edge(
-            "ten at once, each with its own",
-            [(0..<10).map { finger($0, 0.1, slot: $0) }, (0..<10).map { finger($0, $0 == 4 ? 0.3 : 0.1, slot: $0) }],
-            tells: (.move, finger(4, 0.3, slot: 4))),
+            "four at once, each with its own",
+            [(0..<4).map { finger($0, 0.1, slot: $0) }, (0..<4).map { finger($0, $0 == 2 ? 0.3 : 0.1, slot: $0) }],
+            tells: (.move, finger(2, 0.3, slot: 2))),
+        Edge("a fifth makes a hand", [(0..<4).map { finger($0, 0.1, slot: $0) }, (0..<5).map { finger($0, 0.1, slot: $0) }], tells: hand(.cancelled, 4)),
+        Edge("ten at once are nothing", [(0..<10).map { finger($0, 0.1, slot: $0) }]),
+        Edge("nothing of a hand counts until it is lifted", [(0..<6).map { finger($0, 0.1, slot: $0) }, (0..<3).map { finger($0, 0.4, slot: $0) }]),
+        Edge(
+            "another finger beside a hand counts",
+            [(0..<6).map { finger($0, 0.1, slot: $0) }, (0..<6).map { finger($0, 0.1, slot: $0) } + [finger(7, 0.9, slot: 6)]],
+            tells: [(.down, finger(7, 0.9, slot: 6))]),
+        Edge("a palm", [[palm(7, 0.1)]]),
+        Edge("a palm that begins as a finger", [[finger(7, 0.1)], [palm(7, 0.2)]], tells: (.cancelled, finger(7, 0.1))),
+        Edge("a palm stays one", [[finger(7, 0.1)], [palm(7, 0.2)], [finger(7, 0.3)]]),
+        Edge("a finger beside a palm", [[palm(7, 0.1)], [palm(7, 0.1), finger(8, 0.9, slot: 1)]], tells: (.down, finger(8, 0.9, slot: 1))),
     ]
 
     @Test(arguments: edges) func table(_ edge: Edge) {
@@ -106,5 +129,40 @@ import Testing
         #expect(state.key(space, .repeat, modifiers: [], at: Self.at(4)) == key(.repeat, 57, 4))
         #expect(state.cancel(touching: [], at: Self.at(5)) == [key(.release, 57, 5)])
         #expect(state.key(space, .release, modifiers: [], at: Self.at(6)) == nil, "told already")
+    }
+
+    /// A panel flickers for less than 10 ms; a mouse button that is clicked by a program may be as fast.
+    @Test(arguments: [(true, 9, ContactEvent.Phase.cancelled), (true, 10, .up), (false, 1, .up)])
+    func ghosts(hasGhosts: Bool, milliseconds: Int64, phase: ContactEvent.Phase) {
+        var state = DeviceState(device: device, hasGhosts: hasGhosts)
+        #expect(state.report([Self.finger(1, 0.1)], at: Self.at(0)) == [contact(.down, Self.finger(1, 0.1), 0)])
+        #expect(state.report([], at: Self.at(milliseconds)) == [contact(phase, Self.finger(1, 0.1), milliseconds)])
+    }
+
+    /// After half a minute on one spot it is cancelled, others go on, and its lift says nothing.
+    @Test func aFingerThatNeverLifts() {
+        var state = DeviceState(device: device)
+        let (stuck, other) = (Self.finger(1, 0.1), Self.finger(2, 0.9, slot: 1))
+        _ = state.report([stuck], at: Self.at(0))
+        #expect(state.nextDeadline == Self.at(30_000))
+        // It trembles, but stays.
+        #expect(state.report([Self.finger(1, 0.12)], at: Self.at(20_000)) == [contact(.move, Self.finger(1, 0.12), 20_000)])
+        #expect(state.nextDeadline == Self.at(30_000) && state.expire(at: Self.at(29_999)) == [])
+        #expect(state.expire(at: Self.at(30_000)) == [contact(.cancelled, Self.finger(1, 0.12), 30_000)])
+        #expect(state.nextDeadline == nil)
+        #expect(state.report([Self.finger(1, 0.13), other], at: Self.at(40_000)) == [contact(.down, other, 40_000)])
+        #expect(state.report([other], at: Self.at(41_000)) == [])
+        #expect(state.report([], at: Self.at(42_000)) == [contact(.up, other, 42_000)])
+        #expect(state.report([stuck], at: Self.at(43_000)) == [contact(.down, stuck, 43_000)], "it was lifted and counts again")
+    }
+
+    /// One that moves is somebody's, and nobody need call `expire` for a report to come right.
+    @Test func aFingerThatMovesIsNotStuck() {
+        var state = DeviceState(device: device)
+        _ = state.report([Self.finger(1, 0.1)], at: Self.at(0))
+        _ = state.report([Self.finger(1, 0.2)], at: Self.at(20_000))
+        #expect(state.nextDeadline == Self.at(50_000))
+        #expect(state.report([Self.finger(1, 0.21)], at: Self.at(49_000)) == [contact(.move, Self.finger(1, 0.21), 49_000)])
+        #expect(state.report([Self.finger(1, 0.22)], at: Self.at(50_000)) == [contact(.cancelled, Self.finger(1, 0.21), 50_000)])
     }
 }

@@ -28,13 +28,22 @@ import Vocabulary
         #expect(error?.description == message)
     }
 
+    @Test func knobs() throws {
+        #expect(try key("dial-up") == .dialUp && key("DIAL-DOWN") == .dialDown)
+        #expect(KeyCode.dialUp.name == "DIAL-UP" && KeyCode.dialDown.name == "DIAL-DOWN")
+    }
+
     /// The map of a kiosk.conf that says nothing about keys, with `bindings` on top.
     private func map(_ bindings: [(String, Command?)] = []) throws -> KeyMap {
-        try KeyMap(bindings: KeyBinding.defaults.map { ($0.name, $0.command) } + bindings.map { (keyName: $0.0, command: $0.1) })
+        let own = try bindings.map { (trigger: try #require(KeyTrigger($0.0)), command: $0.1) }
+        return try KeyMap(bindings: KeyBinding.defaults.map { ($0.trigger, $0.command) } + own)
     }
 
     @Test func everyDefaultIsAKeyThatIsKnown() throws {
-        for binding in KeyBinding.defaults { #expect(try map().command(for: try key(binding.name)) == binding.command, "\(binding.name)") }
+        let map = try map()
+        for binding in KeyBinding.defaults {
+            #expect(map.command(for: try key(binding.trigger.keys[0])) == binding.command, "\(binding.trigger)")
+        }
     }
 
     @Test func overridesComeOnTopInOrder() throws {
@@ -45,20 +54,14 @@ import Vocabulary
         #expect(map.command(for: try key("ESC")) == .quit)
         #expect(!map.keys.contains(try key("Q")))
         #expect(throws: UnknownKey.self) { try self.map([("nosuchkey", .play)]) }
+        #expect(throws: UnknownKey.self) { try self.map([("space+nosuchkey", .play)]) }
     }
 
-    private static let presses: [(name: String, phase: KeyEvent.Phase, modifiers: KeyEvent.Modifiers, command: Command?)] = [
-        ("RIGHT", .press, [], .seekSteps(1)), ("RIGHT", .repeat, [], .seekSteps(1)), ("RIGHT", .release, [], nil),
-        ("RIGHT", .press, .control, nil), ("RIGHT", .press, .meta, nil), ("UP", .repeat, [], .changeVolume(by: 5)),
-        ("SPACE", .press, [], .togglePlayback), ("SPACE", .repeat, [], nil), ("SPACE", .press, [.alternate, .control], nil),
-        ("N", .repeat, [], nil), ("Q", .repeat, [], nil), ("F2", .press, [], nil),
-    ]
-
-    @Test(arguments: presses)
-    func events(name: String, phase: KeyEvent.Phase, modifiers: KeyEvent.Modifiers, command: Command?) throws {
-        let event = KeyEvent(
-            device: DeviceID(rawValue: 0), key: try key(name), phase: phase, modifiers: modifiers, time: HostTime(nanoseconds: 0))
-        #expect(try map().command(for: event) == command)
+    /// A device is used for the keys of a chord, too.
+    @Test func keysOfInterest() throws {
+        let map = try KeyMap(bindings: [(KeyTrigger(["KEY_A", "KEY_B"], modifiers: [.control]), .play), (KeyTrigger(["KEY_C"], press: .hold), .pause)])
+        #expect(try map.keys == [key("A"), key("B"), key("C")])
+        #expect(try map.command(for: key("C")) == nil)
     }
 
     @Test func onlyDevicesOfUseAreUsedAndThePowerButtonIsLeftToOthers() throws {

@@ -1,0 +1,101 @@
+/// Puts the positions of a touch screen right whose axes are swapped, mirrored, stretched or shifted: the udev property
+/// LIBINPUT_CALIBRATION_MATRIX, with the meaning it has for libinput. A pure value.
+///
+/// Positions are fractions of the axes, 0…1: x′ = a·x + b·y + c, y′ = d·x + e·y + f.
+package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
+    /// a, b, c, d, e, f.
+    package let values: [Double]
+
+    /// Leaves positions as they are.
+    package static let identity = CalibrationMatrix(values: [1, 0, 0, 0, 1, 0])
+
+    private init(values: [Double]) { self.values = values }
+
+    /// The matrix that a property of six numbers says; nil when it does not, or not one by which every place could be touched.
+    package init?(_ text: String) {
+        let parts = text.split(whereSeparator: { $0 == " " || $0 == "\t" })
+        let values = parts.compactMap { Double($0) }
+        guard parts.count == 6 else { return nil }
+        self.init(usable: values)
+    }
+
+    private init?(usable values: [Double]) {
+        guard values.count == 6, values.allSatisfy({ $0.isFinite && abs($0) < 1000 }) else { return nil }
+        guard abs(values[0] * values[4] - values[1] * values[3]) > 1e-6 else { return nil }
+        self.init(values: values)
+    }
+
+    /// The six numbers, with at most six decimals.
+    package var description: String {
+        values.map { value in
+            let rounded = (value * 1e6).rounded() / 1e6
+            return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
+        }.joined(separator: " ")
+    }
+
+    /// Where a contact at a raw position is; not clamped.
+    package func apply(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
+        (values[0] * x + values[1] * y + values[2], values[3] * x + values[4] * y + values[5])
+    }
+
+    /// One touch of a calibration: where it was reported, as fractions of the axes, and where the target was, as fractions of the panel.
+    package struct Sample: Hashable, Sendable {
+        package var reported: (x: Double, y: Double) { (reportedX, reportedY) }
+        package var target: (x: Double, y: Double) { (targetX, targetY) }
+        private let reportedX: Double, reportedY: Double, targetX: Double, targetY: Double
+
+        /// A sample from its two positions.
+        package init(reported: (x: Double, y: Double), target: (x: Double, y: Double)) {
+            (reportedX, reportedY, targetX, targetY) = (reported.x, reported.y, target.x, target.y)
+        }
+    }
+
+    /// The matrix that brings the reported positions to their targets with the least squares of error; nil where the samples do not decide it: fewer
+    /// than three, or all on a line.
+    package init?(fitting samples: [Sample]) {
+        // The normal equations of both rows: the same matrix of sums, two right hand sides.
+        var sums = [[Double]](repeating: [0, 0, 0], count: 3)
+        var (right, down) = ([0.0, 0, 0], [0.0, 0, 0])
+        for sample in samples {
+            let row = [sample.reported.x, sample.reported.y, 1]
+            for i in 0..<3 {
+                for j in 0..<3 { sums[i][j] += row[i] * row[j] }
+                right[i] += row[i] * sample.target.x
+                down[i] += row[i] * sample.target.y
+            }
+        }
+        guard let first = Self.solve(sums, right), let second = Self.solve(sums, down) else { return nil }
+        self.init(usable: first + second)
+    }
+
+    /// How far the sample that fits worst is from its target, as a fraction of the panel.
+    package func largestError(of samples: [Sample]) -> Double {
+        samples.map { sample in
+            let place = apply(sample.reported.x, sample.reported.y)
+            return max(abs(place.x - sample.target.x), abs(place.y - sample.target.y))
+        }.max() ?? 0
+    }
+
+    /// The solution of three linear equations by elimination; nil where there is none, or nearly so.
+    private static func solve(_ matrix: [[Double]], _ right: [Double]) -> [Double]? {
+        var rows = zip(matrix, right).map { $0 + [$1] }
+        for column in 0..<3 {
+            let pivot = (column..<3).max { abs(rows[$0][column]) < abs(rows[$1][column]) }!
+            rows.swapAt(column, pivot)
+            guard abs(rows[column][column]) > 1e-6 else { return nil }
+            for row in 0..<3 where row != column {
+                let factor = rows[row][column] / rows[column][column]
+                for index in column..<4 { rows[row][index] -= factor * rows[column][index] }
+            }
+        }
+        return (0..<3).map { rows[$0][3] / rows[$0][$0] }
+    }
+
+    /// The line of a udev rules file that gives the device of this name the matrix.
+    package func udevRule(deviceName: String) -> String {
+        // Names are patterns there, and cannot have a quotation mark in them.
+        let pattern = String(deviceName.map { "\"\\*?[]|".contains($0) ? "?" : $0 })
+        return "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"\(pattern)\", "
+            + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"\(self)\""
+    }
+}
