@@ -1,0 +1,119 @@
+import Glibc
+import Logging
+import Platform
+import Synchronization
+import Vocabulary
+
+/// Reads an accelerometer of the kernel's iio kind five times a second, and says how the picture has to be turned (``ScreenOrientation``).
+///
+/// On a thread of its own: a reading is a transfer on a slow bus. One that comes later, or goes and comes back, is found within some seconds.
+package final class Accelerometer: Sendable {
+    /// Where the kernel lists iio devices.
+    package static let folder = "/sys/bus/iio/devices"
+    private static let readInterval = MediaTime.milliseconds(200)
+    private static let lookInterval = MediaTime.seconds(5)
+
+    private let folder: String
+    private let wakeUp = WakeUp()
+    private let isStopped = Atomic(false)
+    private let thread = Mutex<Thread?>(nil)
+
+    /// One that looks for devices in `folder`.
+    package init(folder: String = Accelerometer.folder) { self.folder = folder }
+
+    /// Begins to read. `turn` is called on a thread of this value's own, with the turn and the time of the reading that decided. Called once.
+    package func start(_ turn: @escaping @Sendable (Rotation, HostTime) -> Void) {
+        thread.withLock { thread in
+            precondition(thread == nil, "an accelerometer is started once")
+            thread = Thread("accelerometer") { [self] in run(turn) }
+        }
+    }
+
+    /// Ends the reading. Blocks until the thread has ended.
+    package func stop() {
+        isStopped.store(true, ordering: .releasing)
+        wakeUp.wake()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private func run(_ turn: (Rotation, HostTime) -> Void) {
+        var orientation = ScreenOrientation()
+        var device: AccelerometerDevice?
+        var wasFound: Bool?
+        while !isStopped.load(ordering: .acquiring) {
+            if device == nil {
+                device = AccelerometerDevice.all(in: folder).first
+                if wasFound != (device != nil) {
+                    if let device { log.info("accelerometer \(device.path), mounted \(device.matrix)") } else { log.warning("no accelerometer in \(folder)") }
+                    wasFound = device != nil
+                }
+            }
+            if let reading = device?.read() {
+                let now = HostTime.now
+                if let rotation = orientation.update(x: reading.x, y: reading.y, z: reading.z, at: now) { turn(rotation, now) }
+            } else {
+                device = nil
+            }
+            wakeUp.wait(until: .now + (device == nil ? Self.lookInterval : Self.readInterval))
+        }
+    }
+}
+
+/// An iio device that has an accelerometer of three axes.
+struct AccelerometerDevice {
+    let path: String
+    /// Brings the chip's axes onto the machine's, row by row.
+    let matrix: [Double]
+
+    /// Those in a folder, the one in the lid of a machine with two of them first, the one beside its keyboard not at all.
+    static func all(in folder: String) -> [AccelerometerDevice] {
+        guard let listing = opendir(folder) else { return [] }
+        defer { closedir(listing) }
+        var found: [(device: AccelerometerDevice, isDisplay: Bool)] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let path = "\(folder)/\(name)"
+            guard name.hasPrefix("iio:device"), text("\(path)/in_accel_x_raw") != nil else { continue }
+            let label = text("\(path)/label")
+            if label == "accel-base" { continue }
+            found.append((AccelerometerDevice(path: path, matrix: mountMatrix(path)), label == "accel-display"))
+        }
+        return found.sorted { ($0.isDisplay ? 0 : 1, $0.device.path) < ($1.isDisplay ? 0 : 1, $1.device.path) }.map(\.device)
+    }
+
+    /// What it reads now, in the machine's axes; nil where it cannot be read.
+    func read() -> (x: Double, y: Double, z: Double)? {
+        let raw = ["x", "y", "z"].compactMap { axis in Self.text("\(path)/in_accel_\(axis)_raw").flatMap { Double($0) } }
+        guard raw.count == 3 else { return nil }
+        let place = (0..<3).map { row in (0..<3).reduce(0) { $0 + matrix[row * 3 + $1] * raw[$1] } }
+        return (place[0], place[1], place[2])
+    }
+
+    /// The matrix of a device: udev's (ACCEL_MOUNT_MATRIX, of its hardware database), which is there to correct the kernel's, else the kernel's;
+    /// one that changes nothing where neither says.
+    private static func mountMatrix(_ path: String) -> [Double] {
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        let own = ["in_accel_mount_matrix", "in_mount_matrix", "mount_matrix"].lazy.compactMap { text("\(path)/\($0)") }
+        let texts = [DeviceProperties.of("/dev/\(name)", names: ["ACCEL_MOUNT_MATRIX"]).values.first, own.first]
+        return texts.lazy.compactMap { $0 }.compactMap(matrix).first ?? [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    }
+
+    /// Nine numbers with commas and semicolons between them: `0, 1, 0; -1, 0, 0; 0, 0, 1`.
+    static func matrix(_ text: String) -> [Double]? {
+        let values = text.split(whereSeparator: { ",; \t".contains($0) }).map { Double($0) }
+        let numbers = values.compactMap { $0 }.filter(\.isFinite)
+        return values.count == 9 && numbers.count == 9 && numbers.contains { $0 != 0 } ? numbers : nil
+    }
+
+    /// The first line of a small file, without the blanks around it; nil where it cannot be read.
+    private static func text(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        let line = String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return line.split(separator: " ").joined(separator: " ")
+    }
+}
