@@ -30,11 +30,12 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform", "CPlatform", log, system,
+                "Controls", "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform", "CPlatform", log, system,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
-        .target(name: "Controls", dependencies: ["Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
+        .target(
+            name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
@@ -61,6 +62,7 @@ let package = Package(
                     "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev",
                 ])
             ]),
+        .systemLibrary(name: "CCairo", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
         .systemLibrary(name: "CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
@@ -78,7 +80,8 @@ let package = Package(
         .testTarget(
             name: "InputTests", dependencies: ["Input", "CEvdev", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
-            name: "ControlsTests", dependencies: ["Controls", "Media", "Playback", "Vocabulary", "Platform", "TestSupport"],
+            name: "ControlsTests",
+            dependencies: ["Controls", "CCairo", "Input", "Media", "Playback", "Vocabulary", "Platform", "TestSupport"],
             swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport"], swiftSettings: upcoming),

@@ -1,0 +1,146 @@
+import CCairo
+import Glibc
+import Playback
+import Vocabulary
+
+/// What is painted with.
+enum Paint {
+    case black(Double)
+    case white(Double)
+    case color(Color, Double)
+
+    fileprivate var parts: (Double, Double, Double, Double) {
+        switch self {
+        case .black(let alpha): (0, 0, 0, alpha)
+        case .white(let alpha): (1, 1, 1, alpha)
+        case .color(let color, let alpha): (Double(color.red) / 255, Double(color.green) / 255, Double(color.blue) / 255, alpha)
+        }
+    }
+}
+
+/// A picture that is being drawn, transparent to begin with. Owns a `cairo_t` and its surface, which lies in the memory of the ``Surface``
+/// that becomes of it.
+@safe struct Canvas: ~Copyable {
+    let raw: OpaquePointer
+    private let target: OpaquePointer
+    let width: Int, height: Int
+
+    /// A surface with what `body` draws.
+    static func surface(_ width: Int, _ height: Int, _ body: (borrowing Canvas) -> Void) -> Surface {
+        let (width, height) = (max(1, width), max(1, height))
+        let pixels = unsafe [UInt32](unsafeUninitializedCapacity: width * height) { memory, count in
+            unsafe memory.initialize(repeating: 0)
+            count = width * height
+            let canvas = unsafe Canvas(memory.baseAddress!, width, height)
+            body(canvas)
+        }
+        return Surface(width: width, height: height, pixels: pixels)
+    }
+
+    private init(_ memory: UnsafeMutablePointer<UInt32>, _ width: Int, _ height: Int) {
+        (self.width, self.height) = (width, height)
+        unsafe target = unsafe cairo_image_surface_create_for_data(
+            UnsafeMutableRawPointer(memory).assumingMemoryBound(to: UInt8.self), CAIRO_FORMAT_ARGB32, Int32(width), Int32(height),
+            Int32(width * 4))
+        unsafe raw = unsafe cairo_create(target)
+    }
+
+    deinit {
+        unsafe cairo_destroy(raw)
+        unsafe cairo_surface_flush(target)
+        unsafe cairo_surface_destroy(target)
+    }
+
+    // MARK: Shapes
+
+    func set(_ paint: Paint) {
+        let (red, green, blue, alpha) = paint.parts
+        unsafe cairo_set_source_rgba(raw, red, green, blue, alpha)
+    }
+
+    func disc(_ x: Double, _ y: Double, _ radius: Double, _ paint: Paint) {
+        set(paint)
+        unsafe cairo_new_path(raw)
+        unsafe cairo_arc(raw, x, y, radius, 0, 2 * .pi)
+        unsafe cairo_fill(raw)
+    }
+
+    func rounded(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double, _ paint: Paint) {
+        set(paint)
+        roundedPath(x, y, width, height, radius)
+        unsafe cairo_fill(raw)
+    }
+
+    private func roundedPath(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double) {
+        let r = max(0, min(radius, width / 2, height / 2))
+        unsafe cairo_new_path(raw)
+        unsafe cairo_arc(raw, x + width - r, y + r, r, -.pi / 2, 0)
+        unsafe cairo_arc(raw, x + width - r, y + height - r, r, 0, .pi / 2)
+        unsafe cairo_arc(raw, x + r, y + height - r, r, .pi / 2, .pi)
+        unsafe cairo_arc(raw, x + r, y + r, r, .pi, 1.5 * .pi)
+        unsafe cairo_close_path(raw)
+    }
+
+    /// Black that is darkest at one edge and nothing at the other, falling off without a line where it ends.
+    func shade(_ alpha: Double, fromTop: Bool) {
+        let height = Double(height)
+        let gradient = unsafe cairo_pattern_create_linear(0, fromTop ? 0 : height, 0, fromTop ? height : 0)
+        for step in 0...8 {
+            let part = Double(step) / 8
+            // A straight fall would show its end as an edge.
+            let rest = 1 - part
+            unsafe cairo_pattern_add_color_stop_rgba(gradient, part, 0, 0, 0, alpha * (0.45 * rest + 0.55 * rest * rest * (3 - 2 * rest)))
+        }
+        unsafe cairo_set_source(raw, gradient)
+        unsafe cairo_paint(raw)
+        unsafe cairo_pattern_destroy(gradient)
+    }
+
+    /// A picture in a rounded rectangle, in its own shape, on black.
+    func picture(_ surface: Surface, _ x: Int, _ y: Int, _ width: Int, _ height: Int, radius: Double) {
+        unsafe cairo_save(raw)
+        roundedPath(Double(x), Double(y), Double(width), Double(height), radius)
+        unsafe cairo_clip(raw)
+        set(.black(1))
+        unsafe cairo_paint(raw)
+        let scale = min(Double(width) / Double(surface.width), Double(height) / Double(surface.height))
+        let (drawnWidth, drawnHeight) = (Double(surface.width) * scale, Double(surface.height) * scale)
+        unsafe cairo_translate(raw, Double(x) + (Double(width) - drawnWidth) / 2, Double(y) + (Double(height) - drawnHeight) / 2)
+        unsafe cairo_scale(raw, scale, scale)
+        unsafe surface.pixels.withUnsafeBufferPointer { pixels in
+            // cairo only reads from a surface that is painted with.
+            let memory = unsafe UnsafeMutableRawPointer(mutating: pixels.baseAddress!).assumingMemoryBound(to: UInt8.self)
+            let source = unsafe cairo_image_surface_create_for_data(
+                memory, CAIRO_FORMAT_ARGB32, Int32(surface.width), Int32(surface.height), Int32(surface.width * 4))
+            unsafe cairo_set_source_surface(raw, source, 0, 0)
+            unsafe cairo_paint(raw)
+            set(.black(1))
+            unsafe cairo_surface_destroy(source)
+        }
+        unsafe cairo_restore(raw)
+    }
+
+    /// The rays of a wheel, of which the one at `step` of 12 is the brightest.
+    func wheel(_ x: Double, _ y: Double, radius: Double, step: Int) {
+        unsafe cairo_set_line_cap(raw, CAIRO_LINE_CAP_ROUND)
+        unsafe cairo_set_line_width(raw, radius * 0.16)
+        for ray in 0..<12 {
+            let angle = 2 * Double.pi * Double(ray) / 12 - .pi / 2
+            let age = (step - ray + 24) % 12
+            set(.white(1 - 0.85 * Double(age) / 11))
+            point(x, y, angle, radius * 0.55, isFirst: true)
+            point(x, y, angle, radius * 0.92, isFirst: false)
+            unsafe cairo_stroke(raw)
+        }
+    }
+
+    /// Moves to a place around a middle, or draws a line to it.
+    func point(_ x: Double, _ y: Double, _ angle: Double, _ radius: Double, isFirst: Bool) {
+        let (px, py) = (x + cos(angle) * radius, y + sin(angle) * radius)
+        if isFirst {
+            unsafe cairo_move_to(raw, px, py)
+        } else {
+            unsafe cairo_line_to(raw, px, py)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Vocabulary
+
+/// What a viewer can touch.
+package enum Control: Hashable, Sendable, CaseIterable {
+    /// The disc in the middle: play, pause, or replay.
+    case playPause
+    /// The discs beside it: a seek step back and forward.
+    case skipBack, skipForward
+    case previousItem, nextItem
+    case slider
+    /// The label at the end of the slider: remaining or total time.
+    case remaining
+    case mute, volume
+
+    /// The part of `[theme]` and of `[input] allow` that it belongs to.
+    var part: ControlsPart {
+        switch self {
+        case .playPause: .playButton
+        case .skipBack, .skipForward, .previousItem, .nextItem: .skipButtons
+        case .slider: .slider
+        case .remaining: .times
+        case .mute: .mute
+        case .volume: .volume
+        }
+    }
+}

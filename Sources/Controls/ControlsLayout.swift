@@ -1,0 +1,250 @@
+import Playback
+import Vocabulary
+
+/// Where everything is on the glass. A pure value: glass, parts and what there is to show in, rectangles of pixels out.
+///
+/// All lengths are millimetres of glass until the last step. A target is at least ``leastTarget`` across and down, whatever is drawn in it,
+/// and no two overlap. There are two forms: the wide one has everything in one row along the bottom; on glass narrower than ``narrowWidth``
+/// the slider has a row of its own above the times. What does not fit beside the slider is left out: first the volume bar, then the buttons
+/// for the previous and the next item. On low glass the discs in the middle become smaller.
+package struct ControlsLayout: Hashable, Sendable {
+    /// What a layout depends on beside the glass.
+    package struct Content: Hashable, Sendable {
+        /// The parts that are drawn.
+        package var parts: Set<ControlsPart>
+        /// The controls that act. Of the others a slider and times are drawn all the same, buttons are not.
+        package var allowed: Set<Control>
+        /// Whether there are other items to go to.
+        package var hasQueue: Bool
+        /// Whether there is a duration: a slider, and a time at its end.
+        package var hasDuration: Bool
+        /// Characters of the longest time that is shown: 4 for 9:59, 7 for 1:00:00.
+        package var timeLength: Int
+
+        package init(
+            parts: Set<ControlsPart> = Set(ControlsPart.allCases), allowed: Set<Control> = Set(Control.allCases), hasQueue: Bool = true,
+            hasDuration: Bool = true, timeLength: Int = 4
+        ) {
+            self.parts = parts
+            self.allowed = allowed
+            self.hasQueue = hasQueue
+            self.hasDuration = hasDuration
+            self.timeLength = timeLength
+        }
+
+        /// Whether a button is drawn: one that does not act is not.
+        fileprivate func draws(_ control: Control) -> Bool { parts.contains(control.part) && allowed.contains(control) }
+    }
+
+    /// A round thing.
+    struct Disc: Hashable, Sendable {
+        /// The middle, and the diameter.
+        var x: Int, y: Int, diameter: Int
+
+        static let empty = Disc(x: 0, y: 0, diameter: 1)
+    }
+
+    /// A bar to drag along: the part of it that stands for 0…1.
+    struct Track: Hashable, Sendable {
+        var left: Int, right: Int, y: Int
+
+        /// The fraction at a place across.
+        func fraction(at x: Double) -> Double { min(max((x - Double(left)) / Double(max(1, right - left)), 0), 1) }
+    }
+
+    static let margin = 6.0, leastTarget = 9.0, narrowWidth = 130.0
+    static let titleSize = 5.2, placeSize = 4.2, timeSize = 4.4
+    static let discSize = 24.0, narrowDiscSize = 22.0, skipSize = 16.0, narrowSkipSize = 14.0, spinnerSize = 22.0
+    static let barSize = 1.0, heldBarSize = 1.5, knobSize = 4.2, heldKnobSize = 6.8, iconSize = 5.2, volumeLength = 22.0
+    static let toastSize = (width: 64.0, height: 13.0), previewSize = (width: 34.0, height: 19.0), previewDistance = 8.0
+    static let scrimHeights = (top: 26.0, bottom: 42.0)
+    /// The shortest slider beside which there is a volume bar.
+    static let leastSlider = 60.0
+    /// How far a finger may leave a target and still be on it.
+    static let slop = 5.0
+
+    package let glass: Glass
+    package let isNarrow: Bool
+    private var targets: [Control: PixelRectangle] = [:]
+
+    private(set) var title: PixelRectangle?, place: PixelRectangle?
+    private(set) var elapsed: PixelRectangle?, remaining: PixelRectangle?
+    private(set) var slider: Track?, volume: Track?
+    /// Discs of the middle, and icons of the bottom bar.
+    private(set) var discs: [Control: Disc] = [:], icons: [Control: Disc] = [:]
+    private(set) var topScrim = PixelRectangle.empty, bottomScrim = PixelRectangle.empty
+    private(set) var spinner = Disc.empty
+    /// Signs of what a gesture has done, in the middle and in the left and the right third.
+    private(set) var sign = Disc.empty, leftSign = Disc.empty, rightSign = Disc.empty
+    private(set) var toast = PixelRectangle.empty, toastBelowTitle = PixelRectangle.empty
+    /// The slider's preview: its size without the border, and where its upper edge is.
+    private(set) var preview = PixelRectangle.empty
+
+    package init(glass: Glass, content: Content = Content()) {
+        self.glass = glass
+        isNarrow = glass.millimetres.width < Self.narrowWidth
+        placeAlongEdges(content)
+        let barTop = placeBottomBar(content)
+        placeMiddle(content, above: barTop)
+    }
+
+    // MARK: From millimetres to pixels
+
+    private func pixel(_ millimetres: Double) -> Int { Int((millimetres * glass.density).rounded()) }
+
+    private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
+        let (left, top) = (pixel(x), pixel(y))
+        return PixelRectangle(x: left, y: top, width: max(1, pixel(x + width) - left), height: max(1, pixel(y + height) - top))
+    }
+
+    private func disc(_ x: Double, _ y: Double, _ diameter: Double) -> Disc {
+        Disc(x: pixel(x), y: pixel(y), diameter: glass.pixels(diameter))
+    }
+
+    private func track(_ left: Double, _ right: Double, _ y: Double) -> Track { Track(left: pixel(left), right: pixel(right), y: pixel(y)) }
+
+    // MARK: What lies where
+
+    private mutating func placeAlongEdges(_ content: Content) {
+        let (width, height) = glass.millimetres
+        let margin = Self.margin
+        topScrim = box(0, 0, width, min(Self.scrimHeights.top, height / 2))
+        let bottomHeight = min(Self.scrimHeights.bottom, height / 2)
+        bottomScrim = box(0, height - bottomHeight, width, bottomHeight)
+        if content.parts.contains(.title) {
+            let placeWidth = content.hasQueue ? 22.0 : 0
+            title = box(margin, margin - 1, width - 2 * margin - placeWidth, 8)
+            if content.hasQueue { place = box(width - margin - placeWidth, margin - 1, placeWidth, 8) }
+        }
+        let toastWidth = min(Self.toastSize.width, width - 2 * margin)
+        toast = box((width - toastWidth) / 2, margin, toastWidth, Self.toastSize.height)
+        toastBelowTitle = box((width - toastWidth) / 2, margin + 9, toastWidth, Self.toastSize.height)
+        let signSize = min(Self.discSize, height - 2, width / 3 - 2)
+        sign = disc(width / 2, height / 2, signSize)
+        leftSign = disc(width / 6, height / 2, signSize)
+        rightSign = disc(width * 5 / 6, height / 2, signSize)
+    }
+
+    /// Everything at the bottom, from the ends inwards. Returns where its targets begin, from the top.
+    private mutating func placeBottomBar(_ content: Content) -> Double {
+        let (width, height) = glass.millimetres
+        let margin = Self.margin
+        let sliderY = height - margin - (isNarrow ? 14 : 4.5)
+        let rowY = isNarrow ? sliderY + 8 : sliderY
+        // Targets of the row and of the slider, from top to bottom.
+        let row = isNarrow ? (top: sliderY + 3.6, bottom: sliderY + 13.2) : (top: sliderY - 6, bottom: sliderY + 6)
+        let sliderRow = isNarrow ? (top: sliderY - 6, bottom: sliderY + 3.6) : row
+        func target(_ left: Double, _ length: Double, in row: (top: Double, bottom: Double)) -> PixelRectangle {
+            box(left, row.top, length, row.bottom - row.top)
+        }
+
+        let hasSlider = content.parts.contains(.slider) && content.hasDuration
+        let hasTimes = content.parts.contains(.times)
+        let hasRemaining = hasTimes && content.hasDuration
+        let timeWidth = Self.width(ofTime: content.timeLength)
+        let remainingWidth = hasRemaining ? timeWidth + 0.7 * Self.timeSize : 0
+        var (left, right) = (margin, width - margin)
+        // What is left between the times; where everything is in one row the slider needs its part of it.
+        var free = right - left - (hasTimes ? timeWidth + 4 : 0) - (hasRemaining ? remainingWidth + 4 : 0)
+        if hasSlider, !isNarrow { free -= Self.leastSlider }
+        func fits(_ length: Double) -> Bool {
+            if free < length { return false }
+            free -= length
+            return true
+        }
+        let hasMute = content.draws(.mute) && fits(10)
+        let hasItems = content.draws(.nextItem) && content.hasQueue && fits(20)
+        let hasVolume = content.draws(.volume) && fits(Self.volumeLength + 5)
+
+        if hasVolume {
+            volume = track(right - Self.volumeLength, right, rowY)
+            targets[.volume] = target(right - Self.volumeLength - 2.5, Self.volumeLength + 5, in: row)
+            right -= Self.volumeLength + 2.5
+        }
+        if hasMute {
+            // Its left half is heavier: it stands 3 mm from the margin, its target reaches beyond that.
+            icons[.mute] = disc(right - (hasVolume ? 5 : 3), rowY, Self.iconSize)
+            targets[.mute] = target(right - (hasVolume ? 10 : 8), 10, in: row)
+            right -= hasVolume ? 10 : 8
+        }
+        if hasItems {
+            for control in [Control.nextItem, .previousItem] {
+                icons[control] = disc(right - 5, rowY, Self.iconSize)
+                targets[control] = target(right - 10, 10, in: row)
+                right -= 10
+            }
+        }
+        if hasMute || hasItems { right -= 2 }
+        if hasTimes {
+            elapsed = box(left, rowY - 4, timeWidth, 8)
+            left += timeWidth + 4
+        }
+        if hasRemaining {
+            remaining = box(right - remainingWidth, rowY - 4, remainingWidth, 8)
+            if content.allowed.contains(.remaining) {
+                targets[.remaining] = target(right - remainingWidth - 1, remainingWidth + 2, in: row)
+            }
+            right -= remainingWidth + 4
+        }
+        if hasSlider {
+            if isNarrow { (left, right) = (margin, width - margin) }
+            slider = track(left, right, sliderY)
+            if content.allowed.contains(.slider) { targets[.slider] = target(left - 2.5, right - left + 5, in: sliderRow) }
+        }
+        let previewWidth = min(Self.previewSize.width, width - 2 * margin)
+        preview = box(0, sliderY - Self.previewDistance - Self.previewSize.height, previewWidth, Self.previewSize.height)
+        return sliderRow.top
+    }
+
+    /// The discs, between the title and what is at the bottom.
+    private mutating func placeMiddle(_ content: Content, above barTop: Double) {
+        let (width, height) = glass.millimetres
+        let (top, bottom) = (Self.margin + 7, barTop - 1)
+        let skip = min(isNarrow ? Self.narrowSkipSize : Self.skipSize, bottom - top)
+        let gap = min(isNarrow ? 26 : 36, width / 2 - Self.margin / 2 - skip / 2)
+        let size = min(isNarrow ? Self.narrowDiscSize : Self.discSize, bottom - top, 2 * (gap - skip / 2 - 1))
+        let y = max(min(height / 2, bottom - size / 2), top + size / 2)
+        func button(_ control: Control, _ x: Double, _ diameter: Double) -> (Disc, PixelRectangle) {
+            let target = max(diameter, Self.leastTarget)
+            return (disc(x, y, diameter), box(x - target / 2, y - target / 2, target, target))
+        }
+        var buttons: [(Control, x: Double, size: Double)] = []
+        if content.draws(.playPause) { buttons.append((.playPause, width / 2, size)) }
+        if content.draws(.skipBack), content.hasDuration {
+            buttons += [(.skipBack, width / 2 - gap, skip), (.skipForward, width / 2 + gap, skip)]
+        }
+        for (control, x, size) in buttons { (discs[control], targets[control]) = button(control, x, size) }
+        spinner = disc(width / 2, y, min(Self.spinnerSize, size))
+    }
+
+    /// Room for a time of so many characters, of which every third from the end is a colon: a digit is 0.66 em wide, a colon 0.36, in the
+    /// widest of the usual fonts.
+    private static func width(ofTime length: Int) -> Double {
+        let colons = max(1, (length - 1) / 3)
+        return max((Double(length - colons) * 0.66 + Double(colons) * 0.36) * timeSize, leastTarget - 2)
+    }
+
+    /// What can be touched.
+    package var controls: Set<Control> { Set(targets.keys) }
+
+    /// Where a control can be touched.
+    package func target(of control: Control) -> PixelRectangle? { targets[control] }
+
+    /// The control at a position, 0…1 from the left and from the top.
+    package func control(atX x: Double, y: Double) -> Control? {
+        targets.first { $0.value.contains(x * Double(glass.width), y * Double(glass.height), slop: 0) }?.key
+    }
+
+    /// Whether a finger that went down on `control` counts as on it, at a position.
+    func isOn(_ control: Control, atX x: Double, y: Double) -> Bool {
+        targets[control]?.contains(x * Double(glass.width), y * Double(glass.height), slop: Self.slop * glass.density) ?? false
+    }
+}
+
+extension PixelRectangle {
+    fileprivate static let empty = PixelRectangle(x: 0, y: 0, width: 1, height: 1)
+
+    fileprivate func contains(_ px: Double, _ py: Double, slop: Double) -> Bool {
+        px >= Double(x) - slop && px < Double(x + width) + slop && py >= Double(y) - slop && py < Double(y + height) + slop
+    }
+}

@@ -1,0 +1,19 @@
+import Platform
+import Vocabulary
+
+/// What the configuration says about the controls.
+package struct ControlsSettings: Hashable, Sendable {
+    package var mode = ControlsMode.full
+    package var theme = Theme()
+    /// The controls that act: all, but where the screen is locked those of the parts on the list.
+    package var allowed = Set(Control.allCases)
+    /// What gestures do; of one that is not in it, nothing.
+    package var gestures: [GestureName: Command] = [:]
+    /// How far a seek step goes.
+    package var seekStep = MediaTime.seconds(10)
+
+    package init() {}
+
+    /// Lets only those controls act that `lock` allows.
+    package mutating func apply(_ lock: InputLock) { allowed = allowed.filter { lock.allows($0.part) } }
+}

@@ -1,0 +1,255 @@
+import Input
+import Platform
+import Playback
+import Vocabulary
+
+// What fingers and keys mean.
+extension ControlsState {
+    /// Who asked.
+    enum Origin {
+        case control, gesture, key
+        /// What an item does when it is tapped.
+        case item
+    }
+
+    /// Takes the next event of a device.
+    package mutating func handle(_ event: InputEvent) -> [TimedCommand] {
+        let time = event.time
+        lastInput = max(lastInput ?? time, time)
+        var requests: [TimedCommand] = []
+        switch event {
+        case .key(let key):
+            requests = keys.update(key).flatMap { perform($0.command, .key, at: $0.time) }
+        case .contact(let contact): requests = touch(contact)
+        }
+        follow(at: time)
+        return requests
+    }
+
+    /// When a key or a finger has been held long enough for something; nil where none is.
+    package var inputDeadline: HostTime? { ([keys.nextDeadline] + gestures.values.map(\.nextDeadline)).compactMap { $0 }.min() }
+
+    /// Does what is due at `time` because a key or a finger is held.
+    package mutating func expire(at time: HostTime) -> [TimedCommand] {
+        var requests = keys.expire(at: time).flatMap { perform($0.command, .key, at: $0.time) }
+        for device in gestures.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let deadline = gestures[device]?.nextDeadline ?? time
+            for gesture in gestures[device]?.expire(at: time) ?? [] { requests += perform(gesture, at: deadline) }
+        }
+        follow(at: time)
+        return requests
+    }
+
+    /// Takes a command that comes from elsewhere.
+    package mutating func ask(_ command: Command, at time: HostTime) -> [TimedCommand] {
+        let requests = perform(command, .item, at: time)
+        follow(at: time)
+        return requests
+    }
+
+    /// Does what is to be done when nobody has touched anything for a while.
+    package mutating func beIdle(_ command: Command, at time: HostTime) -> [TimedCommand] {
+        isShown = false
+        let requests = perform(command, .item, at: time)
+        follow(at: time)
+        return requests
+    }
+
+    // MARK: Fingers
+
+    private mutating func touch(_ event: ContactEvent) -> [TimedCommand] {
+        let finger = Finger(device: event.device, contact: event.contact.id)
+        let isEnd = event.phase == .up || event.phase == .cancelled
+        let isFirst = !fingers.keys.contains { $0.device == event.device }
+        fingers[finger] = isEnd ? nil : event.time
+        lastTouch = max(lastTouch, event.time)
+
+        if let press, press.finger == finger { return follow(press, event) }
+        if ignored.contains(finger) {
+            if isEnd { ignored.remove(finger) }
+            return []
+        }
+        if event.phase == .down {
+            if let press, press.finger.device == event.device {
+                // The hand that holds a control.
+                ignored.insert(finger)
+                return []
+            }
+            if isFirst, let control = control(beneath: event) { return begin(control, finger, event) }
+        }
+        var recognizer = gestures.removeValue(forKey: event.device) ?? GestureRecognizer(Set(settings.gestures.keys))
+        let found = recognizer.update(event)
+        gestures[event.device] = recognizer
+        return found.flatMap { perform($0, at: event.time) }
+    }
+
+    /// The control that a finger goes down on. What is not on the display points at nothing, and of what fades away nothing can be touched.
+    private func control(beneath event: ContactEvent) -> Control? {
+        guard isShown, event.contact.surface == .display, press == nil, let layout else { return nil }
+        // The second touch of a double tap, whatever the first has made appear beneath it.
+        if let shownByTap, event.time - shownByTap < GestureRecognizer.doubleTapPause { return nil }
+        guard let control = layout.control(atX: event.contact.x, y: event.contact.y) else { return nil }
+        let isOfMiddle = control == .playPause || control == .skipBack || control == .skipForward
+        return isOfMiddle && fades.middle.target == 0 ? nil : control
+    }
+
+    private mutating func begin(_ control: Control, _ finger: Finger, _ event: ContactEvent) -> [TimedCommand] {
+        var press = Press(finger: finger, control: control)
+        press.value = value(of: control, at: event)
+        self.press = press
+        return dragged(press, at: event.time)
+    }
+
+    private mutating func follow(_ held: Press, _ event: ContactEvent) -> [TimedCommand] {
+        var press = held
+        switch event.phase {
+        case .down, .move:
+            press.isOn = layout?.isOn(press.control, atX: event.contact.x, y: event.contact.y) ?? false
+            press.value = value(of: press.control, at: event)
+            self.press = press
+            return press.value == held.value ? [] : dragged(press, at: event.time)
+        case .up, .cancelled:
+            self.press = nil
+            return end(press, at: event.time, acts: event.phase == .up && press.isOn)
+        }
+    }
+
+    /// Where a finger is on a slider, in whole pixels of it: between two of them nothing changes.
+    private func value(of control: Control, at event: ContactEvent) -> Double? {
+        guard let layout, let track = control == .slider ? layout.slider : control == .volume ? layout.volume : nil else { return nil }
+        return track.fraction(at: (event.contact.x * Double(layout.glass.width)).rounded())
+    }
+
+    private func dragged(_ press: Press, at time: HostTime) -> [TimedCommand] {
+        guard let value = press.value else { return [] }
+        switch press.control {
+        case .slider: return [TimedCommand(.scrub(now.time(at: value)), at: time)]
+        case .volume: return [TimedCommand(.setVolume(Int((value * 100).rounded())), at: time)]
+        default: return []
+        }
+    }
+
+    /// A finger has left its control. `acts`: it was lifted on it.
+    mutating func end(_ press: Press, at time: HostTime, acts: Bool) -> [TimedCommand] {
+        if press.control == .slider, let value = press.value {
+            // Also where the finger is lost: what is seen is where it was last.
+            now.time = now.time(at: value)
+            return [TimedCommand(.endScrub(now.time), at: time)]
+        }
+        guard acts else { return [] }
+        switch press.control {
+        case .playPause: return perform(.togglePlayback, .control, at: time)
+        case .skipBack: return perform(.seekSteps(-1), .control, at: time)
+        case .skipForward: return perform(.seekSteps(1), .control, at: time)
+        case .previousItem: return perform(.previousItem, .control, at: time)
+        case .nextItem: return perform(.nextItem, .control, at: time)
+        case .mute: return perform(.toggleMute, .control, at: time)
+        case .remaining:
+            showsTotal.toggle()
+            return []
+        case .slider, .volume: return []
+        }
+    }
+
+    /// Has the finger of a press mean nothing until it is lifted.
+    mutating func drop(_ press: Press) {
+        if fingers[press.finger] != nil { ignored.insert(press.finger) }
+        self.press = nil
+    }
+
+    // MARK: Gestures
+
+    private mutating func perform(_ gesture: Gesture, at time: HostTime) -> [TimedCommand] {
+        switch gesture {
+        case .drag: return []
+        case .tap: return tap(at: time)
+        case .doubleTap: return doubleTap(gesture, at: time)
+        case .swipe, .longPress, .twoFingerTap, .volumeDrag, .edgeSwipe:
+            return gesture.command(settings.gestures).map { perform($0, .gesture, at: time) } ?? []
+        }
+    }
+
+    /// A tap beside the controls.
+    private mutating func tap(at time: HostTime) -> [TimedCommand] {
+        tapToggled = false
+        // A screen that is locked against taps and controls shows none.
+        guard let command = settings.gestures[.tap] else {
+            if !settings.allowed.isEmpty { revealByTap(at: time) }
+            return []
+        }
+        if let command = now.onTap { return perform(command, .item, at: time) }
+        if now.waitsForTap { return perform(.waitEnded, .item, at: time) }
+        tapToggled = command == .togglePlayback
+        revealByTap(at: time)
+        return perform(command, .gesture, at: time)
+    }
+
+    private mutating func revealByTap(at time: HostTime) {
+        if !isShown { shownByTap = time }
+        reveal(at: time)
+    }
+
+    /// Two taps to the left or to the right. The first has acted: that is taken back.
+    private mutating func doubleTap(_ gesture: Gesture, at time: HostTime) -> [TimedCommand] {
+        guard let command = gesture.command(settings.gestures) else { return tap(at: time) }
+        var requests: [TimedCommand] = []
+        if tapToggled { requests = perform(.togglePlayback, .gesture, at: time) }
+        tapToggled = false
+        return requests + perform(command, .gesture, at: time)
+    }
+
+    // MARK: Commands
+
+    /// Asks for a command, and shows what a viewer should see of it.
+    private mutating func perform(_ command: Command, _ origin: Origin, at time: HostTime) -> [TimedCommand] {
+        switch command {
+        case .showControls:
+            reveal(at: time)
+            return []
+        case .hideControls:
+            isShown = false
+            return []
+        case .togglePlayback: setPlaying(now.status == .paused, origin, at: time)
+        case .play: setPlaying(true, origin, at: time)
+        case .pause: setPlaying(false, origin, at: time)
+        case .changeVolume, .setVolume, .toggleMute:
+            if origin != .control, settings.mode == .full, settings.theme.parts.contains(.toast) { toastSince = time }
+            return [TimedCommand(command, at: time)]
+        case .seekSteps(let count): signSeek(settings.seekStep.seconds * Double(count), origin, at: time)
+        case .seekBy(let span): signSeek(span.seconds, origin, at: time)
+        case .seekTo, .nextItem, .previousItem, .selectItem, .restartItem, .restartPlaylist, .setRate: break
+        case .scrub, .endScrub, .playSource, .waitEnded, .rotate, .quit: return [TimedCommand(command, at: time)]
+        }
+        if origin != .item { reveal(at: time) }
+        return [TimedCommand(command, at: time)]
+    }
+
+    /// The player is told to play or to pause: what is drawn does not wait until it says that it does.
+    private mutating func setPlaying(_ plays: Bool, _ origin: Origin, at time: HostTime) {
+        let isChange = plays == (now.status == .paused)
+        if isChange {
+            outdated = (now.status, time + Self.patience)
+            now.status = plays ? .playing : .paused
+            now.hasEnded = false
+            playingSince = plays ? time : nil
+            waitingSince = nil
+        }
+        if settings.mode == .tapOnly, origin != .item { show(.plays(plays), at: time) }
+    }
+
+    /// Shows how far was sought, in all while the sign stays. Beside the buttons that say it themselves nothing has to.
+    private mutating func signSeek(_ seconds: Double, _ origin: Origin, at time: HostTime) {
+        guard origin == .gesture || origin == .key, settings.mode == .full, settings.theme.parts.contains(.toast), now.isSeekable else {
+            return
+        }
+        var sum = Int(saturating: min(max(seconds, -86400), 86400))
+        if case (.seek(let before), _)? = sign, (before < 0) == (sum < 0), fades.sign.target == 1 { sum += before }
+        show(.seek(seconds: sum), at: time)
+    }
+
+    private mutating func show(_ sign: Sign, at time: HostTime) {
+        self.sign = (sign, time)
+        // What answers a finger is there at once.
+        fades.sign.jump(to: true)
+    }
+}

@@ -1,0 +1,65 @@
+import Platform
+import Playback
+import Vocabulary
+
+/// What is played, as far as the controls are concerned with it.
+package struct NowPlaying: Hashable, Sendable {
+    package var status = TimeControlStatus.waiting
+    /// Whether the last item of a playlist that does not loop has been on the screen to its end.
+    package var hasEnded = false
+    /// Names the item on the screen; nil where there is none.
+    package var item: Int?
+    /// Its place on the playlist, from 1; nil where it is not on it.
+    package var place: Int?
+    /// How many items there are.
+    package var count = 0
+    package var title = ""
+    /// What is played, for previews.
+    package var source = ""
+    /// Item time at which the item begins.
+    package var start = MediaTime.zero
+    /// The item time on the screen; where a seek goes as soon as it is asked for.
+    package var time = MediaTime.zero
+    /// The item time after the last frame; nil for a live stream.
+    package var duration: MediaTime?
+    package var isSeekable = false
+    /// Item time up to which there is something to show.
+    package var bufferedUntil: MediaTime?
+    /// Item seconds a second.
+    package var rate = 1.0
+    /// 0…100.
+    package var volume = 100
+    package var isMuted = false
+    /// Whether the item repeats until it is tapped, and what a tap does instead of what it does otherwise.
+    package var waitsForTap = false, onTap: Command?
+
+    package init() {}
+
+    /// How long the item lasts; nil where nobody knows, or it lasts no time.
+    var length: MediaTime? { duration.flatMap { $0 > start ? $0 - start : nil } }
+
+    /// A time of the item as a fraction of its length, 0…1.
+    func fraction(_ time: MediaTime) -> Double {
+        guard let length else { return 0 }
+        return min(max((time - start).seconds / length.seconds, 0), 1)
+    }
+
+    /// The item time at a fraction of its length.
+    func time(at fraction: Double) -> MediaTime { start + (length ?? .zero).scaled(by: min(max(fraction, 0), 1)) }
+
+    /// Whole seconds from the item's beginning, within its length.
+    func elapsed(at time: MediaTime) -> Int {
+        let elapsed = max(time - start, .zero)
+        return Int((length.map { min($0, elapsed) } ?? elapsed).nanoseconds / 1_000_000_000)
+    }
+
+    /// Whole seconds of its length.
+    var total: Int? { length.map { Int($0.nanoseconds / 1_000_000_000) } }
+
+    /// Seconds as `0:41` or `1:02:03`.
+    static func text(_ seconds: Int) -> String {
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
+        return hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds % 60))" : "\(minutes):\(two(seconds % 60))"
+    }
+}

@@ -1,0 +1,75 @@
+import Playback
+
+/// One thing that is drawn, with all that it depends on: parts that are equal look the same, so a part is drawn once. Lengths are pixels.
+enum Part: Hashable, Sendable {
+    /// The shade behind text, darkest at the screen's edge.
+    case scrim(width: Int, height: Int, isTop: Bool)
+    case text(Text)
+    case slider(Slider)
+    /// A round button with a disc of its own.
+    case button(Icon, diameter: Int, isPressed: Bool)
+    /// A sign on the bottom bar: `size` is its own, `area` that of the surface.
+    case icon(Icon, size: Int, area: Int, isPressed: Bool)
+    /// A disc with a wheel that turns: 12 steps a turn.
+    case spinner(diameter: Int, wheel: Int, step: Int)
+    /// A level from 0 to 100.
+    case toast(width: Int, height: Int, level: Int, icon: Icon)
+    /// The time at a finger, on the picture there where there is one.
+    case preview(width: Int, height: Int, border: Int, radius: Int, textSize: Int, text: String, picture: PreviewPicture?)
+
+    struct Text: Hashable, Sendable {
+        enum Alignment: Hashable, Sendable { case leading, trailing }
+        var text: String
+        /// Of the font, in pixels.
+        var size: Int
+        var isBold = false
+        /// White, at so many hundredths.
+        var shade = 100
+        var alignment = Alignment.leading
+        /// Whether an ellipsis ends what is too long; else it is made smaller.
+        var hasEllipsis = false
+        /// Room for it.
+        var width: Int, height: Int
+    }
+
+    /// A bar, and the knob on it. The bar begins and ends `inset` from the surface's sides.
+    struct Slider: Hashable, Sendable {
+        var width: Int, height: Int, inset: Int
+        /// Up to where it is played, and loaded; from the bar's beginning.
+        var played: Int, loaded: Int
+        var bar: Int
+        /// Diameter; 0 for none.
+        var knob: Int
+        /// Whether the played part has the accent colour, else white.
+        var isAccented: Bool
+    }
+}
+
+/// A sign.
+enum Icon: Hashable, Sendable {
+    case play, pause, replay
+    /// An arrow that goes round a number of seconds; nil for none.
+    case skip(forward: Bool, seconds: Int?)
+    case previous, next
+    /// 0…2 waves; crossed out where nothing is heard.
+    case speaker(waves: Int, isMuted: Bool)
+}
+
+/// A part, where it is, and how much of it is seen.
+struct PlacedPart: Hashable, Sendable {
+    var part: Part
+    /// Screen pixels as a viewer sees them.
+    var x: Int, y: Int
+    /// 0…1.
+    var alpha: Double
+}
+
+/// A small picture of the item, for the slider. Compared by identity.
+package struct PreviewPicture: Hashable, Sendable {
+    package let surface: Surface
+
+    package init(_ surface: Surface) { self.surface = surface }
+
+    package static func == (a: PreviewPicture, b: PreviewPicture) -> Bool { a.surface === b.surface }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(surface)) }
+}

@@ -1,0 +1,141 @@
+import CCairo
+import Logging
+import Synchronization
+
+let log = Logger(label: "controls")
+
+/// Lays text out and draws it, with pango: right-to-left and CJK text, ellipses, figures of one width. Fonts that lack a character are helped out
+/// by those that have it; what none has is drawn as a box with its number. That is logged once a text, and a font that is not there once.
+/// One thread's.
+@safe struct Typesetter: ~Copyable {
+    /// nil where there is no font at all: nothing is drawn then.
+    private let context: OpaquePointer?
+    private let family: String
+    /// Texts of which characters were missing.
+    private let incomplete = Mutex<Set<String>>([])
+
+    /// Looks the fonts up: fontconfig reads its cache or, where that is old, every font there is.
+    init(font: String) {
+        family = font
+        unsafe g_log_set_default_handler(
+            { domain, _, message, _ in
+                let domain = unsafe domain.map { unsafe String(cString: $0) } ?? "glib"
+                let message = unsafe message.map { unsafe String(cString: $0) } ?? ""
+                log.warning("\(domain): \(message)")
+            }, nil)
+        let map = unsafe pango_cairo_font_map_new()!
+        defer { unsafe g_object_unref(map) }
+        guard unsafe Self.hasFonts(map) else {
+            // pango ends the process where it finds none.
+            log.warning("no font is installed: the controls have no text; fonts-inter or fonts-dejavu-core would do")
+            unsafe context = nil
+            return
+        }
+        unsafe context = pango_font_map_create_context(map)
+        unsafe reportOtherFont(map)
+    }
+
+    deinit { unsafe g_object_unref(UnsafeMutableRawPointer(context)) }
+
+    private static func hasFonts(_ map: UnsafeMutablePointer<PangoFontMap>) -> Bool {
+        var families: UnsafeMutablePointer<UnsafeMutablePointer<PangoFontFamily>?>?
+        var count: Int32 = 0
+        unsafe pango_font_map_list_families(map, &families, &count)
+        unsafe g_free(families)
+        return count > 0
+    }
+
+    /// Families that stand for whatever there is.
+    private static let generic: Set<String> = ["sans-serif", "sans", "serif", "monospace", "system-ui"]
+
+    /// Says so where none of the families that were asked for is there.
+    private func reportOtherFont(_ map: UnsafeMutablePointer<PangoFontMap>) {
+        let asked = family.split(separator: ",").map { $0.trimming(" ").lowercased() }
+        let description = unsafe description(size: 12, isBold: false)
+        defer { unsafe pango_font_description_free(description) }
+        guard let font = unsafe pango_font_map_load_font(map, context, description) else { return }
+        defer { unsafe g_object_unref(font) }
+        guard let found = unsafe pango_font_describe(font) else { return }
+        defer { unsafe pango_font_description_free(found) }
+        let name = unsafe pango_font_description_get_family(found).map { unsafe String(cString: $0) } ?? "?"
+        if asked.contains(name.lowercased()) || asked.contains(where: Self.generic.contains) { return }
+        log.warning("no font “\(family)” is installed: the controls are written in \(name)")
+    }
+
+    private func description(size: Double, isBold: Bool) -> OpaquePointer {
+        let description = unsafe pango_font_description_new()!
+        unsafe pango_font_description_set_family(description, family)
+        unsafe pango_font_description_set_absolute_size(description, max(size, 1) * Double(kPANGO_SCALE))
+        unsafe pango_font_description_set_weight(description, isBold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_MEDIUM)
+        return unsafe description
+    }
+
+    // MARK: Drawing
+
+    /// A text in the box that its surface is.
+    func draw(_ text: Part.Text, on canvas: borrowing Canvas) {
+        unsafe withLayout(text) { layout, height in
+            unsafe pango_layout_set_width(layout, Int32(text.width) * kPANGO_SCALE)
+            unsafe pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
+            unsafe pango_layout_set_alignment(layout, text.alignment == .trailing ? PANGO_ALIGN_RIGHT : PANGO_ALIGN_LEFT)
+            canvas.set(.white(Double(text.shade) / 100))
+            unsafe cairo_move_to(canvas.raw, 0, ((Double(text.height) - height) / 2).rounded())
+            unsafe pango_cairo_show_layout(canvas.raw, layout)
+        }
+    }
+
+    /// A text around a point; `isShaded` for one that stands on a picture.
+    func drawCentered(_ text: Part.Text, x: Double, y: Double, isShaded: Bool, on canvas: borrowing Canvas) {
+        unsafe withLayout(text) { layout, height in
+            var width: Int32 = 0
+            unsafe pango_layout_get_pixel_size(layout, &width, nil)
+            let (left, top) = (x - Double(width) / 2, y - height / 2)
+            let edge = max(1, Double(text.size) / 14)
+            for (dx, dy) in isShaded ? [(-edge, 0), (edge, 0), (0, -edge), (0, edge), (0, 2 * edge)] : [] {
+                canvas.set(.black(0.35))
+                unsafe cairo_move_to(canvas.raw, left + dx, top + dy)
+                unsafe pango_cairo_show_layout(canvas.raw, layout)
+            }
+            canvas.set(.white(Double(text.shade) / 100))
+            unsafe cairo_move_to(canvas.raw, left, top)
+            unsafe pango_cairo_show_layout(canvas.raw, layout)
+        }
+    }
+
+    /// Lays a text out in one line; it is made smaller where it is a time that does not fit. `body` gets its height in pixels.
+    private func withLayout(_ text: Part.Text, _ body: (OpaquePointer, Double) -> Void) {
+        guard let context = unsafe context, let layout = unsafe pango_layout_new(context) else { return }
+        defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
+        unsafe pango_layout_set_single_paragraph_mode(layout, 1)
+        let attributes = unsafe pango_attr_list_new()
+        unsafe pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"))
+        unsafe pango_layout_set_attributes(layout, attributes)
+        unsafe pango_attr_list_unref(attributes)
+        unsafe pango_layout_set_text(layout, text.text, -1)
+        var (width, height): (Int32, Int32) = (0, 0)
+        func measure(_ size: Double) {
+            let description = unsafe description(size: size, isBold: text.isBold)
+            unsafe pango_layout_set_font_description(layout, description)
+            unsafe pango_font_description_free(description)
+            unsafe pango_layout_get_pixel_size(layout, &width, &height)
+        }
+        measure(Double(text.size))
+        if !text.hasEllipsis, Int(width) > text.width { measure(Double(text.size * text.width) / Double(width)) }
+        reportMissing(unsafe Int(pango_layout_get_unknown_glyphs_count(layout)), in: text.text)
+        unsafe body(layout, Double(height))
+    }
+
+    private func reportMissing(_ count: Int, in text: String) {
+        guard count > 0, incomplete.withLock({ $0.count < 1000 && $0.insert(text).inserted }) else { return }
+        let characters = count == 1 ? "a character" : "\(count) characters"
+        log.warning("no installed font has \(characters) of “\(text)”: packages such as fonts-noto-core and fonts-noto-cjk have most")
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(_ character: Character) -> Substring {
+        var rest = drop { $0 == character }
+        while rest.last == character { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,159 @@
+import Input
+import Platform
+import Playback
+import Vocabulary
+
+@testable import Controls
+
+/// Somebody before a screen: touches it, presses keys, and lets time pass. What the controls ask for is kept.
+struct Viewer {
+    var state: ControlsState
+    /// What the player plays. The test changes it; it is told with every step.
+    var now: NowPlaying
+    var glass: Glass
+    private(set) var time = HostTime(nanoseconds: 1_000_000_000_000)
+    /// What was asked for since ``take()``.
+    private var asked: [Command] = []
+    private var finger = 0
+    private(set) var fingers: [Int: (x: Double, y: Double)] = [:]
+
+    /// 24" at 1080p.
+    static let desk = Glass(width: 1920, height: 1080, physicalWidth: 531, physicalHeight: 299)
+
+    init(
+        _ glass: Glass = desk, settings: ControlsSettings = .test, keys: [(String, Command)] = [],
+        now: NowPlaying = .clip
+    ) {
+        self.glass = glass
+        self.now = now
+        state = ControlsState(settings, keys: try! KeyMap(bindings: keys.map { (KeyTrigger($0.0)!, $0.1) }))
+        settle()
+    }
+
+    /// Tells what is played, as it is done before and after everything that happens.
+    mutating func settle() {
+        asked += state.update(now, on: glass, refreshPeriod: .milliseconds(16), at: time).map(\.command)
+    }
+
+    /// Lets time pass, and does what is due on the way when it is due.
+    mutating func wait(_ span: MediaTime) {
+        let end = time + span
+        var steps = 0
+        while let due = [state.deadline(after: time), state.inputDeadline.map { max($0, time) }].compactMap({ $0 }).min(), due <= end,
+            steps < 100_000
+        {
+            if now.status == .playing { now.time = now.time + (due - time) }
+            time = due
+            steps += 1
+            settle()
+            asked += state.expire(at: time).map(\.command) + state.advance(to: time).map(\.command)
+        }
+        if now.status == .playing { now.time = now.time + (end - time) }
+        time = end
+        settle()
+        asked += state.expire(at: time).map(\.command) + state.advance(to: time).map(\.command)
+    }
+
+    // MARK: Fingers
+
+    /// A finger goes down; x and y are 0…1. Its number.
+    @discardableResult mutating func down(_ x: Double, _ y: Double, device: Int = 0) -> Int {
+        finger += 1
+        fingers[finger] = (x, y)
+        send(finger, .down, device)
+        return finger
+    }
+
+    mutating func move(_ finger: Int, _ x: Double, _ y: Double, device: Int = 0) {
+        fingers[finger] = (x, y)
+        send(finger, .move, device)
+    }
+
+    mutating func up(_ finger: Int, device: Int = 0) { send(finger, .up, device) }
+
+    mutating func cancel(_ finger: Int, device: Int = 0) { send(finger, .cancelled, device) }
+
+    /// Down and up in 80 ms.
+    mutating func tap(_ x: Double, _ y: Double) {
+        let finger = down(x, y)
+        wait(.milliseconds(80))
+        up(finger)
+    }
+
+    /// The middle of a control.
+    func place(_ control: Control) -> (x: Double, y: Double) {
+        let box = state.layout!.target(of: control)!
+        return (
+            (Double(box.x) + Double(box.width) / 2) / Double(glass.width), (Double(box.y) + Double(box.height) / 2) / Double(glass.height)
+        )
+    }
+
+    mutating func tap(_ control: Control) {
+        let place = place(control)
+        tap(place.x, place.y)
+    }
+
+    /// A place on the slider, 0…1 of it.
+    func onSlider(_ fraction: Double) -> (x: Double, y: Double) {
+        let track = state.layout!.slider!
+        return (
+            (Double(track.left) + fraction * Double(track.right - track.left)) / Double(glass.width), Double(track.y) / Double(glass.height)
+        )
+    }
+
+    private mutating func send(_ finger: Int, _ phase: ContactEvent.Phase, _ device: Int) {
+        let place = fingers[finger]!
+        let contact = Contact(slot: 0, id: finger, x: place.x, y: place.y, surface: .display)
+        send(.contact(ContactEvent(device: DeviceID(rawValue: device), contact: contact, phase: phase, time: time)))
+    }
+
+    mutating func send(_ event: InputEvent) {
+        settle()
+        asked += state.handle(event).map(\.command)
+        settle()
+    }
+
+    mutating func key(_ name: String, device: Int = 7) {
+        let key = try! KeyCode(named: name)
+        send(.key(KeyEvent(device: DeviceID(rawValue: device), key: key, phase: .press, time: time)))
+        send(.key(KeyEvent(device: DeviceID(rawValue: device), key: key, phase: .release, time: time)))
+    }
+
+    // MARK: What came of it
+
+    /// What was asked for since the last call.
+    mutating func take() -> [Command] {
+        defer { asked = [] }
+        return asked
+    }
+
+    var parts: [PlacedPart] { state.parts(at: time) }
+
+    /// The texts that are seen.
+    var texts: [String] { parts.compactMap { if case .text(let text) = $0.part { text.text } else { nil } } }
+}
+
+extension ControlsSettings {
+    /// Everything on.
+    static var test: ControlsSettings {
+        var settings = ControlsSettings()
+        settings.gestures = [
+            .tap: .togglePlayback, .doubleTapLeft: .seekSteps(-1), .doubleTapRight: .seekSteps(1), .swipeLeft: .seekSteps(-1),
+            .swipeRight: .seekSteps(1), .twoFingerTap: .toggleMute, .volumeDrag: .changeVolume(by: 1),
+        ]
+        return settings
+    }
+}
+
+extension NowPlaying {
+    /// The second of five clips, two minutes long, 41 s in.
+    static var clip: NowPlaying {
+        var now = NowPlaying()
+        now.status = .playing
+        (now.item, now.place, now.count) = (1, 2, 5)
+        (now.title, now.source) = ("Autumn in the harbour", "/srv/harbour.mp4")
+        (now.time, now.duration, now.isSeekable) = (.seconds(41), .seconds(120), true)
+        now.bufferedUntil = .seconds(97)
+        return now
+    }
+}
