@@ -131,18 +131,8 @@ struct Play: ParsableCommand {
             default: break
             }
         }
-        let input = InputReader(InputReader.Options(configuration, keyMap)) { [display] in display.connector }
-        display.observeRotation { input.setRotation($0) }
-        var handler = CommandRecognizer.handler(
-            keyMap, gestures: configuration.input.gestures,
-            tap: { [player] in player.snapshot.item.flatMap { player.item($0) }?.entry.tap }
-        ) { [player] command, time in player.perform(command, at: time) }
-        if let after = configuration.idle.after {
-            let command = configuration.idle.command
-            handler = handler.whenIdle(after: after) { [player] time in player.perform(command, at: time) }
-        }
-        input.start(handler)
-        display.observeTerminal { input.setActive($0) }
+        let interaction = Interaction(configuration, keyMap, player: player, display: display)
+        interaction.start()
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
         player.start()
@@ -156,7 +146,7 @@ struct Play: ParsableCommand {
         Self.endAtOnce(onAnotherOf: signals)
         StandardErrorLog.show(status: "")
         expansion.stop()
-        input.stop()
+        interaction.stop()
         let hasStopped = player.stop()
         display.close()
         for line in reporter.itemSummaries { log.info("\(line)") }
@@ -189,7 +179,9 @@ extension DisplaySettings {
     /// What the configuration says about the display.
     init(_ configuration: Configuration) {
         let display = configuration.display
-        self.init(connector: display.connector, mode: display.mode, rotation: display.rotation, background: display.background)
+        self.init(
+            connector: display.connector, mode: display.mode, rotation: display.rotation, background: display.background,
+            physicalSize: display.physicalSize)
     }
 }
 
@@ -202,6 +194,7 @@ extension Player.Options {
         transition = configuration.playback.transition
         transitionDuration = configuration.playback.transitionDuration
         seekStep = configuration.playback.seekStep
+        playsWhileScrubbing = configuration.input.scrubPlays
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted
         allowsQuit = configuration.input.allowsQuit

@@ -1,0 +1,251 @@
+import Input
+import Platform
+import Playback
+import Synchronization
+import Vocabulary
+
+/// The controls of a player: takes what happens on the input devices, asks the player for what it means, and draws over the picture.
+///
+/// What it means is decided where it happens, on the input thread, and the player is asked at once: ``ControlsState`` lies behind a lock that is
+/// held for some microseconds. Drawing has a thread of its own, `controls`. It sleeps until something has happened or ``ControlsState/deadline(after:)``;
+/// while nothing is shown it is not woken by the clock at all. It begins after the first picture, as the fonts are looked up then.
+///
+/// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
+/// The player calls nobody with its own lock held.
+package final class Controls: Sendable {
+    private struct Shared {
+        var state: ControlsState
+        /// Counts what has happened.
+        var changes = 0
+        /// The kernel's time of the first input that has not been drawn.
+        var input: HostTime?
+        /// A turn that was asked for, while what lies over the picture is drawn for it; and how many there were.
+        var turning: Rotation??
+        var turns = 0
+        /// Whether there is a thread that draws.
+        var draws = false
+        var isStopped = false
+    }
+
+    private let shared: Monitor<Shared>
+    private let player: Player
+    private let settings: ControlsSettings
+    private let screen: any ControlsScreen
+    private let previews: Mutex<Previews?> = Mutex(nil)
+    private let thread = Mutex<Thread?>(nil)
+
+    /// Controls of `player` on `screen`; `keys` says what keys do.
+    package init(_ settings: ControlsSettings, keys: KeyMap, player: Player, screen: any ControlsScreen) {
+        shared = Monitor(Shared(state: ControlsState(settings, keys: keys)))
+        self.settings = settings
+        self.player = player
+        self.screen = screen
+    }
+
+    /// What the input thread hands events to.
+    package var handler: InputHandler {
+        InputHandler(
+            handle: { [self] event in change(at: event.time) { $0.handle(event) } },
+            nextDeadline: { [self] in shared.withLock { $0.state.inputDeadline } },
+            expire: { [self] time in change(at: time) { $0.expire(at: time) } })
+    }
+
+    /// Carries out a command that somebody else asks for, such as an accelerometer. Any thread.
+    package func perform(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.ask(command, at: time) } }
+
+    /// Nobody has touched anything for a while: carries out what is to be done then. Any thread.
+    package func beIdle(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.beIdle(command, at: time) } }
+
+    /// The display has become another one, or has turned. Any thread.
+    package func noteScreen() { shared.signal { $0.changes += 1 } }
+
+    /// Begins to draw as soon as the first picture is on the screen.
+    package func start() {
+        player.addObserver { [weak self] event in
+            if case .itemStarted = event { self?.begin() }
+            self?.noteEvent()
+        }
+    }
+
+    private func begin() {
+        thread.withLock { thread in
+            if thread != nil || shared.withLock({ $0.isStopped }) { return }
+            previews.withLock { $0 = Previews { [weak self] in self?.show($0) } }
+            thread = Thread("controls") { [weak self] in self?.run() }
+        }
+    }
+
+    /// Ends drawing, and waits for that.
+    package func stop() {
+        shared.signal { $0.isStopped = true }
+        previews.withLock { $0.take() }?.end()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    // MARK: What happens
+
+    /// Lets something happen to the state, and asks the player for what it means.
+    private func change(at input: HostTime, _ body: (inout ControlsState) -> [TimedCommand]) {
+        shared.signal { shared in
+            refresh(&shared, at: input)
+            ask(body(&shared.state), &shared)
+            shared.input = shared.input ?? input
+            shared.changes += 1
+        }
+    }
+
+    /// The player has told something. The thread is woken only where that is seen.
+    private func noteEvent() {
+        let isSeen = shared.withLock { shared in
+            let now = HostTime.now
+            refresh(&shared, at: now)
+            shared.changes += 1
+            return shared.state.isSeen(at: now) || shared.state.deadline(after: now) != nil
+        }
+        if isSeen { shared.signal { _ in } }
+    }
+
+    private func show(_ preview: Previews.Picture) {
+        shared.signal { shared in
+            shared.state.show(PreviewPicture(preview.surface), of: preview.source)
+            shared.changes += 1
+        }
+    }
+
+    /// Tells the state what is played and on what.
+    private func refresh(_ shared: inout Shared, at time: HostTime) {
+        let snapshot = player.snapshot
+        let rotation = shared.turning.map { screen.rotation(after: $0) } ?? screen.nextRotation
+        let mode = screen.mode
+        let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
+        let start = snapshot.item.flatMap { player.item($0) }?.entry.start ?? .zero
+        let now = NowPlaying(snapshot, start: start, rate: player.rate)
+        let glass = mode.map { Glass(mode: $0, rotation: rotation) }
+        ask(shared.state.update(now, on: glass, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
+    }
+
+    private func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
+        for asked in commands {
+            guard case .rotate(let rotation) = asked.command else {
+                player.perform(asked.command, at: asked.time)
+                continue
+            }
+            if let earlier = shared.turning { screen.rotate(earlier) }
+            // What is seen turns with the picture: it is drawn first.
+            if shared.draws, shared.state.isSeen(at: .now) {
+                shared.turning = .some(rotation)
+                shared.turns += 1
+            } else {
+                shared.turning = nil
+                screen.rotate(rotation)
+            }
+        }
+    }
+
+    // MARK: The thread
+
+    /// What there is to draw.
+    private struct Frame {
+        var parts: [PlacedPart]
+        var glass: Glass?
+        var input: HostTime?
+        var preview: (source: String, time: MediaTime, width: Int, height: Int)?
+        var deadline: HostTime?
+        var turns: Int?
+    }
+
+    private func run() {
+        var drawing = ControlsDrawing(settings.theme)
+        drawing.prepare(
+            shared.withLock { shared in
+                refresh(&shared, at: .now)
+                shared.draws = true
+                return shared.state.partsWhenShown(at: .now)
+            })
+        var shown = Overlay()
+        var changes = -1
+        var deadline: HostTime?
+        var preview: (source: String, time: MediaTime)?
+        while true {
+            let frame = shared.wait(until: deadline) { shared -> Frame?? in
+                if shared.isStopped { return .some(nil) }
+                let now = HostTime.now
+                if shared.changes == changes, deadline.map({ $0 > now }) ?? true { return nil }
+                changes = shared.changes
+                return self.frame(&shared, at: now)
+            }
+            guard let frame else { continue }
+            guard let frame else { return }
+            deadline = frame.deadline
+            request(frame, &preview)
+            var overlay = Overlay()
+            if let glass = frame.glass, !frame.parts.isEmpty { overlay = drawing.overlay(frame.parts, on: glass) }
+            if let turns = frame.turns { carryOutTurn(turns) }
+            if overlay == shown { continue }
+            shown = overlay
+            player.setOverlay(overlay, at: frame.input)
+        }
+    }
+
+    private func frame(_ shared: inout Shared, at now: HostTime) -> Frame {
+        refresh(&shared, at: now)
+        ask(shared.state.advance(to: now), &shared)
+        defer { shared.input = nil }
+        // What is drawn now is seen a vblank later: a fade that begins now is seen to have begun then.
+        return Frame(
+            parts: shared.state.parts(at: now + shared.state.refreshPeriod), glass: shared.state.glass, input: shared.input,
+            preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
+            turns: shared.turning == nil ? nil : shared.turns)
+    }
+
+    /// Turns the display, for which the overlay has been drawn; unless another turn has followed, for which it will be.
+    private func carryOutTurn(_ number: Int) {
+        shared.withLock { shared in
+            guard let rotation = shared.turning, shared.turns == number else { return }
+            shared.turning = nil
+            screen.rotate(rotation)
+        }
+    }
+
+    /// Asks for the picture that the finger is at, once.
+    private func request(_ frame: Frame, _ last: inout (source: String, time: MediaTime)?) {
+        previews.withLock { previews in
+            guard let wanted = frame.preview else {
+                if last != nil { previews?.cancel() }
+                last = nil
+                return
+            }
+            if let last, last == (wanted.source, wanted.time) { return }
+            last = (wanted.source, wanted.time)
+            previews?.request(source: wanted.source, at: wanted.time, size: (wanted.width, wanted.height))
+        }
+    }
+}
+
+/// The display, as far as the controls are concerned with it. Any thread; all of it returns at once.
+package protocol ControlsScreen: Sendable {
+    /// The present mode; nil while there is no display.
+    var mode: DisplayMode? { get }
+    /// The turn of pictures and overlays that are prepared from now on.
+    var nextRotation: Rotation { get }
+    /// Turns the display to `rotation`; nil is a quarter further clockwise.
+    func rotate(_ rotation: Rotation?)
+    /// What ``nextRotation`` would be after that.
+    func rotation(after rotation: Rotation?) -> Rotation
+}
+
+extension NowPlaying {
+    /// What a player says. `start` is the item time at which its item begins.
+    init(_ snapshot: PlayerSnapshot, start: MediaTime, rate: Double) {
+        status = snapshot.status
+        hasEnded = snapshot.hasEnded
+        item = snapshot.item?.number
+        (place, count) = (snapshot.itemNumber, snapshot.itemCount)
+        (title, source) = (snapshot.title ?? "", snapshot.source ?? "")
+        (self.start, time, duration) = (start, snapshot.time, snapshot.duration)
+        (isSeekable, bufferedUntil) = (snapshot.isSeekable, snapshot.bufferedUntil)
+        self.rate = rate
+        (volume, isMuted) = (Int(saturating: snapshot.volume * 100), snapshot.isMuted)
+        (waitsForTap, onTap) = (snapshot.waitsForTap, snapshot.onTap)
+    }
+}
