@@ -38,7 +38,7 @@ package struct Theme: Hashable, Sendable {
     /// What has been played of the slider, and its knob.
     package var accent = Color(red: 0x33, green: 0x9e, blue: 0xff)
     /// A family name, or several with commas between them, as fontconfig understands them.
-    package var font = "sans-serif"
+    package var font = "Inter, sans-serif"
     /// Of everything that is drawn, 0…1.
     package var opacity = 1.0
     /// The parts that are drawn.
