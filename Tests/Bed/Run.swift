@@ -18,6 +18,9 @@ struct Run {
         if !keepsAlways { Bed.folders?.add(folder) }
 
         try write(script, to: folder + "/script")
+        for case .replay(let recording) in timeline.entries.map(\.action) {
+            try write(recording.text, to: folder + "/" + recording.fileName)
+        }
         let command = try command(folder)
         let limit = (machine.time == .real ? 1 : 3) * Int(duration / .seconds(1)) + 60
         let writable = folder.hasPrefix("/tmp/") ? "/tmp" : "/tmp:" + folder

@@ -2,12 +2,19 @@
 public struct Timeline: Sendable {
     /// One thing that is done.
     public enum Action: Sendable {
-        /// A finger, in pixels of the touch screen, which has the size of the mode.
-        case down(Int, Int), move(Int, Int), up
+        /// A finger, in pixels of the touch screen, which has the size of the mode. Fingers are numbered from 0.
+        case down(Int, Int, finger: Int = 0), move(Int, Int, finger: Int = 0), up(finger: Int = 0)
         /// A finger that comes and goes within 60 ms.
         case tap(Int, Int)
         /// A finger that goes from one place to another in 20 steps.
         case swipe(from: (Int, Int), to: (Int, Int), over: Duration = .milliseconds(250))
+        /// Two taps at one place within 200 ms.
+        case doubleTap(Int, Int)
+        /// Two fingers that come and go together, within 70 ms.
+        case twoFingerTap((Int, Int), (Int, Int))
+        /// What another device sent once, by a device of that kind that is there for as long as this takes: it is plugged in, and 0.4 s
+        /// later sends the first event.
+        case replay(Recording)
         /// A key that is held for 50 ms; pressed; let go.
         case key(Key), press(Key), release(Key)
         /// A picture of what a display scans out. With a `file` such as "seam.png" it is kept under that name, and not read into the
@@ -85,14 +92,19 @@ extension Timeline.Action {
     /// What the director knows how to do.
     fileprivate var steps: [(after: Duration, what: String)] {
         switch self {
-        case .down(let x, let y): [(.zero, "down \(x) \(y)")]
-        case .move(let x, let y): [(.zero, "move \(x) \(y)")]
-        case .up: [(.zero, "up")]
+        case .down(let x, let y, let finger): [(.zero, "down \(x) \(y) \(finger)")]
+        case .move(let x, let y, let finger): [(.zero, "move \(x) \(y) \(finger)")]
+        case .up(let finger): [(.zero, "up \(finger)")]
         case .tap(let x, let y): [(.zero, "down \(x) \(y)"), (.milliseconds(60), "up")]
         case .swipe(let from, let to, let time):
             [(.zero, "down \(from.0) \(from.1)")]
                 + (1...20).map { (time * $0 / 20, "move \(from.0 + (to.0 - from.0) * $0 / 20) \(from.1 + (to.1 - from.1) * $0 / 20)") }
                 + [(time + .milliseconds(5), "up")]
+        case .doubleTap(let x, let y): [0, 140].flatMap { [(.milliseconds($0), "down \(x) \(y)"), (.milliseconds($0 + 60), "up")] }
+        case .twoFingerTap(let first, let second):
+            [(.zero, "down \(first.0) \(first.1) 0"), (.milliseconds(10), "down \(second.0) \(second.1) 1")]
+                + [(.milliseconds(60), "up 0"), (.milliseconds(70), "up 1")]
+        case .replay(let recording): [(.zero, "replay \(recording.fileName)")]
         case .key(let key): [(.zero, "press \(key.rawValue)"), (.milliseconds(50), "release \(key.rawValue)")]
         case .press(let key): [(.zero, "press \(key.rawValue)")]
         case .release(let key): [(.zero, "release \(key.rawValue)")]

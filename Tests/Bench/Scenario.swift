@@ -155,7 +155,7 @@ struct Control: Equatable {
                 // A touch becomes a tap when the finger lifts: that is the event.
                 case (.touchScreen, _):
                     timeline(start + offset - 0.06, .down(640, 360))
-                    timeline(start + offset, .up, name)
+                    timeline(start + offset, .up(), name)
                 case (.keyboard, .next): timeline(start + offset, .key(.n), name)
                 case (.keyboard, _): timeline(start + offset, .key(.space), name)
                 }

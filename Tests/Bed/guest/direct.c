@@ -12,8 +12,9 @@
  *   reference LINE             a shell line is run to its end before the rest, and timed
  *   look US LATE_US            how often the director wakes, and how late it must be for that to be put on record
  * then what happens, in order, MICROSECONDS from the start of the player (below 0: before it), with an ID for the report:
- *   at US ID down X Y | move X Y | up | press CODE | release CODE | plug touch|keys | unplug touch|keys | display on|off N |
- *            screenshot N [NAME] | terminal | signal NUMBER | shell LINE
+ *   at US ID down X Y [FINGER] | move X Y [FINGER] | up [FINGER] | replay NAME | press CODE | release CODE | plug touch|keys |
+ *            unplug touch|keys | display on|off N | screenshot N [NAME] | terminal | signal NUMBER | shell LINE
+ * A finger is 0 unless it has a number. What is replayed is FOLDER/NAME (replay.c), by a device of its own.
  * A screenshot is FOLDER/NAME or FOLDER/ID.ppm, the state of the terminal FOLDER/ID.txt, and so is what a shell line prints; $PLAYER is the player's process id there. Neither holds up the rest.
  *
  * Written: FOLDER/log (the player's lines, each behind its time), FOLDER/vblanks-N (from watch), FOLDER/sound.wav and sound.times (from listen),
@@ -285,6 +286,15 @@ static void print_terminal(int id)
 	fclose(file);
 }
 
+static void replay(int id, const char *recording)
+{
+	char name[32], path[600];
+
+	snprintf(name, sizeof name, "%d.txt", id);
+	snprintf(path, sizeof path, "%s", in_folder(recording));
+	spawn(name, (char *[]){ "replay", path, NULL });
+}
+
 static void switch_display(char *rest)
 {
 	char *words[3];
@@ -295,16 +305,18 @@ static void switch_display(char *rest)
 
 static void perform(struct event *e)
 {
-	int x = 0, y = 0;
+	int x = 0, y = 0, finger = 0;
 
-	sscanf(e->rest, "%d %d", &x, &y);
+	sscanf(e->rest, "%d %d %d", &x, &y, &finger);
 	fprintf(report, "did %d %lld\n", e->id, now_us());
 	if (!strcmp(e->what, "down"))
-		touch_down(x, y);
+		touch_down(finger & 7, x, y);
 	else if (!strcmp(e->what, "move"))
-		touch_move(x, y);
+		touch_move(finger & 7, x, y);
 	else if (!strcmp(e->what, "up"))
-		touch_up();
+		touch_up(x & 7);
+	else if (!strcmp(e->what, "replay"))
+		replay(e->id, e->rest);
 	else if (!strcmp(e->what, "press") || !strcmp(e->what, "release"))
 		key_change(x, e->what[0] == 'p');
 	else if (!strcmp(e->what, "plug"))

@@ -14,9 +14,9 @@ enum input { TOUCH, KEYS };
 void inputs_size(int width, int height);	/* of the touch screen, before it is plugged in */
 void inputs_plug(enum input which);
 void inputs_unplug(enum input which);
-void touch_down(int x, int y);
-void touch_move(int x, int y);
-void touch_up(void);
+void touch_down(int finger, int x, int y);	/* fingers are 0 to 7, each in the slot of its number */
+void touch_move(int finger, int x, int y);
+void touch_up(int finger);
 void key_change(int code, int pressed);
 
 /* The player (player.c): one process with both its outputs on a pipe. */

@@ -10,6 +10,8 @@
 
 static int devices[2] = { -1, -1 };
 static int width = 1280, height = 720, next_contact = 1;
+/* Which fingers are on the screen; the lowest is what programs see that know of one finger only */
+static unsigned fingers;
 
 static void emit(enum input which, int type, int code, int value)
 {
@@ -73,6 +75,8 @@ void inputs_plug(enum input which)
 	if (ioctl(device, UI_DEV_CREATE))
 		fail("UI_DEV_CREATE");
 	devices[which] = device;
+	if (which == TOUCH)
+		fingers = 0;
 }
 
 void inputs_unplug(enum input which)
@@ -82,34 +86,40 @@ void inputs_unplug(enum input which)
 	devices[which] = -1;
 }
 
-static void place(int x, int y)
+static void place(int finger, int x, int y)
 {
 	emit(TOUCH, EV_ABS, ABS_MT_POSITION_X, x);
 	emit(TOUCH, EV_ABS, ABS_MT_POSITION_Y, y);
-	emit(TOUCH, EV_ABS, ABS_X, x);
-	emit(TOUCH, EV_ABS, ABS_Y, y);
+	if (!(fingers & ((1u << finger) - 1))) {
+		emit(TOUCH, EV_ABS, ABS_X, x);
+		emit(TOUCH, EV_ABS, ABS_Y, y);
+	}
 	emit(TOUCH, EV_SYN, SYN_REPORT, 0);
 }
 
-void touch_down(int x, int y)
+void touch_down(int finger, int x, int y)
 {
-	emit(TOUCH, EV_ABS, ABS_MT_SLOT, 0);
+	emit(TOUCH, EV_ABS, ABS_MT_SLOT, finger);
 	emit(TOUCH, EV_ABS, ABS_MT_TRACKING_ID, next_contact++);
-	emit(TOUCH, EV_KEY, BTN_TOUCH, 1);
-	place(x, y);
+	if (!fingers)
+		emit(TOUCH, EV_KEY, BTN_TOUCH, 1);
+	fingers |= 1u << finger;
+	place(finger, x, y);
 }
 
-void touch_move(int x, int y)
+void touch_move(int finger, int x, int y)
 {
-	emit(TOUCH, EV_ABS, ABS_MT_SLOT, 0);
-	place(x, y);
+	emit(TOUCH, EV_ABS, ABS_MT_SLOT, finger);
+	place(finger, x, y);
 }
 
-void touch_up(void)
+void touch_up(int finger)
 {
-	emit(TOUCH, EV_ABS, ABS_MT_SLOT, 0);
+	emit(TOUCH, EV_ABS, ABS_MT_SLOT, finger);
 	emit(TOUCH, EV_ABS, ABS_MT_TRACKING_ID, -1);
-	emit(TOUCH, EV_KEY, BTN_TOUCH, 0);
+	fingers &= ~(1u << finger);
+	if (!fingers)
+		emit(TOUCH, EV_KEY, BTN_TOUCH, 0);
 	emit(TOUCH, EV_SYN, SYN_REPORT, 0);
 }
 
