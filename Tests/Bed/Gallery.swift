@@ -20,9 +20,9 @@ public enum Gallery {
     public static func halfSecond() throws -> NumberedClip { try plain("half-second", "0x406080", frames: 15) }
 
     /// A clip at 29.97 fps in one colour (in ffmpeg's words) but for the numbers, which begin at `first`, with a tone in whole periods
-    /// every half second.
+    /// every half second, and a key frame every so many frames where that is said.
     public static func plain(
-        _ name: String, _ color: String, size: String = "320x180", frames: Int, from first: Int = 1
+        _ name: String, _ color: String, size: String = "320x180", frames: Int, from first: Int = 1, keyFrameEvery interval: Int? = nil
     ) throws -> NumberedClip {
         let path = try folder.get() + "/\(name).mp4"
         let clip = NumberedClip(path, frames: frames, from: first, frameRate: 30000 / 1001)
@@ -37,7 +37,7 @@ public enum Gallery {
             + [
                 "-f", "lavfi", "-i", "sine=f=\(220 * 48000.0 / 24024):r=48000,atrim=end_sample=\(frames * 8008 / 5)", "-c:v", "libx264",
                 "-pix_fmt", "yuv420p", "-c:a", "aac",
-            ]
+            ] + (interval.map { ["-g", "\($0)"] } ?? [])
         let outcome = try Outcome.of(["/usr/bin/env"] + command + ["-y", draft])
         guard outcome.status == 0, rename(draft, path) == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
         return clip

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A screenshot: what a display scans out, all planes of it, 8 bits a colour.
 public struct Picture: Sendable, Equatable {
     public let width: Int, height: Int
@@ -43,5 +45,26 @@ public struct Picture: Sendable, Equatable {
         return stride(from: 0, to: bytes.count, by: 3).allSatisfy {
             Color(Int(bytes[$0]), Int(bytes[$0 + 1]), Int(bytes[$0 + 2])).isLike(first, within: 2)
         }
+    }
+
+    /// The mean brightness of a rectangle, 0 to 255.
+    public func brightness(of area: Vblank.Rectangle) -> Double {
+        var sum = 0
+        for y in area.y..<area.y + area.height {
+            for x in area.x..<area.x + area.width { sum += self[x, y].red + self[x, y].green + self[x, y].blue }
+        }
+        return Double(sum) / Double(3 * area.width * area.height)
+    }
+
+    /// Draws it into an image file, of the kind that its name ends with; at `width` where that is given, with the same shape.
+    public func write(to path: String, width: Int? = nil) throws {
+        let draft = NSTemporaryDirectory() + "kiosk-picture-\(getpid())-\(UUID().uuidString).ppm"
+        defer { unlink(draft) }
+        try (Data("P6 \(self.width) \(height) 255\n".utf8) + Data(bytes)).write(to: URL(fileURLWithPath: draft))
+        let scale = width.map { ["-vf", "scale=\($0):-2:flags=lanczos"] } ?? []
+        let quality = path.hasSuffix(".jpg") ? ["-q:v", "3"] : []
+        let outcome = try Outcome.of(
+            ["/usr/bin/env", "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-i", draft] + scale + quality + [path])
+        guard outcome.status == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
     }
 }

@@ -12,6 +12,8 @@ public struct Timeline: Sendable {
         case doubleTap(Int, Int)
         /// Two fingers that come and go together, within 70 ms.
         case twoFingerTap((Int, Int), (Int, Int))
+        /// A finger that goes from one place to another in 40 steps and stays there before it lifts.
+        case drag(from: (Int, Int), to: (Int, Int), over: Duration, stays: Duration)
         /// What another device sent once, by a device of that kind that is there for as long as this takes: it is plugged in, and 0.4 s
         /// later sends the first event.
         case replay(Recording)
@@ -41,6 +43,7 @@ public struct Timeline: Sendable {
     /// A key of the keyboard, by its number in linux/input-event-codes.h.
     public enum Key: Int, Sendable {
         case escape = 1
+        case f1 = 59, f2 = 60, f3 = 61
         case q = 16, p = 25, m = 50, n = 49, space = 57
         case home = 102, up = 103, pageUp = 104, left = 105, right = 106, end = 107, down = 108, pageDown = 109
         case mute = 113, volumeDown = 114, volumeUp = 115
@@ -100,6 +103,10 @@ extension Timeline.Action {
             [(.zero, "down \(from.0) \(from.1)")]
                 + (1...20).map { (time * $0 / 20, "move \(from.0 + (to.0 - from.0) * $0 / 20) \(from.1 + (to.1 - from.1) * $0 / 20)") }
                 + [(time + .milliseconds(5), "up")]
+        case .drag(let from, let to, let time, let stay):
+            [(.zero, "down \(from.0) \(from.1)")]
+                + (1...40).map { (time * $0 / 40, "move \(from.0 + (to.0 - from.0) * $0 / 40) \(from.1 + (to.1 - from.1) * $0 / 40)") }
+                + [(time + stay, "up")]
         case .doubleTap(let x, let y): [0, 140].flatMap { [(.milliseconds($0), "down \(x) \(y)"), (.milliseconds($0 + 60), "up")] }
         case .twoFingerTap(let first, let second):
             [(.zero, "down \(first.0) \(first.1) 0"), (.milliseconds(10), "down \(second.0) \(second.1) 1")]
