@@ -10,7 +10,7 @@ public enum Trial {
     /// Longer than this with one file is a hang.
     public static let timeLimit = MediaTime.seconds(10)
 
-    /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places.
+    /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places, and draws previews.
     public static func read(_ path: String, threads: Int) -> String? {
         do throws(MediaError) {
             let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
@@ -24,6 +24,9 @@ public enum Trial {
                     let count = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }
                     if !hasFrame, count == 0 { break }
                 }
+            }
+            if var previews = try? PreviewReader.open(path, fitting: 64, 64) {
+                for time in [MediaTime.seconds(0.5), .seconds(1e10), .zero] { _ = try? previews.preview(at: time) }
             }
             return nil
         } catch {
