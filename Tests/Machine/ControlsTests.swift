@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// The controls on the screen, with the pointer and the keyboard that the machine has. Neither adapter has a plane for them: they are blended
+/// into the picture.
+extension MachineTests {
+    @Test(arguments: Machine.Adapter.allCases)
+    func `a tap shows the controls, and they go when it plays again`(adapter: Machine.Adapter) throws {
+        let machine = try Machine.playing(adapter)
+        try machine.turnControlsOn()
+        try machine.qmp.tap(0.1, 0.4)
+        try machine.wait("the controls, with a sign that says play") { $0.isShaded && $0.hasSign }
+        let paused = try machine.waitForStill()
+        #expect(paused.isShaded, "paused, they stay")
+        try machine.qmp.tap(0.1, 0.4)
+        try machine.wait("a picture without them") { $0.number != nil }
+        try machine.waitForMovingPicture()
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    @Test func `so does a key, and the disc in the middle plays`() throws {
+        let machine = try Machine.playing()
+        try machine.turnControlsOn()
+        try machine.qmp.key("spc")
+        try machine.wait("the controls, with a sign that says play") { $0.isShaded && $0.hasSign }
+        #expect(try machine.waitForStill().isShaded)
+        try machine.qmp.tap(0.5, 0.5)
+        try machine.waitForMovingPicture()
+        try machine.qmp.key("volumedown")
+        try machine.waitForMovingPicture()
+        #expect(try machine.shell("journalctl -b -u kiosk -p warning --no-pager -o cat | grep -i font || true") == "")
+    }
+}
+
+extension Machine {
+    /// Starts the player again, with controls.
+    fileprivate func turnControlsOn() throws {
+        try shell("sed -i 's/^controls = \"none\"/controls = \"full\"/' /etc/kiosk/kiosk.conf && systemctl restart kiosk.service")
+        try waitForMovingPicture()
+    }
+}
+
+extension Screen {
+    /// Whether a shade lies over the cells of the number, of which one of each pair is white where nothing does.
+    fileprivate var isShaded: Bool {
+        let scale = min(Double(width) / 320, Double(height) / 180)
+        let (left, top) = ((Double(width) - 320 * scale) / 2, (Double(height) - 180 * scale) / 2)
+        return (0..<16).allSatisfy { cell in
+            let x = Int(left + (Double(cell) * 16 + 8) * scale)
+            let lower = brightness(x, Int(top + 172 * scale)), upper = brightness(x, Int(top + 156 * scale))
+            return number == nil && 24...190 ~= max(lower, upper)
+        }
+    }
+
+    /// Whether there is a white sign in the middle.
+    fileprivate var hasSign: Bool {
+        (-2...2).allSatisfy { dx in (-2...2).allSatisfy { dy in brightness(width / 2 + dx, height / 2 + dy) > 220 } }
+    }
+
+    private func brightness(_ x: Int, _ y: Int) -> Int {
+        pixels[(y * width + x) * 3..<(y * width + x) * 3 + 3].reduce(0) { $0 + Int($1) } / 3
+    }
+}
