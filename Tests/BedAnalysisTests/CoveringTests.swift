@@ -1,5 +1,6 @@
-import Bed
 import Testing
+
+@testable import Bed
 
 struct CoveringTests {
     private let picture = Vblank.Plane(
