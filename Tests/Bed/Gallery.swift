@@ -43,6 +43,21 @@ public enum Gallery {
         return clip
     }
 
+    /// The demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look at.
+    public static func demo() throws -> String {
+        let path = try folder.get() + "/demo-keys.mp4", source = Bed.package + "/demo/one.mp4"
+        if FileManager.default.fileExists(atPath: path) { return path }
+        if !FileManager.default.fileExists(atPath: source) {
+            let drawn = try Outcome.of([Bed.package + "/Tools/demo-clips"])
+            guard drawn.status == 0 else { throw BedError.failed("Tools/demo-clips: \(drawn.errors)") }
+        }
+        let draft = path + ".\(getpid()).mp4"
+        let encode = ["-i", source, "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-g", "15", "-c:a", "copy", "-y", draft]
+        let outcome = try Outcome.of(["/usr/bin/env", "ffmpeg", "-nostdin", "-loglevel", "error"] + encode)
+        guard outcome.status == 0, rename(draft, path) == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
+        return path
+    }
+
     private static let folder = Result { try make(["--folder"]).trimmingCharacters(in: .whitespacesAndNewlines) }
 
     private static func make(_ arguments: [String]) throws -> String {
