@@ -141,7 +141,9 @@ final class AtomicPipe: Pipe {
     private func describe(_ framebuffer: FramebufferID, _ overlay: OverlayChange?) {
         flipRequest.reset()
         // Some drivers copy a picture for every commit that names it, whether it is another one or not.
-        if framebuffer != shown || overlay == nil { flipRequest.set(primary.plane, plane.framebuffer, UInt64(framebuffer.rawValue)) }
+        if framebuffer != shown || overlay?.isEmpty != false {
+            flipRequest.set(primary.plane, plane.framebuffer, UInt64(framebuffer.rawValue))
+        }
         guard let overlay else { return }
         for plane in overlay.hidden { plane.hide(in: &flipRequest) }
         if let below = overlay.below { plane.stack(at: below, in: &flipRequest) }

@@ -132,11 +132,14 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         placer.adapt(to: target)
         painter.paint(
             scene, rotation: turn.rotation, background: settings.background.rgb, under: placer.blended, into: buffer)
-        shared.withLock { shared in
-            guard prepared.generation == shared.pool.generation else { return }
-            shared.pool.finish(prepared.buffer, generation: prepared.generation)
-            shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil)
-            shared.turn.prepared(turn)
+        // Freed here, with the lock given back.
+        _ = shared.withLock { shared -> [OverlayFrame] in
+            if prepared.generation == shared.pool.generation {
+                shared.pool.finish(prepared.buffer, generation: prepared.generation)
+                shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil)
+                shared.turn.prepared(turn)
+            }
+            return shared.overlay.takeGone()
         }
         return .prepared(prepared)
     }

@@ -44,7 +44,10 @@ extension DisplayOutput {
     // MARK: The compositor
 
     /// Takes over what lies over every scene: onto planes where there are some that the driver would show it on, else into the pictures.
-    package func setOverlay(_ overlay: Overlay) -> OverlayPlacement { placer.set(overlay, for: shared.withLock { $0.target }) }
+    package func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
+        let (target, gone) = shared.withLock { ($0.target, $0.overlay.takeGone()) }
+        return withExtendedLifetime(gone) { placer.set(overlay, for: target) }
+    }
 
     // MARK: The presenter
 
@@ -87,6 +90,7 @@ extension DisplayOutput {
         case .queuedWithoutOverlay(let error):
             log.warning("drawn pictures are blended into the picture from now on: the driver refuses to show them (\(error))")
             queued(buffer, isRepeated: isRepeated)
+            shared.withLock { $0.overlay.refused() }
             hidePlanes()
             shared.withLock { shared in
                 shared.overlay.clear()
@@ -111,11 +115,9 @@ extension DisplayOutput {
         }
     }
 
-    /// Switches overlay planes off, which others would not do who have the screen next.
+    /// Switches overlay planes off, which others would not do who have the screen next. A flip that is under way is waited for.
     func hidePlanes() {
-        let planes = shared.withLock { shared in
-            [shared.overlay.pending, shared.overlay.onScreen].flatMap { $0?.shows.map(\.plane) ?? [] }
-        }
+        let planes = shared.withLock { $0.overlay.planes }
         if !planes.isEmpty { activation.screen?.hide(planes) }
     }
 }

@@ -21,24 +21,18 @@ struct OutputState {
     var onTurn: (@Sendable (Rotation) -> Void)?
     /// What the overlay planes show.
     var overlay = OverlayQueue()
-    /// nil where there are none, or none any more: the driver has refused a flip of them.
-    var planes: (any OverlayHardware)?
+    /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
+    /// flip of them.
+    var planes: OverlayPlanes?
 
     init(_ rotation: Rotation) { turn = TurnState(rotation) }
 
     /// What an overlay is placed for.
-    struct Target {
+    struct Target: Hashable {
         var generation: UInt64
         var rotation: Rotation
         var width: Int, height: Int
-        var planes: (any OverlayHardware)?
-
-        /// Whether what was placed for another one holds for this one.
-        func isSame(as other: Target?) -> Bool {
-            guard let other else { return false }
-            return (generation, rotation, width, height) == (other.generation, other.rotation, other.width, other.height)
-                && planes === other.planes
-        }
+        var hasPlanes: Bool
 
         /// The size of the screen as a viewer sees it.
         var canvas: (width: Int, height: Int) { rotation.swapsAxes ? (height, width) : (width, height) }
@@ -48,7 +42,8 @@ struct OutputState {
     var target: Target? {
         guard let mode else { return nil }
         return Target(
-            generation: pool.generation, rotation: turn.wanted.rotation, width: mode.width, height: mode.height, planes: planes)
+            generation: pool.generation, rotation: turn.wanted.rotation, width: mode.width, height: mode.height,
+            hasPlanes: planes != nil)
     }
 
     /// Whether a picture that is on the screen, or may come there, has an overlay in it.
@@ -64,7 +59,7 @@ struct OutputState {
         if let size = physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
         if let screen { reportsVblank = screen.reportsVblank }
         overlay.clear()
-        planes = screen?.overlayPlanes
+        planes = screen?.overlayPlanes.map(OverlayPlanes.init)
         return turned
     }
 
@@ -74,7 +69,7 @@ struct OutputState {
         let hadPlanes = !overlay.onScreen.shows.isEmpty
         overlay.flipped(isAssumed: isAssumed)
         // Another output may have them.
-        if hadPlanes, overlay.newest.shows.isEmpty, overlay.leaving == nil { planes?.hold([]) }
+        if hadPlanes, overlay.newest.shows.isEmpty, overlay.leaving == nil { planes?.hardware.hold([]) }
         return pool.onScreen.flatMap { turn.flipped(to: contents[$0].turn) }
     }
 }

@@ -18,7 +18,6 @@ final class OverlayPlacer {
     private var canvas: (width: Int, height: Int)?
     private var placed: PlacedOverlay?
     private var target: OutputState.Target?
-    private var planes: (planes: OverlayPlanes, hardware: any OverlayHardware)?
     private var lastNote = ""
 
     init(_ shared: Monitor<OutputState>) { self.shared = shared }
@@ -36,22 +35,21 @@ final class OverlayPlacer {
 
     /// Places it anew where the screen is another one than before.
     func adapt(to target: OutputState.Target) {
-        if target.isSame(as: self.target) { return }
+        if target == self.target { return }
         if canvas == nil { canvas = target.canvas }
         _ = place(for: target)
     }
 
     private func place(for target: OutputState.Target) -> OverlayPlacement {
-        let before = target.isSame(as: self.target) ? placed : nil
+        let before = target == self.target ? placed : nil
         self.target = target
         // What was drawn for a screen of another shape would stand beside it.
         let isFitting = canvas.map { $0 == target.canvas } ?? true
         let placed = PlacedOverlay(
             isFitting ? overlay : Overlay(), rotation: target.rotation, width: target.width, height: target.height, before: before)
         self.placed = placed
-        if planes?.hardware !== target.planes { planes = target.planes.map { (OverlayPlanes($0), $0) } }
-        let isInPictures = shared.withLock { $0.anyContainsOverlay }
-        if let planes, !isInPictures, show(placed, on: planes.planes, target) {
+        let (planes, isInPictures) = shared.withLock { ($0.target == target ? $0.planes : nil, $0.anyContainsOverlay) }
+        if let planes, !isInPictures, show(placed, on: planes, target) {
             blended = nil
             return .plane
         }
@@ -78,7 +76,8 @@ final class OverlayPlacer {
             switch planes.show(placed, over: queue) {
             case .frame(let frame):
                 return shared.withLock { shared in
-                    guard shared.target?.planes === target.planes else { return false }
+                    // The screen may have gone meanwhile.
+                    guard shared.planes === planes else { return false }
                     shared.overlay.offer(frame)
                     return true
                 }

@@ -24,7 +24,9 @@ protocol OverlayHardware: AnyObject, Sendable {
 /// that would need more is blended.
 ///
 /// Not thread-safe; belongs to the compositor thread.
-final class OverlayPlanes {
+final class OverlayPlanes: @unchecked Sendable {
+    // Sendable because the compositor thread alone calls it; the presenter's drops it with its screen.
+
     enum Outcome {
         case frame(OverlayFrame)
         /// All buffers are on the screen, or will be: after the next flip one is not.
@@ -38,7 +40,7 @@ final class OverlayPlanes {
     /// After so many arrangements that the driver refused no other is tried.
     static let mostRefusals = 3
 
-    private let hardware: any OverlayHardware
+    let hardware: any OverlayHardware
     private var arrangements: PlaneArrangements?
     private var refusals = 0
     private var buffers: [OverlayBuffer] = []
@@ -97,7 +99,7 @@ final class OverlayPlanes {
             case .planes(let assignments):
                 for (buffer, box) in zip(chosen, boxes) where !buffer.shows(overlay, in: box) { buffer.draw(overlay, in: box, line: line) }
                 self.boxes = boxes
-                hardware.hold(assignments.dropFirst().map(\.plane) + queue.shownPlanes)
+                hardware.hold(assignments.dropFirst().map(\.plane) + queue.planes.map(\.id))
                 return .frame(frame(assignments))
             case .converted(let why):
                 reason = why
@@ -181,11 +183,6 @@ final class OverlayPlanes {
         }
         return found
     }
-}
-
-extension OverlayQueue {
-    /// The planes that show something, or will.
-    var shownPlanes: [PlaneID] { [pending, onScreen, leaving].flatMap { $0?.shows.map(\.plane.id) ?? [] } }
 }
 
 extension PlanePlanner.Layer {

@@ -12,6 +12,14 @@ struct OverlayQueue {
     private(set) var pending: OverlayFrame?
     private(set) var onScreen = OverlayFrame.nothing
     private(set) var leaving: OverlayFrame?
+    /// Those that have gone, for the compositor to free: a drawing may be large, and the presenter is not to wait for that.
+    private var gone: [OverlayFrame] = []
+
+    /// Those that have gone since the last call.
+    mutating func takeGone() -> [OverlayFrame] {
+        defer { if !gone.isEmpty { gone = [] } }
+        return gone
+    }
 
     /// To be shown with the next commit that can have it, instead of what was to be.
     mutating func offer(_ frame: OverlayFrame) { next = frame }
@@ -44,17 +52,23 @@ struct OverlayQueue {
     }
 
     /// It was taken by the kernel.
-    mutating func queued() { leaving = nil }
+    mutating func queued() { if let left = leaving.take() { gone.append(left) } }
 
     /// The flip has happened. `isAssumed`: nobody said so.
     mutating func flipped(isAssumed: Bool = false) {
         guard let pending = pending.take() else { return }
-        leaving = isAssumed ? onScreen : nil
+        if isAssumed { leaving = onScreen } else { gone.append(onScreen) }
         onScreen = pending
     }
 
     /// The planes are off, and will be.
     mutating func clear() { self = OverlayQueue() }
+
+    /// The planes that show something, or will.
+    var planes: [PlaneProperties] {
+        let all = [pending, onScreen, leaving].flatMap { $0?.shows.map(\.plane) ?? [] }
+        return Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { $1 }).values.sorted { $0.id.rawValue < $1.id.rawValue }
+    }
 
     /// Whether a buffer is on the screen, may be, or will be.
     func isBusy(_ buffer: OverlayBuffer) -> Bool {
@@ -97,6 +111,9 @@ struct OverlayChange {
     /// To be shown, those that stay as they are among them.
     var shows: [OverlayFrame.Show]
     var below: UInt64?
+
+    /// Whether no plane is named.
+    var isEmpty: Bool { hidden.isEmpty && shows.isEmpty }
 
     init(from former: OverlayFrame, to frame: OverlayFrame) {
         let stay = Set(frame.shows.map(\.plane.id))

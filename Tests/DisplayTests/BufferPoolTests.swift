@@ -45,6 +45,22 @@ struct BufferPoolTests {
         #expect(pool.uses == [.preparing, .spare, .onScreen])
     }
 
+    /// Only something that lies over the picture changes.
+    @Test func aFlipMayShowTheSameBufferAgain() {
+        var pool = pool()
+        pool.finish(pool.take()!, generation: pool.generation)
+        pool.repeatFlip()
+        #expect(pool.hasPending && pool.onScreen == 0)
+        pool.flipped()
+        #expect(!pool.hasPending && pool.uses == [.onScreen, .prepared, .spare])
+        pool.flip(to: 1)
+        pool.flipped(isAssumed: true)
+        pool.repeatFlip()
+        #expect(pool.uses == [.spare, .onScreen, .spare])
+        pool.renew(count: 3)
+        #expect(!pool.hasPending)
+    }
+
     @Test func discardGivesBackOnce() {
         var pool = pool()
         let buffer = pool.take()!

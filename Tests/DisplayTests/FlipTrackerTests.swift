@@ -22,6 +22,7 @@ struct FlipTrackerTests {
     private func kind(_ answer: ScreenAnswer) -> String {
         switch answer {
         case .queued: "queued"
+        case .queuedWithoutOverlay: "queued without its overlay"
         case .busy: "busy"
         case .lost: "lost"
         }

@@ -39,6 +39,7 @@ import Testing
         var name: String
         var planes: [PlaneRecord]
         var layers: [PlanePlanner.Layer]
+        var cursor: PlanePlanner.Size?
         /// The planes of the layers in every assignment, as `31 33@2`; or why there is none.
         var expected: [String]
         var testDescription: String { name }
@@ -65,6 +66,14 @@ import Testing
         Case(
             name: "a cursor plane is no overlay", planes: [plane(31, .primary), plane(35, .cursor, [argb])],
             layers: [converted, layer(argb, at: corner)], expected: ["no plane for layer 1"]),
+        Case(
+            name: "a cursor plane shows pictures of its own size",
+            planes: [plane(31, .primary), plane(35, .cursor, [argb]), plane(36, .overlay, [nv12])],
+            layers: [converted, layer(argb, at: PixelRectangle(x: 9, y: 9, width: 64, height: 64))], cursor: .init(width: 64, height: 64),
+            expected: ["31 35"]),
+        Case(
+            name: "and no others", planes: [plane(31, .primary), plane(35, .cursor, [argb])], layers: [converted, layer(argb, at: corner)],
+            cursor: .init(width: 64, height: 64), expected: ["no plane for layer 1: plane 35 lacks its size"]),
         Case(
             name: "more layers than planes", planes: [plane(31, .primary), overlay],
             layers: [converted, layer(argb, at: corner), layer(argb, at: corner)],
@@ -141,8 +150,8 @@ import Testing
             layers: [converted, layer(argb, at: corner)], expected: (40..<48).map { "31 \($0)" }),
     ]
 
-    static func planner(_ planes: [PlaneRecord]) -> PlanePlanner {
-        PlanePlanner(planes, crtc: CRTCID(rawValue: 7), bit: 1, width: 1920, height: 1080)
+    static func planner(_ planes: [PlaneRecord], cursor: PlanePlanner.Size? = nil) -> PlanePlanner {
+        PlanePlanner(planes, crtc: CRTCID(rawValue: 7), bit: 1, width: 1920, height: 1080, cursor: cursor)
     }
 
     static func text(_ assignments: [PlanePlanner.Assignment]) -> String {
@@ -151,7 +160,7 @@ import Testing
 
     @Test(arguments: cases) func plans(_ test: Case) {
         do throws(PlanePlanner.Refusal) {
-            #expect(try Self.planner(test.planes).assignments(for: test.layers).map(Self.text) == test.expected)
+            #expect(try Self.planner(test.planes, cursor: test.cursor).assignments(for: test.layers).map(Self.text) == test.expected)
         } catch {
             #expect(["\(error)"] == test.expected)
         }

@@ -1,0 +1,217 @@
+import CDRM
+import Media
+import Platform
+import Playback
+import Testing
+
+@testable import Display
+
+/// The values that decide where an overlay goes, and when.
+@Suite struct OverlayValueTests {
+    private static func place(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRectangle {
+        PixelRectangle(x: x, y: y, width: width, height: height)
+    }
+
+    static let (top, bottom) = (place(0, 0, 1920, 94), place(0, 929, 1920, 151))
+    static let discs = [place(650, 510, 60, 60), place(915, 495, 90, 90), place(1210, 510, 60, 60)]
+
+    @Test(
+        arguments: [
+            ("one plane takes all", 1, [], [top, bottom], [place(0, 0, 1920, 1080)]),
+            ("each has its own", 3, [], [bottom, top], [top, bottom]),
+            ("what grows least is put together", 3, [], [top] + discs + [bottom], [top, place(650, 495, 620, 90), bottom]),
+            ("no two planes overlap", 3, [], [top, place(800, 60, 200, 100)], [place(0, 0, 1920, 160)]),
+            (
+                "rectangles that were there stay", 3, [place(0, 700, 1920, 380)], [bottom, place(300, 750, 200, 100)],
+                [place(0, 700, 1920, 380)]
+            ),
+            ("but for those with nothing in them", 3, [top, bottom], [bottom], [bottom]),
+            ("what sticks out makes them grow", 3, [bottom], [place(10, 920, 20, 20), bottom], [place(0, 920, 1920, 160)]),
+            ("nothing", 3, [top], [], []),
+        ] as [(String, Int, [PixelRectangle], [PixelRectangle], [PixelRectangle])])
+    func boxes(_ name: String, count: Int, former: [PixelRectangle], places: [PixelRectangle], expected: [PixelRectangle]) {
+        #expect(OverlayBoxes.around(places, count: count, keeping: former) == expected, "\(name)")
+    }
+
+    // MARK: The queue
+
+    private func frame(_ plane: UInt32, rotation: Rotation = .none) -> OverlayFrame {
+        let memory = MemoryBuffer(width: 8, height: 8, format: .xrgb8888)
+        let buffer = MemoryPlanes.MemoryOverlayBuffer(memory, number: plane)
+        let properties = PlaneProperties(PropertyTable([:]), of: PlaneID(rawValue: plane))
+        return OverlayFrame(
+            shows: [.init(plane: properties, zpos: nil, buffer: buffer, place: Self.place(0, 0, 8, 8))], rotation: rotation)
+    }
+
+    private func text(_ change: OverlayChange?) -> String {
+        guard let change else { return "nothing" }
+        return (change.hidden.map { "-\($0.id.rawValue)" } + change.shows.map { "+\($0.plane.id.rawValue)" }).joined(separator: " ")
+    }
+
+    @Test func aFrameGoesFromCommitToFlip() {
+        var queue = OverlayQueue()
+        let (a, b) = (frame(40), frame(41))
+        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "nothing")
+        queue.offer(a)
+        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "+40" && queue.next == nil)
+        #expect(queue.isBusy(a.shows[0].buffer))
+        queue.refused()
+        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "+40")
+        queue.queued()
+        queue.flipped()
+        queue.offer(b)
+        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "-40 +41")
+        queue.queued()
+        #expect(queue.isBusy(a.shows[0].buffer) && queue.isBusy(b.shows[0].buffer))
+        queue.flipped()
+        #expect(!queue.isBusy(a.shows[0].buffer) && queue.isBusy(b.shows[0].buffer))
+        queue.offer(.nothing)
+        #expect(text(queue.begin(under: .clockwise90, containsOverlay: false)) == "-41")
+    }
+
+    @Test func aFlipNobodyToldOfKeepsItsPredecessor() {
+        var queue = OverlayQueue()
+        let (a, b) = (frame(40), frame(40))
+        queue.offer(a)
+        _ = queue.begin(under: .none, containsOverlay: false)
+        queue.flipped()
+        queue.offer(b)
+        _ = queue.begin(under: .none, containsOverlay: false)
+        queue.flipped(isAssumed: true)
+        #expect(queue.isBusy(a.shows[0].buffer))
+        queue.queued()
+        #expect(!queue.isBusy(a.shows[0].buffer))
+    }
+
+    @Test func whatIsTurnedWaitsForATurnedPicture() {
+        var queue = OverlayQueue()
+        queue.offer(frame(40, rotation: .clockwise90))
+        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "nothing")
+        #expect(text(queue.begin(under: .clockwise90, containsOverlay: false)) == "+40")
+    }
+
+    @Test func aPictureWithTheOverlayInItSwitchesPlanesOff() {
+        var queue = OverlayQueue()
+        #expect(text(queue.begin(under: .none, containsOverlay: true)) == "nothing")
+        queue.offer(frame(40))
+        _ = queue.begin(under: .none, containsOverlay: false)
+        queue.flipped()
+        #expect(text(queue.begin(under: .none, containsOverlay: true)) == "-40")
+        queue.refused()
+        #expect(text(queue.begin(under: .none, containsOverlay: true)) == "-40")
+        queue.flipped()
+        #expect(queue.newest.shows.isEmpty && text(queue.begin(under: .none, containsOverlay: true)) == "nothing")
+    }
+
+    @Test func aNewerFrameIsNotReplacedByOneThatWasRefused() {
+        var queue = OverlayQueue()
+        queue.offer(frame(40))
+        _ = queue.begin(under: .none, containsOverlay: false)
+        queue.offer(frame(41))
+        queue.refused()
+        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "+41")
+    }
+
+    // MARK: Turning
+
+    @Test func aTurnComesWithAPicture() {
+        var turn = TurnState(.none)
+        let before = turn.wanted
+        let now = HostTime(nanoseconds: 0)
+        let asked = turn.ask(.clockwise90, at: now)
+        #expect(asked && turn.shown.rotation == .none && turn.wanted.rotation == .clockwise90)
+        turn.commit(before)
+        #expect(!turn.isOver(before) && turn.flipped(to: before) == nil)
+        turn.prepared(turn.wanted)
+        #expect(turn.repaintTime == nil)
+        turn.commit(turn.wanted)
+        #expect(turn.isOver(before) && !turn.isOver(turn.wanted))
+        #expect(turn.flipped(to: turn.wanted) == .clockwise90 && turn.flipped(to: turn.wanted) == nil)
+        let again = turn.ask(.clockwise90, at: now)
+        #expect(!again)
+    }
+
+    @Test func whatStandsIsAskedForOnce() {
+        var turn = TurnState(.none)
+        _ = turn.ask(.clockwise180, at: HostTime(nanoseconds: 0))
+        let due = HostTime(nanoseconds: 0) + TurnState.patience
+        let results = [turn.takeRepaint(at: due - .milliseconds(1)), turn.takeRepaint(at: due), turn.takeRepaint(at: due)]
+        #expect(results == [false, true, false])
+    }
+
+    @Test func aPanelThatIsBuiltInTurned() {
+        var turn = TurnState(.clockwise90)
+        let renewed = [turn.renew(panel: .clockwise90), turn.renew(panel: .clockwise90), turn.renew(panel: .none)]
+        #expect(renewed == [.clockwise180, nil, .clockwise90])
+        _ = turn.ask(.none, at: .now)
+        #expect(turn.renew(panel: .clockwise270) == .clockwise270 && turn.repaintTime == nil)
+    }
+
+    // MARK: Sharing planes
+
+    @Test(
+        arguments: [
+            ("each has its own", [overlayOf(40, 1), overlayOf(41, 2)], [40], [41]),
+            ("those that both could have are dealt out", [overlayOf(40, 3), overlayOf(41, 3), overlayOf(42, 3)], [40, 42], [41]),
+            ("whoever has its own gets fewer of the others", [overlayOf(40, 3), overlayOf(41, 1)], [41], [40]),
+            ("cursors are dealt apart", [overlayOf(40, 3), overlayOf(50, 3, .cursor), overlayOf(51, 3, .cursor)], [40, 50], [51]),
+            ("none", [], [], []),
+        ] as [(String, [PlaneRecord], [UInt32], [UInt32])])
+    func shares(_ name: String, planes: [PlaneRecord], first: [UInt32], second: [UInt32]) {
+        let (a, b) = (CRTCID(rawValue: 7), CRTCID(rawValue: 8))
+        var shares = PlaneShares()
+        shares.join(a, bit: 1)
+        // Alone it may have all that it can.
+        #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == planes.filter { $0.possibleCRTCs & 1 != 0 }.map(\.id.rawValue))
+        shares.join(b, bit: 2)
+        #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == first, "\(name)")
+        #expect(shares.share(of: b, of: planes).map(\.id.rawValue) == second, "\(name)")
+    }
+
+    private static func overlayOf(_ id: UInt32, _ crtcs: UInt32, _ type: PlaneRecord.Kind = .overlay) -> PlaneRecord {
+        PlanePlannerTests.plane(id, type, [kDRM_FORMAT_ARGB8888], crtcs: crtcs)
+    }
+
+    @Test func whatIsShownIsKept() {
+        let (a, b) = (CRTCID(rawValue: 7), CRTCID(rawValue: 8))
+        let planes = [Self.overlayOf(40, 3), Self.overlayOf(41, 3)]
+        var shares = PlaneShares()
+        shares.join(a, bit: 1)
+        shares.hold([planes[0].id, planes[1].id], for: a)
+        shares.join(b, bit: 2)
+        #expect(shares.share(of: b, of: planes).isEmpty && shares.share(of: a, of: planes).count == 2)
+        shares.hold([], for: a)
+        #expect(shares.share(of: b, of: planes).map(\.id.rawValue) == [41])
+        shares.leave(a)
+        #expect(shares.share(of: b, of: planes).count == 2)
+    }
+
+    // MARK: Millimetres
+
+    @Test(
+        arguments: [
+            ("a monitor of 24 inches", 531, 299, 1920, 1080, true), ("a panel of 7 inches", 154, 86, 1024, 600, true),
+            ("a wall", 4999, 2812, 3840, 2160, true), ("portrait", 299, 531, 1080, 1920, true),
+            ("nothing", 0, 0, 1920, 1080, false), ("half of it", 531, 0, 1920, 1080, false),
+            ("a shape", 160, 90, 1920, 1080, false), ("a shape", 16, 9, 1920, 1080, false), ("a shape", 160, 100, 1280, 800, false),
+            ("more than 5 m", 5001, 2813, 3840, 2160, false), ("pixels too small", 50, 28, 1920, 1080, false),
+            ("pixels too large", 4500, 2531, 1280, 720, false), ("pixels that are not square", 531, 420, 1920, 1080, false),
+        ] as [(String, Int, Int, Int, Int, Bool)])
+    func measures(_ name: String, width: Int, height: Int, across: Int, down: Int, isBelieved: Bool) {
+        let said = PhysicalMeasures(width: Double(width), height: Double(height))
+        #expect((PhysicalMeasures.believable([said], pixels: (across, down)) != nil) == isBelieved, "\(name)")
+    }
+
+    @Test func theFirstTimingOfAnEDIDIsMoreExact() {
+        var edid = [UInt8](repeating: 0, count: 128)
+        edid.replaceSubrange(0..<8, with: [0, 255, 255, 255, 255, 255, 255, 0])
+        #expect(PhysicalMeasures(edid: edid) == nil)
+        (edid[54], edid[66], edid[67], edid[68]) = (1, 0x13, 0x2b, 0x21)
+        #expect(PhysicalMeasures(edid: edid) == PhysicalMeasures(width: 531, height: 299))
+        #expect(PhysicalMeasures(edid: Array(edid.prefix(100))) == nil)
+        let coarse = PhysicalMeasures(width: 530, height: 300)
+        let best = PhysicalMeasures.believable([PhysicalMeasures(edid: edid)!, coarse], pixels: (1920, 1080))
+        #expect(best == PhysicalMeasures(width: 531, height: 299))
+        #expect(PhysicalMeasures.believable([.init(width: 160, height: 90), coarse], pixels: (1920, 1080)) == coarse)
+    }
+}

@@ -1,0 +1,150 @@
+import CDRM
+import Glibc
+import Media
+import Platform
+import Playback
+
+@testable import Display
+
+/// Overlay planes in memory.
+final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
+    // Sendable because a test calls it on one thread.
+    let picture: PlanePlanner.Layer
+    var planes: [PlaneRecord]
+    var cursor: PlanePlanner.Size?
+    /// What the driver says to a frame.
+    var refuses: (OverlayFrame) -> Bool = { _ in false }
+    private(set) var asked = 0
+    private(set) var made: [OverlayBuffer] = []
+    private(set) var held: [UInt32] = []
+
+    init(_ width: Int, _ height: Int, overlays: Int, cursor: PlanePlanner.Size? = nil) {
+        picture = .converted(width: width, height: height)
+        self.cursor = cursor
+        planes = [PlanePlannerTests.plane(31, .primary, on: 7)]
+        planes += (0..<overlays).map { PlanePlannerTests.plane(40 + UInt32($0), .overlay, [kDRM_FORMAT_ARGB8888]) }
+        if cursor != nil { planes.append(PlanePlannerTests.plane(60, .cursor, [kDRM_FORMAT_ARGB8888])) }
+    }
+
+    func planner() -> PlanePlanner {
+        PlanePlanner(
+            planes, crtc: CRTCID(rawValue: 7), bit: 1, width: picture.destination.width, height: picture.destination.height, cursor: cursor)
+    }
+    func properties(of plane: PlaneID) -> PlaneProperties { PlaneProperties(PropertyTable([:]), of: plane) }
+    func makeBuffer(width: Int, height: Int) -> OverlayBuffer {
+        let memory = MemoryBuffer(width: width, height: height, format: .xrgb8888)
+        memory.clear(to: 0x12_3456)
+        let buffer = MemoryOverlayBuffer(memory, number: UInt32(made.count + 1))
+        made.append(buffer)
+        return buffer
+    }
+    func test(_ frame: OverlayFrame) throws(DeviceError) {
+        asked += 1
+        if refuses(frame) { throw DeviceError("test", code: EINVAL) }
+    }
+    func hold(_ planes: [PlaneID]) { held = Set(planes.map(\.rawValue)).sorted() }
+
+    final class MemoryOverlayBuffer: OverlayBuffer, @unchecked Sendable {
+        // Sendable for the reason OverlayBuffer gives; what it adds never changes.
+        let memory: MemoryBuffer
+        init(_ memory: MemoryBuffer, number: UInt32) {
+            self.memory = memory
+            super.init(pixels: memory.pixels, framebuffer: FramebufferID(rawValue: number))
+        }
+    }
+}
+
+/// A screen with overlay planes whose vblanks come when the test says so, and which knows what a viewer sees.
+final class PlaneScreen: Screen {
+    let mode: DisplayMode
+    let buffers: [ScanoutBuffer]
+    let reportsVblank = true
+    let descriptor: Int32? = nil
+    var timer: HostTime? { report == nil ? nil : HostTime(nanoseconds: 0) }
+    let panelTurn: Rotation
+    var overlayPlanes: (any OverlayHardware)? { planes }
+    let planes: MemoryPlanes?
+    /// What the next presents are answered.
+    var isBusy = false, refusesOverlays = false
+    private(set) var presented = 0
+    private(set) var hidden: [UInt32] = []
+    private(set) var shows: [OverlayFrame.Show] = []
+    private var shownBuffer = 0
+    private var pending: (buffer: Int, overlay: OverlayChange?, id: UInt64)?
+    private var report: ScreenReport?
+
+    init(
+        _ width: Int = 64, _ height: Int = 36, format: ScanoutFormat = .xrgb8888, planes: MemoryPlanes? = nil, panelTurn: Rotation = .none
+    ) {
+        mode = DisplayMode(width: width, height: height, refreshPeriod: .milliseconds(10), name: "planes")
+        buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
+        (self.planes, self.panelTurn) = (planes, panelTurn)
+    }
+
+    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+        if isBusy { return .busy }
+        presented += 1
+        pending = (buffer, refusesOverlays ? nil : overlay, id)
+        return refusesOverlays && overlay != nil ? .queuedWithoutOverlay(DeviceError("flip", code: EINVAL)) : .queued
+    }
+
+    /// The vblank that shows what was presented.
+    func vblank() {
+        guard let pending = pending.take() else { return }
+        shownBuffer = pending.buffer
+        if let overlay = pending.overlay {
+            let gone = Set(overlay.hidden.map(\.id) + overlay.shows.map(\.plane.id))
+            shows = shows.filter { !gone.contains($0.plane.id) } + overlay.shows
+        }
+        report = .flipped(Flip(id: pending.id, time: .now, sequence: 1))
+    }
+
+    func collect(at now: HostTime) -> ScreenReport? {
+        defer { report = nil }
+        return report
+    }
+    func hide(_ planes: [PlaneProperties]) {
+        hidden += planes.map(\.id.rawValue)
+        shows = shows.filter { show in !planes.contains { $0.id == show.plane.id } }
+    }
+    func restore() {}
+
+    /// What a viewer sees, as scanned out: the picture, and the planes over it, 0xRRGGBB row by row.
+    var seen: [UInt32] { (0..<mode.height).flatMap { y in (0..<mode.width).map { seen($0, y) } } }
+
+    /// The pixel of ``seen`` there.
+    func seen(_ x: Int, _ y: Int) -> UInt32 {
+        shows.reduce(ScreenPixels(buffers[shownBuffer])[x, y]) { under, show in
+            let place = show.place
+            guard x >= place.x, x < place.x + place.width, y >= place.y, y < place.y + place.height else { return under }
+            return mixed(show.buffer.pixels.address(x - place.x, y - place.y).load(as: UInt32.self), over: under)
+        }
+    }
+}
+
+/// A premultiplied pixel over a colour, by the book.
+func mixed(_ over: UInt32, over under: UInt32) -> UInt32 {
+    let alpha = Double(over >> 24)
+    return [16, 8, 0].reduce(UInt32(0)) { sum, shift in
+        let channel = Double(over >> shift & 255) + Double(under >> shift & 255) * (255 - alpha) / 255
+        return sum | UInt32(min(channel.rounded(), 255)) << shift
+    }
+}
+
+extension Surface {
+    /// One premultiplied colour all over.
+    convenience init(_ pixel: UInt32, _ width: Int, _ height: Int) {
+        self.init(width: width, height: height, pixels: Array(repeating: pixel, count: width * height))
+    }
+
+    /// Every pixel another one.
+    convenience init(patternOf width: Int, _ height: Int) {
+        self.init(
+            width: width, height: height,
+            pixels: (0..<width * height).map { index in
+                let alpha = UInt32(index * 37 % 256)
+                return alpha << 24 | (alpha * UInt32(index % width) / UInt32(width)) << 16 | (alpha / 2) << 8 | alpha * UInt32(index % 5)
+                    / 5
+            })
+    }
+}
