@@ -113,7 +113,7 @@ let package = Package(
             name: "Bench", dependencies: ["Bed", .product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Bench",
             swiftSettings: upcoming),
         .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
-        .testTarget(name: "BedTests", dependencies: ["Bed"], swiftSettings: upcoming),
+        .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "Playback"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
             dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Vocabulary", "Platform"],
