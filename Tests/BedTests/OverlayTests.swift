@@ -1,0 +1,69 @@
+import Bed
+import Foundation
+import Testing
+
+extension BedTests {
+    /// Drawn pictures over the picture, as Display shows them: DisplayTests.OverlayOnCardTests plays in the guest.
+    @Suite struct Overlays {
+        /// Plays one of those tests in the guest, with the overlay where it is to be.
+        private func run(_ test: String, _ placement: String, _ clips: [NumberedClip]) async throws -> Record {
+            let machine = Machine { ($0.time, $0.recordsSound, $0.hasKeyboard, $0.hasTouchScreen) = (.free, false, false, false) }
+            // The older calls know no planes.
+            let start = "export KIOSK_TEST_CARD=\(placement)\(placement == "plane" ? "" : " KIOSK_KMS=legacy"); exec \"$@\""
+            let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            let command = ["sh", "-c", start, "sh", tests, "--testing-library", "swift-testing", "--filter", "OverlayOnCardTests/\(test)"]
+            let record = try await Bed.run("\(test) \(placement)", for: .seconds(60), playing: clips, .command(command), on: machine)
+            #expect(record.status == 0, "\(record.log.map(\.text).joined(separator: "\n"))")
+            return record
+        }
+
+        /// The numbers stay right and none stands for too long, whether the overlay is on planes or in the picture; on planes it changes at the
+        /// vblanks that it was given to, with pictures and alone.
+        @Test(arguments: ["plane", "blended"]) func `over pictures`(placement: String) async throws {
+            let record = try await run("overPictures", placement, [NumberedClip("upright", frames: 300, frameRate: 60)])
+            let frames = record.frames
+            #expect(frames.map(\.number) == Array(1...300))
+            // The last one stands until the console is back.
+            for frame in frames.dropLast() { #expect(frame.vblanks == (frame.number % 15 == 7 ? 2 : 1), "\(frame)") }
+
+            // What lies over each picture: by what was given with it, and alone after it.
+            var (expected, step, last) = ([Int](), 0, false)
+            for number in 1...300 {
+                let before = step
+                if number % 5 == 0 { step = number / 5 }
+                if step != before, step % 3 != 0 || last { expected.append(number) }
+                if step != before { last = step % 3 != 0 }
+                guard number % 15 == 7 else { continue }
+                (step, last) = (number * 3 + 1, true)
+                expected.append(number)
+            }
+            let changes = record.overlayChanges()
+            let seen = changes.compactMap { change in record.vblanks.first { $0.sequence == change.sequence }?.number }
+            if placement == "blended" {
+                #expect(changes.isEmpty)
+            } else {
+                #expect(seen.filter { (1...300).contains($0) } == expected)
+                #expect(changes.contains { $0.kind == .hidden } && changes.contains { $0.kind == .changed })
+                #expect(record.vblanks.last?.overlays.isEmpty == true)
+            }
+        }
+
+        /// Picture and overlay are upside down from one vblank on, and not a vblank is lost for it, nor dark.
+        @Test(arguments: ["plane", "blended"]) func `turning at one frame`(placement: String) async throws {
+            let clips = [
+                NumberedClip("upright", frames: 100, frameRate: 60), NumberedClip("upside down", frames: 100, from: 1001, frameRate: 60),
+            ]
+            let record = try await run("turning", placement, clips)
+            let frames = record.frames
+            #expect(frames.map(\.number) == Array(1...50) + Array(1051...1100) + [100])
+            for frame in frames.dropLast(2) { #expect(frame.vblanks == 1, "\(frame)") }
+            for frame in frames.dropFirst() { #expect(frame.vblanksBefore == 0, "\(frame)") }
+            guard placement == "plane" else { return }
+            // The bar is 60 pixels high, 100 from the viewer's top.
+            for vblank in record.vblanks where record.isFrame(vblank.number) {
+                let bar = try #require(vblank.overlays.first { $0.destination.width == 1280 })
+                #expect(bar.destination.y == (vblank.number > 1000 ? 560 : 100), "\(vblank)")
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import CFFmpeg
+import Glibc
+import Media
+import Platform
+import Playback
+import Testing
+import Vocabulary
+
+@testable import Display
+
+/// Numbered pictures and an overlay on a real card, as fast as its vblanks: played in the test bed, where BedTests.Overlays judges by the
+/// kernel's log what was scanned out. Elsewhere nothing is to be drawn on the screen.
+@Suite(.enabled(if: getenv("KIOSK_TEST_CARD") != nil, "in the test bed only")) struct OverlayOnCardTests {
+    struct Unexpected: Error {}
+
+    /// Cells at the bottom left, the most significant bit first, as in the clips. Upside down the picture has a number there, too: 1000 more.
+    private func picture(_ number: Int) -> VideoFrame {
+        Pictures.make(AV_PIX_FMT_YUV420P, 320, 180) { plane, x, y in
+            if plane > 0 { return 128 }
+            if y >= 172, x < 128 { return number >> (15 - x / 8) & 1 == 1 ? 235 : 16 }
+            if y < 8, x >= 192 { return (number + 1000) >> (15 - (319 - x) / 8) & 1 == 1 ? 235 : 16 }
+            return 126
+        }
+    }
+
+    /// A bar across the screen, and a disc in the middle of the screen that is elsewhere for every step; every third step nothing.
+    private func overlay(_ step: Int) -> Overlay {
+        if step % 3 == 0 { return Overlay() }
+        let bar = Surface(step % 2 == 0 ? 0xffff_0000 : 0xff00_ff00, 1280, 60)
+        let disc = Surface(0x8000_0080, 120, 120)
+        return Overlay(pictures: [.init(surface: bar, x: 0, y: 100), .init(surface: disc, x: 500 + step % 50, y: 300)])
+    }
+
+    /// An output on the card, and an engine's part with it.
+    private final class Stage {
+        let output: DisplayOutput
+        private var id: UInt64 = 0
+        private var sequences: [UInt64] = []
+
+        init() {
+            var settings = DisplaySettings()
+            settings.mode = .size(width: 1280, height: 720, refresh: nil)
+            output = DisplayOutput.open(settings)
+        }
+
+        /// Commits something, and waits for it to be on the screen.
+        func show(_ commit: (UInt64) -> CommitResult) throws {
+            id += 1
+            guard case .queued = commit(id) else { throw Unexpected() }
+            while true {
+                switch output.wait(until: .now + .seconds(1)) {
+                case .flipped(let flip) where flip.id == id:
+                    sequences.append(flip.sequence ?? 0)
+                    return
+                case .flipped, .woken, .changed: continue
+                case .deadline: throw Unexpected()
+                }
+            }
+        }
+
+        func prepare(_ picture: consuming VideoFrame) throws -> PreparedScene {
+            guard case .prepared(let scene) = output.prepare(Scene(picture, gravity: .resize)) else { throw Unexpected() }
+            return scene
+        }
+
+        func show(_ picture: consuming VideoFrame) throws {
+            let scene = try prepare(picture)
+            try show { output.commit(scene, id: $0) }
+        }
+
+        /// Computing takes no time in the bed's virtual clock, so a vblank that was missed was missed by order.
+        func close() {
+            for (a, b) in zip(sequences, sequences.dropFirst()) { #expect(b == a + 1) }
+            output.close()
+        }
+    }
+
+    private let placement = getenv("KIOSK_TEST_CARD").map { String(cString: $0) }
+
+    @Test func overPictures() throws {
+        let stage = Stage()
+        let output = stage.output
+        let isPlane = output.setOverlay(overlay(1)) == .plane
+        #expect(isPlane == (placement == "plane"))
+        _ = output.setOverlay(Overlay())
+        for number in 1...300 {
+            if number % 5 == 0 { #expect((output.setOverlay(overlay(number / 5)) == .plane) == isPlane) }
+            try stage.show(picture(number))
+            guard number % 15 == 7 else { continue }
+            // Another drawing, and no other picture for it.
+            #expect((output.setOverlay(overlay(number * 3 + 1)) == .plane) == isPlane)
+            if isPlane { try stage.show { output.commitOverlay(id: $0) } } else { try stage.show(picture(number)) }
+        }
+        stage.close()
+    }
+
+    /// Upside down after 50 pictures, of which the last two lie ready when that is asked for, and up again in a pause after 100.
+    @Test func turning() throws {
+        let stage = Stage()
+        let output = stage.output
+        #expect((output.setOverlay(overlay(1)) == .plane) == (placement == "plane"))
+        for number in 1...48 { try stage.show(picture(number)) }
+        let ready = [try stage.prepare(picture(49)), try stage.prepare(picture(50))]
+        output.setRotation(.clockwise180)
+        for scene in ready { try stage.show { output.commit(scene, id: $0) } }
+        for number in 51...100 { try stage.show(picture(number)) }
+        output.rotate(.some(.none))
+        while true { if case .changed = output.wait(until: .now + .seconds(1)) { break } }
+        let scene = try stage.prepare(picture(100))
+        guard case .queued = output.commit(scene, id: 1 << 32) else { throw Unexpected() }
+        while true { if case .flipped = output.wait(until: .now + .seconds(1)) { break } }
+        stage.close()
+    }
+}
