@@ -12,6 +12,8 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
     /// The plane of the picture, and what to show on it where the driver is only asked.
     private let beneath: PlaneProperties
     private let framebuffer: FramebufferID
+    /// Ends that the output has a share of the card's planes.
+    private let membership: UInt64
     /// All that could show drawn pictures on the CRTC, and the plane of the picture.
     private lazy var planes: [PlaneRecord] = route.card.planes().filter { plane in
         plane.id == beneath.id
@@ -22,10 +24,10 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
     /// Over `picture`, which is on the screen as `framebuffer` on the plane `beneath`.
     init(_ route: PipeRoute, over beneath: PlaneProperties, showing framebuffer: FramebufferID, _ picture: PlanePlanner.Layer) {
         (self.route, self.beneath, self.framebuffer, self.picture) = (route, beneath, framebuffer, picture)
-        route.card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }
+        membership = route.card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }
     }
 
-    deinit { route.card.planeShares.withLock { $0.leave(route.crtc) } }
+    deinit { route.card.planeShares.withLock { $0.leave(route.crtc, membership) } }
 
     func planner() -> PlanePlanner {
         let share = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }

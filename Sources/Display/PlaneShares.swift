@@ -7,14 +7,21 @@ import Playback
 /// may change with outputs that come and go.
 struct PlaneShares {
     /// The outputs' CRTCs, each with its bit in `possible_crtcs` masks.
-    private var outputs: [CRTCID: UInt32] = [:]
+    private var outputs: [CRTCID: (bit: UInt32, number: UInt64)] = [:]
     private var held: [PlaneID: CRTCID] = [:]
+    private var lastNumber: UInt64 = 0
 
-    /// An output drives a CRTC now.
-    mutating func join(_ crtc: CRTCID, bit: UInt32) { outputs[crtc] = bit }
+    /// A CRTC is driven now, in place of whoever drove it before. Returns what ends it again.
+    mutating func join(_ crtc: CRTCID, bit: UInt32) -> UInt64 {
+        lastNumber += 1
+        outputs[crtc] = (bit, lastNumber)
+        hold([], for: crtc)
+        return lastNumber
+    }
 
-    /// It no longer does.
-    mutating func leave(_ crtc: CRTCID) {
+    /// Ends what ``join(_:bit:)`` began, unless another one has taken the CRTC over.
+    mutating func leave(_ crtc: CRTCID, _ number: UInt64) {
+        guard outputs[crtc]?.number == number else { return }
         outputs[crtc] = nil
         hold([], for: crtc)
     }
@@ -28,7 +35,7 @@ struct PlaneShares {
     /// Those of `planes` that an output may use now, in their order.
     func share(of crtc: CRTCID, of planes: [PlaneRecord]) -> [PlaneRecord] {
         let sharers = outputs.sorted { $0.key.rawValue < $1.key.rawValue }
-        func candidates(_ plane: PlaneRecord) -> [CRTCID] { sharers.filter { plane.possibleCRTCs & $0.value != 0 }.map(\.key) }
+        func candidates(_ plane: PlaneRecord) -> [CRTCID] { sharers.filter { plane.possibleCRTCs & $0.value.bit != 0 }.map(\.key) }
         var owners: [PlaneID: CRTCID] = [:]
         for type in [PlaneRecord.Kind.overlay, .cursor] {
             var counts: [CRTCID: Int] = [:]

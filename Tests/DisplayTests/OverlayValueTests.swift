@@ -160,10 +160,10 @@ import Testing
     func shares(_ name: String, planes: [PlaneRecord], first: [UInt32], second: [UInt32]) {
         let (a, b) = (CRTCID(rawValue: 7), CRTCID(rawValue: 8))
         var shares = PlaneShares()
-        shares.join(a, bit: 1)
+        _ = shares.join(a, bit: 1)
         // Alone it may have all that it can.
         #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == planes.filter { $0.possibleCRTCs & 1 != 0 }.map(\.id.rawValue))
-        shares.join(b, bit: 2)
+        _ = shares.join(b, bit: 2)
         #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == first, "\(name)")
         #expect(shares.share(of: b, of: planes).map(\.id.rawValue) == second, "\(name)")
     }
@@ -176,13 +176,17 @@ import Testing
         let (a, b) = (CRTCID(rawValue: 7), CRTCID(rawValue: 8))
         let planes = [Self.overlayOf(40, 3), Self.overlayOf(41, 3)]
         var shares = PlaneShares()
-        shares.join(a, bit: 1)
+        let first = shares.join(a, bit: 1)
         shares.hold([planes[0].id, planes[1].id], for: a)
-        shares.join(b, bit: 2)
+        _ = shares.join(b, bit: 2)
         #expect(shares.share(of: b, of: planes).isEmpty && shares.share(of: a, of: planes).count == 2)
         shares.hold([], for: a)
         #expect(shares.share(of: b, of: planes).map(\.id.rawValue) == [41])
-        shares.leave(a)
+        // In another mode now; the screen before goes after the new one has come.
+        let second = shares.join(a, bit: 1)
+        shares.leave(a, first)
+        #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == [40])
+        shares.leave(a, second)
         #expect(shares.share(of: b, of: planes).count == 2)
     }
 
