@@ -1,9 +1,6 @@
 // What lies over the clips, such as the controls, as the latch log shows it.
 
 extension Vblank {
-    /// The planes with pictures that have alpha: drawn ones, over the clips.
-    public var overlays: [Plane] { planes.filter { ["AR24", "AB24", "RA24", "BA24"].contains($0.format) } }
-
     /// Whether it looks the same as `other`, and is scanned out of the same buffers.
     fileprivate func isLike(_ other: Vblank) -> Bool { hash == other.hash && planes == other.planes }
 }

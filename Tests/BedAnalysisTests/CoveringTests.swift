@@ -19,15 +19,6 @@ struct CoveringTests {
         #expect(bare.isBare(vblanks[4]) && !bare.isBare(vblanks[5]))
     }
 
-    @Test func `planes with alpha lie over the clips`() {
-        var vblank = log([1])[0]
-        #expect(vblank.overlays == [])
-        var drawn = picture
-        drawn.format = "AR24"
-        vblank.planes.append(drawn)
-        #expect(vblank.overlays == [drawn])
-    }
-
     @Test func `another hash or another buffer is a change`() {
         var vblanks = log([1, 1, 1, 1, 1])
         vblanks[4].planes[0].framebuffer = 2
