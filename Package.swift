@@ -30,7 +30,8 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Controls", "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform", "CPlatform", log, system,
+                "Controls", "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform", "CPlatform", log,
+                system,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
@@ -81,7 +82,9 @@ let package = Package(
             name: "InputTests", dependencies: ["Input", "CEvdev", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(
             name: "ControlsTests",
-            dependencies: ["Controls", "CCairo", "Input", "Media", "Playback", "Vocabulary", "Platform", "TestSupport"],
+            dependencies: [
+                "Controls", "CCairo", "Audio", "Display", "Input", "Media", "Playback", "Vocabulary", "Platform", "TestSupport",
+            ],
             swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport"], swiftSettings: upcoming),

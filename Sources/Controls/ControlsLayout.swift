@@ -108,8 +108,9 @@ package struct ControlsLayout: Hashable, Sendable {
     private mutating func placeAlongEdges(_ content: Content) {
         let (width, height) = glass.millimetres
         let margin = Self.margin
-        topScrim = box(0, 0, width, min(Self.scrimHeights.top, height / 2))
-        let bottomHeight = min(Self.scrimHeights.bottom, height / 2)
+        // On low glass there is more picture than shade.
+        topScrim = box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
+        let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = box(0, height - bottomHeight, width, bottomHeight)
         if content.parts.contains(.title) {
             let placeWidth = content.hasQueue ? 22.0 : 0

@@ -60,7 +60,7 @@ extension ControlsState {
     private mutating func touch(_ event: ContactEvent) -> [TimedCommand] {
         let finger = Finger(device: event.device, contact: event.contact.id)
         let isEnd = event.phase == .up || event.phase == .cancelled
-        let isFirst = !fingers.keys.contains { $0.device == event.device }
+        let isFirst = !fingers.contains { $0.key.device == event.device && event.time - $0.value < Self.ghostTimeout }
         fingers[finger] = isEnd ? nil : event.time
         lastTouch = max(lastTouch, event.time)
 
@@ -120,11 +120,17 @@ extension ControlsState {
         return track.fraction(at: (event.contact.x * Double(layout.glass.width)).rounded())
     }
 
-    private func dragged(_ press: Press, at time: HostTime) -> [TimedCommand] {
+    private mutating func dragged(_ press: Press, at time: HostTime) -> [TimedCommand] {
         guard let value = press.value else { return [] }
         switch press.control {
         case .slider: return [TimedCommand(.scrub(now.time(at: value)), at: time)]
-        case .volume: return [TimedCommand(.setVolume(Int((value * 100).rounded())), at: time)]
+        case .volume:
+            // Who asks for loudness wants to hear it.
+            let unmutes = now.isMuted && value > 0
+            if unmutes { now.isMuted = false }
+            return (unmutes ? [TimedCommand(.toggleMute, at: time)] : []) + [
+                TimedCommand(.setVolume(Int((value * 100).rounded())), at: time)
+            ]
         default: return []
         }
     }

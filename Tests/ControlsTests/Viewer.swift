@@ -15,6 +15,8 @@ struct Viewer {
     /// What was asked for since ``take()``.
     private var asked: [Command] = []
     private var finger = 0
+    /// Whether the player does what it is asked for.
+    var obeys = true
     private(set) var fingers: [Int: (x: Double, y: Double)] = [:]
 
     /// 24" at 1080p.
@@ -31,12 +33,30 @@ struct Viewer {
     }
 
     /// Tells what is played, as it is done before and after everything that happens.
-    mutating func settle() {
-        asked += state.update(now, on: glass, refreshPeriod: .milliseconds(16), at: time).map(\.command)
+    mutating func settle() { ask(state.update(now, on: glass, refreshPeriod: .milliseconds(16), at: time)) }
+
+    /// What a player does with commands, as far as tests look at it.
+    private mutating func ask(_ commands: [TimedCommand]) {
+        for command in commands.map(\.command) {
+            asked.append(command)
+            if !obeys { continue }
+            switch command {
+            case .togglePlayback:
+                now.status = now.status == .paused ? .playing : .paused
+                now.hasEnded = false
+            case .scrub(let target), .endScrub(let target): now.time = target
+            case .seekSteps(let count): now.time = max(.zero, now.time + .seconds(10) * Int64(count))
+            case .toggleMute: now.isMuted.toggle()
+            case .setVolume(let volume): now.volume = volume
+            case .changeVolume(let change): now.volume = min(max(now.volume + change, 0), 100)
+            default: break
+            }
+        }
     }
 
     /// Lets time pass, and does what is due on the way when it is due.
     mutating func wait(_ span: MediaTime) {
+        settle()
         let end = time + span
         var steps = 0
         while let due = [state.deadline(after: time), state.inputDeadline.map { max($0, time) }].compactMap({ $0 }).min(), due <= end,
@@ -46,12 +66,12 @@ struct Viewer {
             time = due
             steps += 1
             settle()
-            asked += state.expire(at: time).map(\.command) + state.advance(to: time).map(\.command)
+            ask(state.expire(at: time) + state.advance(to: time))
         }
         if now.status == .playing { now.time = now.time + (end - time) }
         time = end
         settle()
-        asked += state.expire(at: time).map(\.command) + state.advance(to: time).map(\.command)
+        ask(state.expire(at: time) + state.advance(to: time))
     }
 
     // MARK: Fingers
@@ -101,6 +121,14 @@ struct Viewer {
         )
     }
 
+    /// The left button of a mouse goes down and up.
+    mutating func click() {
+        for phase in [ContactEvent.Phase.down, .up] {
+            let contact = Contact(slot: 0, id: 1, x: 0.5, y: 0.5, surface: .mouse)
+            send(.contact(ContactEvent(device: DeviceID(rawValue: 3), contact: contact, phase: phase, time: time)))
+        }
+    }
+
     private mutating func send(_ finger: Int, _ phase: ContactEvent.Phase, _ device: Int) {
         let place = fingers[finger]!
         let contact = Contact(slot: 0, id: finger, x: place.x, y: place.y, surface: .display)
@@ -109,7 +137,7 @@ struct Viewer {
 
     mutating func send(_ event: InputEvent) {
         settle()
-        asked += state.handle(event).map(\.command)
+        ask(state.handle(event))
         settle()
     }
 
@@ -128,6 +156,39 @@ struct Viewer {
     }
 
     var parts: [PlacedPart] { state.parts(at: time) }
+
+    /// Whether the bars are seen, at all.
+    var seesBars: Bool { parts.contains { if case .scrim = $0.part { $0.alpha > 0 } else { false } } }
+
+    /// The signs of the buttons in the middle that are seen.
+    var buttons: [Icon] { parts.compactMap { if case .button(let icon, _, _) = $0.part { icon } else { nil } } }
+
+    /// The signs that look pressed.
+    var pressed: [Icon] {
+        parts.compactMap {
+            switch $0.part {
+            case .button(let icon, _, true), .icon(let icon, _, _, true): icon
+            default: nil
+            }
+        }
+    }
+
+    /// The level of the toast that is seen.
+    var toast: Int? { parts.lazy.compactMap { if case .toast(_, _, let level, _) = $0.part { level } else { nil } }.first }
+
+    var seesSpinner: Bool { parts.contains { if case .spinner = $0.part { $0.alpha > 0 } else { false } } }
+
+    /// The bar of the item that is seen.
+    var slider: Part.Slider? {
+        parts.lazy.compactMap { if case .slider(let slider) = $0.part, slider.isAccented { slider } else { nil } }.first
+    }
+
+    /// The time above the finger, and whether there is a picture.
+    var preview: (text: String, hasPicture: Bool)? {
+        parts.lazy.compactMap {
+            if case .preview(_, _, _, _, _, let text, let picture) = $0.part { (text, picture != nil) } else { nil }
+        }.first
+    }
 
     /// The texts that are seen.
     var texts: [String] { parts.compactMap { if case .text(let text) = $0.part { text.text } else { nil } } }

@@ -1,0 +1,163 @@
+import Audio
+import CCairo
+import Display
+import Glibc
+import Input
+import Media
+import Platform
+import Playback
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import Controls
+
+/// The whole: a player that plays a clip into memory, touched.
+@Suite(.blocking, .serialized) struct ControlsTests {
+    private struct Turnable: ControlsScreen {
+        let display: DisplayOutput
+        var mode: DisplayMode? { display.mode }
+        var nextRotation: Rotation { display.nextRotation }
+        func rotate(_ rotation: Rotation?) { display.rotate(rotation) }
+        func rotation(after rotation: Rotation?) -> Rotation { display.rotation(after: rotation) }
+    }
+
+    /// A player with controls, and what is on its screen.
+    private final class Screen {
+        let display: DisplayOutput
+        let player: Player
+        let controls: Controls
+        private let folder = "/tmp/kiosk-controls-\(getpid())-\(HostTime.now.nanoseconds)"
+        private var finger = 0
+
+        init(_ mode: ControlsMode = .full, size: (Int, Int) = (1280, 720), rotation: Rotation = .none) throws {
+            mkdir(folder, 0o700)
+            let clip = try Clips.named("keyframes.mp4")
+            var settings = DisplaySettings(connector: .offscreen, rotation: rotation)
+            settings.mode = .size(width: size.0, height: size.1, refresh: 60)
+            display = DisplayOutput.offscreen(settings)
+            var options = Player.Options()
+            options.loop = .item
+            let items = [PlaylistItem(source: clip, gravity: .resizeAspectFill, title: "Harbour"), PlaylistItem(source: clip)]
+            player = Player(items: items, options: options, video: display, audio: SilentOutput())
+            var own = ControlsSettings.test
+            own.mode = mode
+            let keys = try KeyMap(
+                bindings: [("r", .rotate(nil)), ("i", .showControls), ("h", .hideControls)].map { (KeyTrigger($0)!, $1) })
+            controls = Controls(own, keys: keys, player: player, screen: Turnable(display: display))
+            controls.start()
+            player.start()
+            try #require(until { self.player.snapshot.item != nil && self.player.snapshot.status == .playing })
+        }
+
+        deinit {
+            controls.stop()
+            player.stop()
+            display.close()
+            rmdir(folder)
+        }
+
+        func until(_ condition: () throws -> Bool) rethrows -> Bool {
+            let end = HostTime.now + .seconds(30)
+            while HostTime.now < end {
+                if try condition() { return true }
+                usleep(20_000)
+            }
+            return false
+        }
+
+        private func touch(_ x: Double, _ y: Double, _ phase: ContactEvent.Phase) {
+            let contact = Contact(slot: 0, id: finger, x: x, y: y, surface: .display)
+            controls.handler.handle(.contact(ContactEvent(device: DeviceID(rawValue: 0), contact: contact, phase: phase, time: .now)))
+        }
+
+        func tap(_ x: Double, _ y: Double) {
+            finger += 1
+            touch(x, y, .down)
+            touch(x, y, .up)
+        }
+
+        func key(_ name: String) {
+            for phase in [KeyEvent.Phase.press, .release] {
+                let key = try! KeyCode(named: name)
+                controls.handler.handle(.key(KeyEvent(device: DeviceID(rawValue: 1), key: key, phase: phase, time: .now)))
+            }
+        }
+
+        /// What is on the screen, as scanned out: 0x00RRGGBB.
+        func picture() throws -> [UInt32] {
+            let path = "\(folder)/screen.png"
+            try display.snapshot(to: path)
+            defer { unlink(path) }
+            let surface = cairo_image_surface_create_from_png(path)
+            defer { cairo_surface_destroy(surface) }
+            let (width, height) = (Int(cairo_image_surface_get_width(surface)), Int(cairo_image_surface_get_height(surface)))
+            let pixels = try #require(cairo_image_surface_get_data(surface))
+            let stride = Int(cairo_image_surface_get_stride(surface))
+            return (0..<width * height).map { index in
+                let pixel = UnsafeRawPointer(pixels).load(fromByteOffset: index / width * stride + index % width * 4, as: UInt32.self)
+                return pixel & 0xFFFFFF
+            }
+        }
+    }
+
+    @Test func `a tap pauses and shows the controls, another one plays, and they go`() throws {
+        let screen = try Screen()
+        screen.tap(0.3, 0.3)
+        #expect(screen.until { screen.player.snapshot.status == .paused })
+        usleep(700_000)
+        let paused = try screen.picture()
+        usleep(300_000)
+        #expect(try screen.picture() == paused, "nothing moves while it is paused")
+        screen.key("h")
+        #expect(try screen.until { try screen.picture() != paused }, "the controls were on the screen")
+        usleep(400_000)
+        let bare = try screen.picture()
+        let changed = zip(paused, bare).filter { $0 != $1 }.count
+        #expect(changed > paused.count / 20 && changed < paused.count / 4 * 3, "\(changed) of \(paused.count)")
+    }
+
+    @Test func `tap-only shows a sign for a moment, none shows nothing`() throws {
+        for mode in [ControlsMode.tapOnly, .none] {
+            let screen = try Screen(mode)
+            screen.tap(0.5, 0.3)
+            #expect(screen.until { screen.player.snapshot.status == .paused })
+            usleep(200_000)
+            let early = try screen.picture()
+            usleep(1_500_000)
+            #expect(try (screen.picture() == early) == (mode == .none))
+        }
+    }
+
+    @Test func `turned while they are shown, they are there, upright`() throws {
+        let screen = try Screen()
+        screen.tap(0.3, 0.3)
+        #expect(screen.until { screen.player.snapshot.status == .paused })
+        usleep(600_000)
+        let upright = try screen.picture()
+        screen.key("r")
+        #expect(screen.until { screen.display.rotation == .clockwise90 })
+        usleep(600_000)
+        let turned = try screen.picture()
+        screen.key("h")
+        #expect(try screen.until { try screen.picture() != turned })
+        usleep(400_000)
+        let bare = try screen.picture()
+        // The bottom of the turned picture is the left edge of what is scanned out: that is where the shade is.
+        func darker(_ columns: Range<Int>) -> Int {
+            (0..<720).reduce(0) { sum, row in
+                sum + columns.count { turned[row * 1280 + $0] & 255 < bare[row * 1280 + $0] & 255 }
+            }
+        }
+        #expect(darker(0..<40) > 720 * 40 / 2 && darker(500..<540) < 720 * 40 / 2)
+        #expect(turned != upright)
+    }
+
+    @Test func `nothing is asked of a thread that has ended`() throws {
+        let screen = try Screen()
+        screen.controls.stop()
+        screen.tap(0.5, 0.5)
+        #expect(screen.until { screen.player.snapshot.status == .paused })
+        screen.controls.stop()
+    }
+}

@@ -1,0 +1,303 @@
+import Input
+import Platform
+import Playback
+import Testing
+import Vocabulary
+
+@testable import Controls
+
+/// What touches and keys mean: one row for each rule. Commands are those since the row began to touch.
+@Suite struct TouchTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var commands: [Command]
+        var actions: @Sendable (inout Viewer) -> Void
+
+        init(_ name: String, _ commands: [Command], _ actions: @escaping @Sendable (inout Viewer) -> Void) {
+            (testDescription, self.commands, self.actions) = (name, commands, actions)
+        }
+    }
+
+    /// Shows the controls without asking for anything.
+    private static func show(_ viewer: inout Viewer) {
+        viewer.key("i")
+        viewer.wait(.milliseconds(400))
+    }
+
+    private static let rows: [Row] = [
+        Row("a tap beside the controls pauses", [.togglePlayback]) { $0.tap(0.3, 0.3) },
+        Row("a tap in the middle, where nothing is shown, too", [.togglePlayback]) { $0.tap(0.5, 0.5) },
+        Row("nothing is asked for before the finger is lifted", []) { $0.down(0.3, 0.3) },
+        Row("a mouse has no place on the screen: its button is a tap", [.togglePlayback]) { viewer in
+            show(&viewer)
+            viewer.click()
+        },
+        Row("the button in the middle", [.togglePlayback]) { viewer in
+            show(&viewer)
+            viewer.tap(.playPause)
+        },
+        Row("back", [.seekSteps(-1)]) { viewer in
+            show(&viewer)
+            viewer.tap(.skipBack)
+        },
+        Row("forward, twice", [.seekSteps(1), .seekSteps(1)]) { viewer in
+            show(&viewer)
+            viewer.tap(.skipForward)
+            viewer.tap(.skipForward)
+        },
+        Row("previous and next", [.previousItem, .nextItem]) { viewer in
+            show(&viewer)
+            viewer.tap(.previousItem)
+            viewer.tap(.nextItem)
+        },
+        Row("mute", [.toggleMute]) { viewer in
+            show(&viewer)
+            viewer.tap(.mute)
+        },
+        Row("a tap on the time asks for nothing", []) { viewer in
+            show(&viewer)
+            viewer.tap(.remaining)
+        },
+        Row("a control acts when it is lifted", []) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            viewer.down(place.x, place.y)
+        },
+        Row("a finger that leaves its control does nothing", []) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            let finger = viewer.down(place.x, place.y)
+            viewer.move(finger, 0.2, 0.2)
+            viewer.up(finger)
+        },
+        Row("one that comes back does", [.togglePlayback]) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            let finger = viewer.down(place.x, place.y)
+            viewer.move(finger, 0.2, 0.2)
+            viewer.move(finger, place.x, place.y)
+            viewer.up(finger)
+        },
+        Row("a few millimetres beside it are still on it", [.togglePlayback]) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            let finger = viewer.down(place.x, place.y)
+            viewer.move(finger, place.x + (12.0 + 4) / 531, place.y)
+            viewer.up(finger)
+        },
+        Row("a finger that is lost does nothing", []) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            viewer.cancel(viewer.down(place.x, place.y))
+        },
+        Row("another finger of the hand that holds a control means nothing", [.togglePlayback]) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            let finger = viewer.down(place.x, place.y)
+            let other = viewer.down(0.2, 0.2)
+            viewer.wait(.milliseconds(80))
+            viewer.up(other)
+            viewer.up(finger)
+        },
+        Row("a finger on another screen does", [.togglePlayback, .togglePlayback]) { viewer in
+            show(&viewer)
+            let place = viewer.place(.playPause)
+            let finger = viewer.down(place.x, place.y)
+            let other = viewer.down(0.2, 0.2, device: 1)
+            viewer.wait(.milliseconds(80))
+            viewer.up(other, device: 1)
+            viewer.up(finger)
+        },
+        Row("two fingers mute", [.toggleMute]) { viewer in
+            let first = viewer.down(0.4, 0.4), second = viewer.down(0.6, 0.4)
+            viewer.wait(.milliseconds(80))
+            viewer.up(first)
+            viewer.up(second)
+        },
+        Row("where controls go away a touch is beside them", [.togglePlayback]) { viewer in
+            show(&viewer)
+            viewer.wait(.milliseconds(2700))
+            viewer.tap(.skipBack)
+        },
+        Row("a swipe seeks", [.seekSteps(2)]) { viewer in
+            let finger = viewer.down(0.2, 0.3)
+            viewer.wait(.milliseconds(60))
+            viewer.move(finger, 0.6, 0.3)
+            viewer.wait(.milliseconds(60))
+            viewer.up(finger)
+        },
+        Row("a stroke up along the right edge is louder", [.changeVolume(by: 15)]) { viewer in
+            viewer.now.volume = 50
+            let finger = viewer.down(0.95, 0.5)
+            viewer.move(finger, 0.95, 0.35)
+            viewer.up(finger)
+        },
+        Row("two taps on the right take the first one's pause back, and seek", [.togglePlayback, .togglePlayback, .seekSteps(1)]) {
+            viewer in
+            viewer.tap(0.9, 0.3)
+            viewer.wait(.milliseconds(100))
+            viewer.tap(0.9, 0.3)
+        },
+        Row("two taps on the left, also where a button has appeared beneath", [.togglePlayback, .togglePlayback, .seekSteps(-1)]) {
+            viewer in
+            viewer.glass = Glass(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 87)
+            viewer.settle()
+            let place = viewer.place(.skipBack)
+            viewer.tap(place.x, place.y)
+            viewer.wait(.milliseconds(100))
+            viewer.tap(place.x, place.y)
+        },
+        Row("two taps in the middle are two taps", [.togglePlayback, .togglePlayback]) { viewer in
+            viewer.tap(0.5, 0.3)
+            viewer.wait(.milliseconds(100))
+            viewer.tap(0.5, 0.3)
+        },
+        Row("the slider", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+            show(&viewer)
+            let place = viewer.onSlider(0.5)
+            viewer.up(viewer.down(place.x, place.y))
+        },
+        Row("the slider, dragged", [.scrub(.seconds(60)), .scrub(.seconds(90)), .endScrub(.seconds(90))]) { viewer in
+            show(&viewer)
+            let (from, to) = (viewer.onSlider(0.5), viewer.onSlider(0.75))
+            let finger = viewer.down(from.x, from.y)
+            viewer.move(finger, to.x, to.y)
+            viewer.up(finger)
+        },
+        Row("a drag may leave the slider, and goes to its ends", [.scrub(.seconds(60)), .scrub(.seconds(120)), .endScrub(.seconds(120))]) {
+            viewer in
+            show(&viewer)
+            let from = viewer.onSlider(0.5)
+            let finger = viewer.down(from.x, from.y)
+            viewer.move(finger, 1, 0.1)
+            viewer.up(finger)
+        },
+        Row("a finger that vanishes from the slider leaves it where it was", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+            show(&viewer)
+            let from = viewer.onSlider(0.5)
+            viewer.cancel(viewer.down(from.x, from.y))
+        },
+        Row("dirt on the slider is let go of after half a minute", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+            show(&viewer)
+            let from = viewer.onSlider(0.5)
+            viewer.down(from.x, from.y)
+            viewer.wait(.seconds(31))
+        },
+        Row("while the item changes the finger lets go", [.scrub(.seconds(60))]) { viewer in
+            show(&viewer)
+            let from = viewer.onSlider(0.5)
+            let finger = viewer.down(from.x, from.y)
+            (viewer.now.item, viewer.now.time) = (2, .zero)
+            viewer.move(finger, 0.3, from.y)
+            viewer.up(finger)
+        },
+        Row("while the display changes the slider is let go where it was", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+            show(&viewer)
+            let from = viewer.onSlider(0.5)
+            let finger = viewer.down(from.x, from.y)
+            viewer.glass = Glass(width: 1080, height: 1920, physicalWidth: 299, physicalHeight: 531)
+            viewer.move(finger, 0.3, from.y)
+            viewer.up(finger)
+        },
+        Row("a live stream has nothing to seek in", [.togglePlayback]) { viewer in
+            (viewer.now.duration, viewer.now.isSeekable) = (nil, false)
+            show(&viewer)
+            viewer.tap(0.3, 0.9)
+        },
+        Row("an item that begins later counts from there", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+            (viewer.now.start, viewer.now.duration) = (.seconds(30), .seconds(90))
+            show(&viewer)
+            let place = viewer.onSlider(0.5)
+            viewer.up(viewer.down(place.x, place.y))
+        },
+        Row("the volume bar; muted, it is heard again", [.toggleMute, .setVolume(100)]) { viewer in
+            viewer.now.isMuted = true
+            show(&viewer)
+            let track = viewer.state.layout!.volume!
+            viewer.up(viewer.down(Double(track.right) / 1920, Double(track.y) / 1080))
+        },
+        Row("an item that waits for a tap goes on", [.waitEnded]) { viewer in
+            viewer.now.waitsForTap = true
+            viewer.tap(0.3, 0.3)
+        },
+        Row("an item that has something to do when tapped", [.playSource("/srv/details.mp4", resumes: true)]) { viewer in
+            viewer.now.onTap = .playSource("/srv/details.mp4", resumes: true)
+            viewer.now.waitsForTap = true
+            viewer.tap(0.3, 0.3)
+        },
+        Row("a key", [.seekSteps(1)]) { $0.key("right") },
+        Row("showing and hiding is not the player's", []) { viewer in
+            viewer.key("i")
+            viewer.key("h")
+        },
+    ]
+
+    private static let keys: [(String, Command)] = [
+        ("i", .showControls), ("h", .hideControls), ("right", .seekSteps(1)), ("space", .togglePlayback),
+        ("volumeup", .changeVolume(by: 5)),
+    ]
+
+    @Test(arguments: rows) func table(_ row: Row) {
+        var viewer = Viewer(keys: Self.keys)
+        row.actions(&viewer)
+        #expect(viewer.take().map(\.rounded) == row.commands)
+    }
+
+    @Test func `without drawing, or with signs only, gestures and keys do the same`() {
+        for mode in [ControlsMode.none, .tapOnly] {
+            var settings = ControlsSettings.test
+            settings.mode = mode
+            var viewer = Viewer(settings: settings, keys: Self.keys)
+            viewer.tap(0.5, 0.5)
+            viewer.wait(.seconds(1))
+            viewer.key("right")
+            #expect(viewer.take() == [.togglePlayback, .seekSteps(1)])
+            #expect(!viewer.seesBars)
+        }
+    }
+
+    @Test func `a locked screen: only what is allowed acts, and of buttons only that is there`() {
+        var settings = ControlsSettings.test
+        settings.gestures = [.tap: .togglePlayback]
+        settings.apply(InputLock(allowed: [.gesture(.tap), .part(.playButton)]))
+        var viewer = Viewer(settings: settings, keys: Self.keys)
+        Self.show(&viewer)
+        #expect(viewer.state.layout?.controls == [.playPause])
+        let place = viewer.onSlider(0.5)
+        viewer.tap(place.x, place.y)
+        #expect(viewer.take() == [.togglePlayback], "the slider is drawn, and a touch on it is a tap")
+    }
+
+    @Test func `a screen that is locked against everything shows nothing`() {
+        var settings = ControlsSettings.test
+        settings.gestures = [:]
+        settings.apply(InputLock(allowed: []))
+        var viewer = Viewer(settings: settings)
+        viewer.tap(0.5, 0.5)
+        viewer.wait(.seconds(1))
+        #expect(viewer.take() == [])
+        #expect(viewer.parts.isEmpty)
+    }
+
+    @Test func `nobody there: the command is asked for, and the controls go`() {
+        var viewer = Viewer(keys: Self.keys)
+        viewer.tap(0.3, 0.3)
+        viewer.wait(.seconds(1))
+        #expect(viewer.seesBars)
+        #expect(viewer.state.beIdle(.restartPlaylist, at: viewer.time).map(\.command) == [.restartPlaylist])
+        viewer.wait(.milliseconds(300))
+        #expect(!viewer.seesBars)
+    }
+}
+
+extension Command {
+    /// The same, on the slider to a tenth of a second: a pixel of it is some milliseconds.
+    var rounded: Command {
+        func tenths(_ time: MediaTime) -> MediaTime { .milliseconds((time.nanoseconds + 50_000_000) / 100_000_000 * 100) }
+        switch self {
+        case .scrub(let time): return .scrub(tenths(time))
+        case .endScrub(let time): return .endScrub(tenths(time))
+        default: return self
+        }
+    }
+}
