@@ -1,5 +1,5 @@
-// What a key, a gesture, a tap on an item or the idle time asks for, as it is written in kiosk.conf: a word, and for some words an argument.
-// `volume 40`, `seek 1:30`, `play special.mp4 then resume`.
+// What a key, a gesture, a tap on an item or the idle time asks for, as it is written in kiosk.conf: a word, and for some words an
+// argument. `volume 40`, `seek 1:30`, `play special.mp4 then resume`.
 import Platform
 import Vocabulary
 
@@ -120,7 +120,9 @@ struct CommandWords {
             while text.last == " " { text.removeLast() }
             resumes = value
         }
-        guard !text.isEmpty, !text.contains("\0"), isURL(text) || !text.hasSuffix("/") && !text.lowercased().hasSuffix(".m3u") else { return nil }
+        guard !text.isEmpty, !text.contains("\0"), isURL(text) || !text.hasSuffix("/") && !text.lowercased().hasSuffix(".m3u") else {
+            return nil
+        }
         return .playSource(PlaylistSource(text, relativeTo: folder).location, resumes: resumes)
     }
 }

@@ -47,7 +47,8 @@ extension Configuration {
             case "display": if let table = reader(Grammar.display, entry, complaints) { display.read(table) }
             case "audio": if let table = reader(Grammar.audio, entry, complaints) { audio.read(table) }
             case "playback": if let table = reader(Grammar.playback, entry, complaints) { playback.read(table) }
-            case "input": if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
+            case "input":
+                if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
             case "theme": if let table = reader(Grammar.theme, entry, complaints) { theme.read(table) }
             case "idle":
                 if let table = reader(Grammar.idle, entry, complaints) {
@@ -188,7 +189,11 @@ extension PlaylistEntry {
         title = table.line("title", "a line of text", longest: 500)
         waitsForTap = table.word("wait-for", WaitFor.self).map { $0 == .tap }
         if let word = table.command("on-tap", CommandWords(folder: folder, resumesByDefault: true)) {
-            if let word { onTap = word } else { table.complain("expected what to do; leave it out for what a tap does elsewhere", about: "on-tap") }
+            if let word {
+                onTap = word
+            } else {
+                table.complain("expected what to do; leave it out for what a tap does elsewhere", about: "on-tap")
+            }
         }
         if let end, end <= start ?? .zero {
             table.complain("expected a time after start, found \(table.entry("end")?.value.kind.shown ?? "\(end)")", about: "end")

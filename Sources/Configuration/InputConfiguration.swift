@@ -118,7 +118,8 @@ extension Configuration.Input {
         for entry in entries {
             let shown = "[input.keys] \(shownKey(entry.key))"
             guard let trigger = KeyTrigger(entry.key) else {
-                complaints.add("\(shown): not a key; keys are such as KEY_SPACE, space, \"ctrl+KEY_Q\" or \"hold KEY_POWER\"", at: entry.position)
+                complaints.add(
+                    "\(shown): not a key; keys are such as KEY_SPACE, space, \"ctrl+KEY_Q\" or \"hold KEY_POWER\"", at: entry.position)
                 continue
             }
             if let first = writtenAs[trigger.withoutRepeat] {

@@ -6,7 +6,8 @@ import Vocabulary
 
 /// Reads an accelerometer of the kernel's iio kind five times a second, and says how the picture has to be turned (``ScreenOrientation``).
 ///
-/// On a thread of its own: a reading is a transfer on a slow bus. One that comes later, or goes and comes back, is found within some seconds.
+/// On a thread of its own: a reading is a transfer on a slow bus. One that comes later, or goes and comes back, is found within some
+/// seconds.
 package final class Accelerometer: Sendable {
     /// Where the kernel lists iio devices.
     package static let folder = "/sys/bus/iio/devices"
@@ -21,7 +22,8 @@ package final class Accelerometer: Sendable {
     /// One that looks for devices in `folder`.
     package init(folder: String = Accelerometer.folder) { self.folder = folder }
 
-    /// Begins to read. `turn` is called on a thread of this value's own, with the turn and the time of the reading that decided. Called once.
+    /// Begins to read. `turn` is called on a thread of this value's own, with the turn and the time of the reading that decided. Called
+    /// once.
     package func start(_ turn: @escaping @Sendable (Rotation, HostTime) -> Void) {
         thread.withLock { thread in
             precondition(thread == nil, "an accelerometer is started once")
@@ -44,7 +46,11 @@ package final class Accelerometer: Sendable {
             if device == nil {
                 device = AccelerometerDevice.all(in: folder).first
                 if wasFound != (device != nil) {
-                    if let device { log.info("accelerometer \(device.path), mounted \(device.matrix)") } else { log.warning("no accelerometer in \(folder)") }
+                    if let device {
+                        log.info("accelerometer \(device.path), mounted \(device.matrix)")
+                    } else {
+                        log.warning("no accelerometer in \(folder)")
+                    }
                     wasFound = device != nil
                 }
             }
@@ -89,8 +95,8 @@ struct AccelerometerDevice {
         return (place[0], place[1], place[2])
     }
 
-    /// The matrix of a device: udev's (ACCEL_MOUNT_MATRIX, of its hardware database), which is there to correct the kernel's, else the kernel's;
-    /// one that changes nothing where neither says.
+    /// The matrix of a device: udev's (ACCEL_MOUNT_MATRIX, of its hardware database), which is there to correct the kernel's, else the
+    /// kernel's; one that changes nothing where neither says.
     private static func mountMatrix(_ path: String) -> [Double] {
         let name = path.split(separator: "/").last.map(String.init) ?? ""
         let own = ["in_accel_mount_matrix", "in_mount_matrix", "mount_matrix"].lazy.compactMap { text("\(path)/\($0)") }

@@ -1,10 +1,11 @@
 import CEvdev
 
-/// The contacts of a device with multi-touch protocol A, which says in each report where all fingers are and not which is which. A pure value:
-/// events in, contacts with ids out. libevdev hands such events on as they are.
+/// The contacts of a device with multi-touch protocol A, which says in each report where all fingers are and not which is which. A pure
+/// value: events in, contacts with ids out. libevdev hands such events on as they are.
 ///
-/// Each contact is some ABS_MT events and SYN_MT_REPORT; SYN_REPORT ends the report. Which contact of the report before it was is decided by
-/// distance: the nearest pair first, then the next of what is left, within ``farthest``. A driver that tracks (ABS_MT_TRACKING_ID) is believed.
+/// Each contact is some ABS_MT events and SYN_MT_REPORT; SYN_REPORT ends the report. Which contact of the report before it was is decided
+/// by distance: the nearest pair first, then the next of what is left, within ``farthest``. A driver that tracks (ABS_MT_TRACKING_ID) is
+/// believed.
 struct AnonymousContacts {
     /// One contact of a report.
     struct Touch: Hashable {

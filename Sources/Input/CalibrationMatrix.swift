@@ -50,8 +50,8 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The matrix that brings the reported positions to their targets with the least squares of error; nil where the samples do not decide it: fewer
-    /// than three, or all on a line.
+    /// The matrix that brings the reported positions to their targets with the least squares of error; nil where the samples do not decide
+    /// it: fewer than three, or all on a line.
     package init?(fitting samples: [Sample]) {
         // The normal equations of both rows: the same matrix of sums, two right hand sides.
         var sums = [[Double]](repeating: [0, 0, 0], count: 3)

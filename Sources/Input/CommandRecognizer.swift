@@ -2,8 +2,8 @@ import Platform
 import Synchronization
 import Vocabulary
 
-/// Makes commands of input events, with the key map and the gestures of each device, for a screen on which nothing is drawn. A pure value: events
-/// and the time in, commands out.
+/// Makes commands of input events, with the key map and the gestures of each device, for a screen on which nothing is drawn. A pure value:
+/// events and the time in, commands out.
 package struct CommandRecognizer: Sendable {
     private var keys: KeyRecognizer
     private let commands: [GestureName: Command]
@@ -20,8 +20,8 @@ package struct CommandRecognizer: Sendable {
     /// The time at which ``expire(at:)`` has something to do; nil while there is nothing to wait for.
     package var nextDeadline: HostTime? { ([keys.nextDeadline] + gestures.values.map(\.nextDeadline)).compactMap { $0 }.min() }
 
-    /// Takes the next event. Returns what is asked for with it, and the kernel's time of the event that decided: the press, repeat or release of a
-    /// key, the lift that completes a gesture.
+    /// Takes the next event. Returns what is asked for with it, and the kernel's time of the event that decided: the press, repeat or
+    /// release of a key, the lift that completes a gesture.
     ///
     /// - Parameter tap: what a tap asks for now, where the item on the screen says so.
     package mutating func commands(for event: InputEvent, tap: Command? = nil) -> [TimedCommand] {

@@ -22,8 +22,8 @@ package struct DisplayMap: Hashable, Sendable {
         return output.flatMap(DisplayConnector.init)
     }
 
-    /// Whether the device is for a display at `present`: it belongs to that, or to none. While it is not known which display is used (nil) nothing
-    /// is left out.
+    /// Whether the device is for a display at `present`: it belongs to that, or to none. While it is not known which display is used (nil)
+    /// nothing is left out.
     package func isOurs(_ device: String, output: String?, present: DisplayConnector?) -> Bool {
         guard let own = connector(of: device, output: output), let present else { return true }
         switch (own, present) {

@@ -6,8 +6,8 @@ import Vocabulary
 
 /// An open evdev node. The corresponding C type is `struct libevdev`. Belongs to one thread.
 ///
-/// libevdev keeps the state of keys and slots as of the last event read; ``isHeld(_:)`` and ``modifiers()`` read it. ``contacts()`` are those
-/// of the last report.
+/// libevdev keeps the state of keys and slots as of the last event read; ``isHeld(_:)`` and ``modifiers()`` read it. ``contacts()`` are
+/// those of the last report.
 struct EvdevDevice: ~Copyable {
     let path: String
     let name: String
@@ -59,7 +59,9 @@ struct EvdevDevice: ~Copyable {
         abilities = DeviceAbilities(device, keys: keys)
         func has(_ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 }
         func maximum(_ code: Int32) -> Int32 { libevdev_get_abs_maximum(device, UInt32(code)) }
-        func width(_ code: Int32) -> Int32 { maximum(code).subtractingReportingOverflow(libevdev_get_abs_minimum(device, UInt32(code))).partialValue }
+        func width(_ code: Int32) -> Int32 {
+            maximum(code).subtractingReportingOverflow(libevdev_get_abs_minimum(device, UInt32(code))).partialValue
+        }
         anonymous = AnonymousContacts(width: width(ABS_MT_POSITION_X), height: width(ABS_MT_POSITION_Y))
         // Sizes are in the units of positions; some drivers say their own resolution for them.
         let resolutions = [ABS_MT_TOUCH_MAJOR, ABS_MT_POSITION_X].map { libevdev_get_abs_resolution(device, UInt32($0)) }
@@ -191,7 +193,8 @@ struct EvdevDevice: ~Copyable {
         let id = value(ABS_MT_TRACKING_ID)
         guard id >= 0 else { return nil }
         let isPalm = palms.isPalm(
-            isPalmTool: optional(ABS_MT_TOOL_TYPE) == MT_TOOL_PALM, major: optional(ABS_MT_TOUCH_MAJOR), pressure: optional(ABS_MT_PRESSURE))
+            isPalmTool: optional(ABS_MT_TOOL_TYPE) == MT_TOOL_PALM, major: optional(ABS_MT_TOUCH_MAJOR), pressure: optional(ABS_MT_PRESSURE)
+        )
         return contact(
             slot: slot, id: Int(id), x: fraction(value(ABS_MT_POSITION_X), ABS_MT_POSITION_X),
             y: fraction(value(ABS_MT_POSITION_Y), ABS_MT_POSITION_Y), isPalm: isPalm)

@@ -5,15 +5,15 @@ import Vocabulary
 ///
 /// Horizontal distances are fractions of the picture's width, vertical ones of its height.
 ///
-/// - A tap stays within ``tapDistance`` and takes less than ``tapDuration``. It is told on the lift, at once. A second one that begins within
-///   ``doubleTapPause`` in the same outer third of the screen is a double tap; a third one is a tap again.
+/// - A tap stays within ``tapDistance`` and takes less than ``tapDuration``. It is told on the lift, at once. A second one that begins
+///   within ``doubleTapPause`` in the same outer third of the screen is a double tap; a third one is a tap again.
 /// - A finger that stays so for ``tapDuration`` is a long press.
 /// - A swipe ends at least ``swipeDistance`` to the side of where it began, at least twice as far to the side as up or down, and
 ///   takes less than ``swipeDuration``. It is one step, and one more for each ``stepDistance`` beyond. One that begins within
 ///   ``edgeWidth`` of an edge and goes inwards is that edge's.
 /// - A finger that begins in the right ``volumeWidth`` and moves up or down changes the volume for as long as it touches.
-/// - Two fingers that come within ``twoFingerPause`` of each other, stay where they are and are lifted within ``tapDuration`` are a two-finger
-///   tap.
+/// - Two fingers that come within ``twoFingerPause`` of each other, stay where they are and are lifted within ``tapDuration`` are a
+///   two-finger tap.
 /// - Anything else is nothing: a resting hand, a stroke up or down, a third finger (until all are lifted).
 /// - A touch within ``bounce`` after a lift is the same touch, on a panel that flickers.
 /// - What is cancelled is nothing, and neither are the fingers that touch at that time.

@@ -1,3 +1,5 @@
+import Platform
+
 /// An input device as it is listed for an operator.
 package struct InputDevice: Hashable, Sendable {
     /// `/dev/input/event3`.
@@ -8,6 +10,12 @@ package struct InputDevice: Hashable, Sendable {
     package var abilities: String
     /// Whether it is read.
     package var isUsed: Bool
+    /// Whether positions on it are positions on a display.
+    package var isTouchScreen = false
+    /// The display it is on, where udev says so (property WL_OUTPUT).
+    package var output: String?
+    /// Its calibration, where udev has one that is not the identity.
+    package var calibration: String?
     /// Why it cannot be read and what to do about it.
     package var refusal: String?
 
@@ -16,8 +24,13 @@ package struct InputDevice: Hashable, Sendable {
         InputFolder.nodes().map { node in
             do throws(EvdevDevice.OpenError) {
                 let device = try EvdevDevice.open(node.path, keys: keys)
+                let properties = DeviceProperties.of(node.path, names: [EvdevDevice.calibrationProperty, EvdevDevice.outputProperty])
+                let matrix = properties[EvdevDevice.calibrationProperty].flatMap { CalibrationMatrix($0) }
                 return InputDevice(
-                    path: node.path, name: device.name, abilities: device.abilities.description, isUsed: device.abilities.isUsed)
+                    path: node.path, name: device.name, abilities: device.abilities.description, isUsed: device.abilities.isUsed,
+                    isTouchScreen: device.abilities.surface == .display && device.abilities.contacts != .none,
+                    output: properties[EvdevDevice.outputProperty],
+                    calibration: matrix.flatMap { $0 == .identity ? nil : $0.description })
             } catch {
                 return InputDevice(path: node.path, name: nil, abilities: "", isUsed: false, refusal: error.description)
             }

@@ -49,8 +49,8 @@ package struct Contact: Hashable, Sendable {
         case mouse
     }
 
-    /// The multi-touch slot (protocol B) of the contact; 0 on a device without slots, its place in the report with protocol A. A slot holds one
-    /// contact at a time.
+    /// The multi-touch slot (protocol B) of the contact; 0 on a device without slots, its place in the report with protocol A. A slot holds
+    /// one contact at a time.
     package var slot: Int
     /// The kernel's tracking id, which is the same from `down` to `up`. Other contacts of the device that touch at the same time have other
     /// ids.
@@ -130,8 +130,8 @@ package struct ContactEvent: Hashable, Sendable {
     }
 }
 
-/// A key is pressed, repeats or is released. Buttons of mice, pens and panels are keys too (`BTN_LEFT`, `BTN_TOUCH`), and so are the notches of
-/// knobs and wheels (``KeyCode/dialUp``).
+/// A key is pressed, repeats or is released. Buttons of mice, pens and panels are keys too (`BTN_LEFT`, `BTN_TOUCH`), and so are the
+/// notches of knobs and wheels (``KeyCode/dialUp``).
 ///
 /// A press or repeat is followed by a `release`, also where the kernel does not report one: the device is gone, its events were lost, or
 /// another virtual terminal is in front. The first event of a key can be a `repeat`: it was pressed before the device was opened or the

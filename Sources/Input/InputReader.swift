@@ -16,8 +16,8 @@ package final class InputReader: Sendable {
 
     /// Which devices are read, and how.
     package struct Options: Sendable {
-        /// The keys of interest. A device that has none of them, no touch panel and no mouse button is not used. Of a device that is used every
-        /// key is handed on.
+        /// The keys of interest. A device that has none of them, no touch panel and no mouse button is not used. Of a device that is used
+        /// every key is handed on.
         package var keys: Set<KeyCode>
         /// Whether to keep the devices' events from other programs.
         package var grabs = true
@@ -27,6 +27,8 @@ package final class InputReader: Sendable {
         package var lock = InputLock()
         /// Which touch screens lie on which displays.
         package var map = DisplayMap()
+        /// Whether positions are put right by the devices' calibration.
+        package var isCalibrated = true
 
         /// Options for these keys.
         package init(keys: Set<KeyCode>) { self.keys = keys }
@@ -43,6 +45,7 @@ package final class InputReader: Sendable {
         let isStopped = Atomic(false)
         let rotation = Atomic(Rotation.none.rawValue)
         let thread = Mutex<Thread?>(nil)
+        let names = Mutex<[DeviceID: String]>([:])
     }
 
     /// A reader. `display` says which display is used, as long as it is known; it is called on the input thread.
@@ -64,6 +67,9 @@ package final class InputReader: Sendable {
 
     /// Begins to read, for a handler that waits for nothing. Called once.
     package func start(_ handler: @escaping Handler) { start(InputHandler(handle: handler)) }
+
+    /// What a device calls itself from which an event has come; nil when there was none of that number. From any thread.
+    package func name(of device: DeviceID) -> String? { control.names.withLock { $0[device] } }
 
     /// The clockwise turn of the picture on the panel, with which touch turns; none to begin with. From any thread.
     package func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
@@ -133,7 +139,8 @@ private struct InputLoop: ~Copyable {
     private static let refusalTimeout = MediaTime.seconds(3)
 
     init(
-        _ options: InputReader.Options, display: @escaping @Sendable () -> DisplayConnector?, control: InputReader.Control, handler: InputHandler
+        _ options: InputReader.Options, display: @escaping @Sendable () -> DisplayConnector?, control: InputReader.Control,
+        handler: InputHandler
     ) {
         (self.options, self.display, self.control, self.handler) = (options, display, control, handler)
     }
@@ -178,7 +185,8 @@ private struct InputLoop: ~Copyable {
         if isOurs == source.isOurs { return }
         if !isOurs { source.cancel(at: .now, keepingHeldKeys: true).forEach(handler.handle) }
         source.isOurs = isOurs
-        log.info("\(source.node.path) \(source.name) lies on \(isOurs ? "the display that is used" : "another display: its touches are left out")")
+        let place = isOurs ? "the display that is used" : "another display: its touches are left out"
+        log.info("\(source.node.path) \(source.name) lies on \(place)")
     }
 
     private mutating func open(_ node: InputFolder.Node) {
@@ -191,10 +199,12 @@ private struct InputLoop: ~Copyable {
                 return log.info("\(device.path) \(device.name) is not among the devices that [input] allow lists")
             }
             let properties = DeviceProperties.of(node.path, names: [EvdevDevice.calibrationProperty, EvdevDevice.outputProperty])
-            device.calibrate(by: properties)
+            if options.isCalibrated { device.calibrate(by: properties) }
             log.info("\(device.path) \(device.name): \(device.abilities)")
             let taken = Set(sources.map(\.state.device))
             let id = (0...sources.count).lazy.map(DeviceID.init).first { !taken.contains($0) }!
+            let name = device.name
+            control.names.withLock { $0[id] = name }
             sources.append(Source(device, output: properties[EvdevDevice.outputProperty], node: node, id: id))
         } catch {
             // A node exists before udev has given it its permissions, on a slow machine for some seconds.

@@ -1,7 +1,8 @@
 import CEvdev
 import Vocabulary
 
-/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h), or one of two beyond those for a notch of a knob.
+/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h), or one of two beyond those for a notch of a
+/// knob.
 package struct KeyCode: Hashable, Sendable {
     /// The number.
     package var rawValue: UInt16

@@ -49,7 +49,8 @@ package struct KeyMap: Sendable {
     /// The keys that ask for something, alone or with others.
     package var keys: Set<KeyCode> { actions.keys.reduce(into: []) { $0.formUnion($1.keys) } }
 
-    /// The largest chord that `key` completes where `held` are all keys that are down, it among them. Shift counts only where a binding names it.
+    /// The largest chord that `key` completes where `held` are all keys that are down, it among them. Shift counts only where a binding
+    /// names it.
     func chord(completedBy key: KeyCode, held: Set<KeyCode>, modifiers: Set<KeyTrigger.Modifier>) -> Chord? {
         for modifiers in [modifiers, modifiers.subtracting([.shift])] {
             if !sharedKeys.contains(key) {

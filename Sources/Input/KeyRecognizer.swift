@@ -14,8 +14,8 @@ package struct TimedCommand: Hashable, Sendable {
 
 /// Makes commands of keys that are pressed, held and released on any device. A pure value: key events and the time in, commands out.
 ///
-/// - A key acts when it is pressed. One that has a `hold` binding acts when it is released, or, once it has been held for ``holdDuration``, as that
-///   binding says.
+/// - A key acts when it is pressed. One that has a `hold` binding acts when it is released, or, once it has been held for ``holdDuration``,
+///   as that binding says.
 /// - Several keys make a chord whatever device they are on. A key that is part of a larger chord waits ``chordDuration`` for the others.
 /// - A key that is held repeats as the kernel repeats it (EV_REP). A device that does not (GPIO buttons, as a rule) has its keys repeated
 ///   here, every ``repeatInterval`` after ``repeatDelay``.
@@ -120,7 +120,8 @@ package struct KeyRecognizer: Sendable {
             press.stage = .waitingForHold
             return []
         }
-        let repeatsHere = press.actions.repeats && !held.contains { press.chord.keys.contains($0.key) && repeatingDevices.contains($0.device) }
+        let repeatsHere =
+            press.actions.repeats && !held.contains { press.chord.keys.contains($0.key) && repeatingDevices.contains($0.device) }
         press.stage = press.actions.repeats ? .repeating(next: repeatsHere ? press.since + Self.repeatDelay : nil) : .done
         return press.actions.press.map { [TimedCommand($0, at: time)] } ?? []
     }

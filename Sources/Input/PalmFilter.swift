@@ -1,8 +1,8 @@
 /// Tells palms from fingers by what one device reports of its contacts. A pure value.
 ///
-/// Where the panel says how large its units are, a contact of more than ``palmWidth`` is a palm. Elsewhere, and for the pressure, it is one that is near
-/// the largest value there is; but only once the device has shown that it measures at all: many report one value always, and that may be the
-/// largest.
+/// Where the panel says how large its units are, a contact of more than ``palmWidth`` is a palm. Elsewhere, and for the pressure, it is one
+/// that is near the largest value there is; but only once the device has shown that it measures at all: many report one value always, and
+/// that may be the largest.
 struct PalmFilter {
     /// What a device says about the axes.
     struct Ranges: Hashable {

@@ -4,9 +4,10 @@ import Vocabulary
 
 /// How the picture has to be turned to be upright, from where gravity pulls. A pure value: readings of an accelerometer in, turns out.
 ///
-/// Axes are those of the kernel's iio devices after the mount matrix: x to the right of the screen, y to its top, z out of it; a machine that stands
-/// upright reads a negative y. A turn is told when the machine has been nearer to it than to any other for ``settling``. It has to be turned
-/// ``hysteresis`` beyond the middle between two, so that one that stands at an angle does not waver, and one that lies flat stays as it was.
+/// Axes are those of the kernel's iio devices after the mount matrix: x to the right of the screen, y to its top, z out of it; a machine
+/// that stands upright reads a negative y. A turn is told when the machine has been nearer to it than to any other for ``settling``. It has
+/// to be turned ``hysteresis`` beyond the middle between two, so that one that stands at an angle does not waver, and one that lies flat
+/// stays as it was.
 package struct ScreenOrientation: Hashable, Sendable {
     /// How long it has to rest in another place.
     package static let settling = MediaTime.milliseconds(500)

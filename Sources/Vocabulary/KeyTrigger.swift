@@ -37,8 +37,8 @@ package struct KeyTrigger: Hashable, Sendable, CustomStringConvertible {
         (self.press, self.modifiers, self.keys) = (press, modifiers, keys.sorted())
     }
 
-    /// The trigger that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are the same key, `super` and `win` are `meta`. nil when it
-    /// cannot be one.
+    /// The trigger that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are the same key, `super` and `win` are `meta`. nil when
+    /// it cannot be one.
     package init?(_ text: String) {
         var words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         var press = Press.plain

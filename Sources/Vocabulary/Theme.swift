@@ -8,8 +8,8 @@ package enum ControlsMode: String, Hashable, Sendable, CaseIterable {
     case none
 }
 
-/// A part of the controls that can be left out (`[theme]`), and that a locked screen lets act or not (`[input] allow`). The raw values are the
-/// words in kiosk.conf.
+/// A part of the controls that can be left out (`[theme]`), and that a locked screen lets act or not (`[input] allow`). The raw values are
+/// the words in kiosk.conf.
 package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     /// The disc in the middle that pauses, plays and replays.
     case playButton = "play-button"

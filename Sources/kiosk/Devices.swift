@@ -23,7 +23,7 @@ struct Devices: ParsableCommand {
         startLog(.error)
         let display = listDisplays(configuration)
         listSound(configuration, display: display)
-        listInput(configuration, keyMap)
+        listInput(configuration, keyMap, display: display)
     }
 
     /// Returns the display that would be used.
@@ -80,14 +80,28 @@ struct Devices: ParsableCommand {
         }
     }
 
-    private func listInput(_ configuration: Configuration, _ keyMap: KeyMap) {
+    private func listInput(_ configuration: Configuration, _ keyMap: KeyMap, display: String?) {
         print("\nInput")
         let devices = InputDevice.all(keys: keyMap.keys)
         for device in devices {
-            let use = device.refusal ?? (device.isUsed ? "used" : "not used")
-            print("  \(device.path)  \(device.name ?? "?")  \(device.abilities)  → \(use)")
+            print("  \(device.path)  \(device.name ?? "?")  \(device.abilities)  → \(use(of: device, configuration, display: display))")
+            if let calibration = device.calibration { print("      calibration matrix \(calibration)") }
         }
         if devices.isEmpty { print("  no /dev/input/event*") }
+    }
+
+    /// What becomes of an input device.
+    private func use(of device: InputDevice, _ configuration: Configuration, display: String?) -> String {
+        if let refusal = device.refusal { return refusal }
+        let name = device.name ?? ""
+        guard device.isUsed else { return "not used" }
+        guard configuration.input.lock.allows(device: name) else { return "not used: [input] allow lists other devices" }
+        guard device.isTouchScreen else { return "used" }
+        let map = DisplayMap(configuration.input.map.map { ($0.device, $0.connector) })
+        guard map.isOurs(name, output: device.output, present: display.flatMap(DisplayConnector.init)) else {
+            return "not used: it lies on \(map.connector(of: name, output: device.output)?.description ?? "another display")"
+        }
+        return configuration.input.usesTouch ? "used" : "its keys are used"
     }
 
     private func range(_ values: ClosedRange<Int>) -> String {

@@ -57,7 +57,8 @@ struct Settings: ParsableArguments {
         return configuration
     }
 
-    /// The keys that `configuration` binds and its lock allows; a key name that evdev does not know is a mistake in the file like any other.
+    /// The keys that `configuration` binds and its lock allows; a key name that evdev does not know is a mistake in the file like any
+    /// other.
     func keyMap(_ configuration: Configuration) throws -> KeyMap {
         let unknown = configuration.input.bindings.compactMap { binding in
             binding.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } ? nil : configuration.complaint(unknownKey: binding)

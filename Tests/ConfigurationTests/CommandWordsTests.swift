@@ -8,7 +8,8 @@ import Vocabulary
     private let words = CommandWords(folder: "/srv/signs")
 
     private static let good: [(String, Command?)] = [
-        ("toggle", .togglePlayback), ("none", nil), ("go-on", .waitEnded), ("restart", .restartItem), ("restart-playlist", .restartPlaylist),
+        ("toggle", .togglePlayback), ("none", nil), ("go-on", .waitEnded), ("restart", .restartItem),
+        ("restart-playlist", .restartPlaylist),
         ("play", .play), ("item 3", .selectItem(3)), ("item 10000", .selectItem(10_000)), ("volume 0", .setVolume(0)),
         ("volume 40", .setVolume(40)), ("volume-up", .changeVolume(by: 5)), ("rate 1.5", .setRate(1.5)), ("rate 2", .setRate(2)),
         ("rotate", .rotate(nil)), ("rotate 0", .rotate(Rotation.none)), ("rotate 270", .rotate(.clockwise270)),
@@ -57,7 +58,9 @@ import Vocabulary
     @Test("A word that is near to none is answered with all there are") func unknown() {
         for text in ["", "xyzzyplugh", "x y"] {
             let fault = #expect(throws: CommandFault.self) { try words.command(text) }
-            #expect(fault?.text.contains("; there are toggle, play, pause, ") == true && fault?.text.contains(", none, item, seek, volume, rate") == true)
+            #expect(
+                fault?.text.contains("; there are toggle, play, pause, ") == true
+                    && fault?.text.contains(", none, item, seek, volume, rate") == true)
         }
     }
 
@@ -71,9 +74,11 @@ import Vocabulary
     private static let triggers: [(String, String?)] = [
         ("space", "KEY_SPACE"), ("KEY_Space", "KEY_SPACE"), ("btn_0", "BTN_0"), ("dial-up", "DIAL-UP"), ("Dial-Down", "DIAL-DOWN"),
         ("ctrl+alt+KEY_Q", "ctrl+alt+KEY_Q"), ("ALT+Control+q", "ctrl+alt+KEY_Q"), ("super+q", "meta+KEY_Q"), ("shift+1", "shift+KEY_1"),
-        ("volumeup+volumedown", "KEY_VOLUMEDOWN+KEY_VOLUMEUP"), ("hold power", "hold KEY_POWER"), ("Hold  ctrl+dial-up", "hold ctrl+DIAL-UP"),
+        ("volumeup+volumedown", "KEY_VOLUMEDOWN+KEY_VOLUMEUP"), ("hold power", "hold KEY_POWER"),
+        ("Hold  ctrl+dial-up", "hold ctrl+DIAL-UP"),
         ("repeat n", "repeat KEY_N"), ("once right", "once KEY_RIGHT"), ("hold", "KEY_HOLD"),
-        ("", nil), ("ctrl", nil), ("ctrl+", nil), ("+q", nil), ("q+q", nil), ("hold ", "KEY_HOLD"), ("press q", nil), ("a b c", nil), ("q-q", nil),
+        ("", nil), ("ctrl", nil), ("ctrl+", nil), ("+q", nil), ("q+q", nil), ("hold ", "KEY_HOLD"), ("press q", nil), ("a b c", nil),
+        ("q-q", nil),
         ("a+b+c+d+e", nil), (String(repeating: "a", count: 41), nil), ("é", nil),
     ]
 

@@ -91,7 +91,9 @@ let values: [Row] = [
     Row("[input.keys]\nKEY_ = \"next\"", "kiosk.conf:2:1: [input.keys] KEY_: \(aKey)"),
     Row("[input.keys]\n\"hold\" = \"next\"\n\"hold hold KEY_A\" = \"next\"", "kiosk.conf:3:1: [input.keys] \"hold hold KEY_A\": \(aKey)"),
     Row("[input.keys]\n\"ctrl+alt\" = \"next\"", "kiosk.conf:2:1: [input.keys] \"ctrl+alt\": \(aKey)"),
-    Row("[input.keys]\n\"a+a\" = \"next\"\n\"a+\" = \"next\"", "kiosk.conf:2:1: [input.keys] \"a+a\": \(aKey)", "kiosk.conf:3:1: [input.keys] \"a+\": \(aKey)"),
+    Row(
+        "[input.keys]\n\"a+a\" = \"next\"\n\"a+\" = \"next\"", "kiosk.conf:2:1: [input.keys] \"a+a\": \(aKey)",
+        "kiosk.conf:3:1: [input.keys] \"a+\": \(aKey)"),
     Row(
         "[input.keys]\n\"alt+ctrl+q\" = \"next\"\n\"repeat ctrl+alt+KEY_Q\" = \"none\"",
         "kiosk.conf:3:1: [input.keys] \"repeat ctrl+alt+KEY_Q\": the same key as “alt+ctrl+q” in line 2"),
@@ -118,9 +120,13 @@ let values: [Row] = [
         "kiosk.conf:2:18: [input.map] ILITEK: expected a connector such as \"HDMI-A-1\" or \"card1:HDMI-A-1\", or \"/dev/fb0\", found \"HDMI\"",
         "kiosk.conf:2:26: [input.map] \"\": expected a part of the name of a touch screen; kiosk devices lists them"),
     Row("[input.gestures]\ntap = true", "kiosk.conf:2:7: [input.gestures] tap: \(inQuotes), found true"),
-    Row("[input.gestures]\nvolume-drag = \"volume\"", "kiosk.conf:2:15: [input.gestures] volume-drag: expected true or false, found \"volume\""),
+    Row(
+        "[input.gestures]\nvolume-drag = \"volume\"",
+        "kiosk.conf:2:15: [input.gestures] volume-drag: expected true or false, found \"volume\""),
     Row("[input.gestures]\nlong-pres = \"next\"", "kiosk.conf:2:1: [input.gestures] long-pres: unknown key, did you mean “long-press”?"),
-    Row("[display]\nphysical-size = \"154\"", "kiosk.conf:2:17: [display] physical-size: expected width and height in millimetres, such as \"154x86\", found \"154\""),
+    Row(
+        "[display]\nphysical-size = \"154\"",
+        "kiosk.conf:2:17: [display] physical-size: expected width and height in millimetres, such as \"154x86\", found \"154\""),
     Row("[theme]\naccent = \"blue\"", "kiosk.conf:2:10: [theme] accent: expected a colour such as \"#339eff\", found \"blue\""),
     Row("[theme]\nfont = \"\"", "kiosk.conf:2:8: [theme] font: expected the name of a font family, at most 200 characters, found \"\""),
     Row("[theme]\nopacity = 50", "kiosk.conf:2:11: [theme] opacity: expected a number from 0 to 1, found 50"),
@@ -130,11 +136,21 @@ let values: [Row] = [
         "[idle]\nafter = -1\ndo = \"none\"",
         "kiosk.conf:2:9: [idle] after: expected seconds (0 or more) or \"mm:ss\", at most 1000 hours, found -1",
         "kiosk.conf:3:6: [idle] do: expected what to do; leave after out to do nothing"),
-    Row("idle = { after = 60, do = \"item 0\" }", "kiosk.conf:1:27: [idle] do: expected the place of an item, 1 to 10000, as in \"item 3\", found \"item 0\""),
-    Row("[[playlist]]\nsource = \"a\"\nwait-for = \"touch\"", "kiosk.conf:3:12: [[playlist]] wait-for: expected \"end\" or \"tap\", found \"touch\""),
-    Row("[[playlist]]\nsource = \"a\"\non-tap = \"none\"", "kiosk.conf:3:10: [[playlist]] on-tap: expected what to do; leave it out for what a tap does elsewhere"),
-    Row("[[playlist]]\nsource = \"a\"\non-tap = \"ply b\"", "kiosk.conf:3:10: [[playlist]] on-tap: no command \"ply\", did you mean “play”?"),
-    Row("[[playlist]]\nsource = \"a\"\ntitle = \"a\\nb\"", "kiosk.conf:3:9: [[playlist]] title: expected a line of text, at most 500 characters, found \"a\\u{A}b\""),
+    Row(
+        "idle = { after = 60, do = \"item 0\" }",
+        "kiosk.conf:1:27: [idle] do: expected the place of an item, 1 to 10000, as in \"item 3\", found \"item 0\""),
+    Row(
+        "[[playlist]]\nsource = \"a\"\nwait-for = \"touch\"",
+        "kiosk.conf:3:12: [[playlist]] wait-for: expected \"end\" or \"tap\", found \"touch\""),
+    Row(
+        "[[playlist]]\nsource = \"a\"\non-tap = \"none\"",
+        "kiosk.conf:3:10: [[playlist]] on-tap: expected what to do; leave it out for what a tap does elsewhere"),
+    Row(
+        "[[playlist]]\nsource = \"a\"\non-tap = \"ply b\"", "kiosk.conf:3:10: [[playlist]] on-tap: no command \"ply\", did you mean “play”?"
+    ),
+    Row(
+        "[[playlist]]\nsource = \"a\"\ntitle = \"a\\nb\"",
+        "kiosk.conf:3:9: [[playlist]] title: expected a line of text, at most 500 characters, found \"a\\u{A}b\""),
     Row(
         "[input.keys]\nkey_space = \"next\"\nspace = \"none\"",
         "kiosk.conf:3:1: [input.keys] space: the same key as “key_space” in line 2"),
@@ -175,12 +191,14 @@ let keys: [Row] = [
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"),
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"
+    ),
     Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"),
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"
+    ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]
 

@@ -60,9 +60,12 @@ struct Manual {
         #expect(configuration == Configuration())
     }
 
-    @Test("It has every key of every table, once", arguments: Grammar.tables.map(\.name) + ["gestures"]) func complete(_ name: String) throws {
+    @Test("It has every key of every table, once", arguments: Grammar.tables.map(\.name) + ["gestures"]) func complete(
+        _ name: String
+    ) throws {
         let root = try TOMLDocument.parse(Array(try Manual().uncommented.utf8))
-        guard case .table(let outer) = root.kind, let input = outer.first(where: { $0.key == "input" }), case .table(let inner) = input.value.kind,
+        guard case .table(let outer) = root.kind, let input = outer.first(where: { $0.key == "input" }),
+            case .table(let inner) = input.value.kind,
             let found = (outer + inner).first(where: { $0.key == name }),
             let table = (Grammar.tables + [Grammar.gestures]).first(where: { $0.name == name })
         else {

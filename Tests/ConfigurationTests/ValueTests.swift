@@ -133,7 +133,9 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(input.allowedBindings.map(\.trigger.description) == ["KEY_HOME", "hold ctrl+KEY_POWER"])
         #expect(input.allowedBindings.map(\.command) == [.restartItem, .rotate(nil)])
         #expect(input.lock.allows(.slider) && !input.lock.allows(.mute) && !input.lock.allows(GestureName.twoFingerTap))
-        #expect(input.lock.allows(device: "ILITEK Multi-Touch") && input.lock.allows(device: "my ilitek multi") && !input.lock.allows(device: "kbd"))
+        #expect(
+            input.lock.allows(device: "ILITEK Multi-Touch") && input.lock.allows(device: "my ilitek multi")
+                && !input.lock.allows(device: "kbd"))
         #expect(configuration.theme.accent == Color(red: 255, green: 0, blue: 0) && configuration.theme.opacity == 0.5)
         #expect(configuration.theme.font == "Noto Sans, Noto Sans CJK JP")
         #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.toast, .preview]))
@@ -216,7 +218,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
     }
 
     @Test("A binding in the file replaces the default of the same key, whatever way it is written") func bindings() throws {
-        let configuration = try parsed("[input.keys]\nkey_SPACE = \"next\"\n\"once esc\" = \"none\"\nBTN_LEFT = \"toggle\"\nf1 = \"volume-down\"\n")
+        let configuration = try parsed(
+            "[input.keys]\nkey_SPACE = \"next\"\n\"once esc\" = \"none\"\nBTN_LEFT = \"toggle\"\nf1 = \"volume-down\"\n")
         let bindings = configuration.input.bindings
         #expect(bindings.count == KeyBinding.defaults.count + 2)
         #expect(

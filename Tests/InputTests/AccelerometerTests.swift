@@ -35,15 +35,23 @@ import Vocabulary
     }
 
     @Test func aTurnThatIsNotHeldIsNone() {
-        play([(0, 0, nil), (500, 0, Rotation.none), (1000, 90, nil), (1400, 90, nil), (1450, 10, nil), (1600, 90, nil), (2000, 90, nil), (2100, 90, .clockwise270)])
+        play([
+            (0, 0, nil), (500, 0, Rotation.none), (1000, 90, nil), (1400, 90, nil), (1450, 10, nil), (1600, 90, nil), (2000, 90, nil),
+            (2100, 90, .clockwise270),
+        ])
         // Through another one to a third.
         play([(0, 0, nil), (500, 0, Rotation.none), (1000, 90, nil), (1300, 180, nil), (1700, 180, nil), (1800, 180, .clockwise180)])
     }
 
     @Test func betweenTwoItStaysAsItWas() {
-        play([(0, 0, nil), (500, 0, Rotation.none), (1000, 59, nil), (3000, 59, nil), (4000, 61, nil), (4500, 61, .clockwise270), (5000, 31, nil), (9000, 31, nil), (9500, 29, nil), (10_000, 29, Rotation.none)])
+        play([
+            (0, 0, nil), (500, 0, Rotation.none), (1000, 59, nil), (3000, 59, nil), (4000, 61, nil), (4500, 61, .clockwise270),
+            (5000, 31, nil), (9000, 31, nil), (9500, 29, nil), (10_000, 29, Rotation.none),
+        ])
         play([(0, 0, nil), (500, 0, Rotation.none), (1000, -59, nil), (3000, -59, nil), (4000, -61, nil), (4500, -61, .clockwise90)])
-        play([(0, 180, nil), (500, 180, .clockwise180), (1000, -121, nil), (3000, -121, nil), (4000, -119, nil), (4600, -119, .clockwise90)])
+        play([
+            (0, 180, nil), (500, 180, .clockwise180), (1000, -121, nil), (3000, -121, nil), (4000, -119, nil), (4600, -119, .clockwise90),
+        ])
     }
 
     @Test func lyingFlatItStaysAsItWas() {

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 import Vocabulary
 
@@ -14,7 +15,9 @@ import Vocabulary
         #expect(matrix.description == text)
     }
 
-    @Test(arguments: ["", "1 0 0 0 1", "1 0 0 0 1 0 0", "a b c d e f", "0 0 0 0 0 0", "1 1 0 1 1 0", "nan 0 0 0 1 0", "inf 0 0 0 1 0", "1e9 0 0 0 1 0"])
+    @Test(arguments: [
+        "", "1 0 0 0 1", "1 0 0 0 1 0 0", "a b c d e f", "0 0 0 0 0 0", "1 1 0 1 1 0", "nan 0 0 0 1 0", "inf 0 0 0 1 0", "1e9 0 0 0 1 0",
+    ])
     func whatIsNoMatrix(_ text: String) { #expect(CalibrationMatrix(text) == nil) }
 
     @Test func blanksAndDecimals() { #expect(CalibrationMatrix(" 1.25  0 -0.125\t0 1 0 ")?.description == "1.25 0 -0.125 0 1 0") }
@@ -22,7 +25,9 @@ import Vocabulary
     private static let targets: [(x: Double, y: Double)] = [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.5, 0.5)]
 
     /// Panels of every kind of fault: what they report of a place, and that the fit finds the way back.
-    @Test(arguments: ["1 0 0 0 1 0", "0 1 0 1 0 0", "-1 0 1 0 1 0", "0 -1 1 1 0 0", "0.25 0 0.5 0 0.5 0.1", "0.9 0.05 0.02 -0.04 1.1 -0.03"])
+    @Test(arguments: [
+        "1 0 0 0 1 0", "0 1 0 1 0 0", "-1 0 1 0 1 0", "0 -1 1 1 0 0", "0.25 0 0.5 0 0.5 0.1", "0.9 0.05 0.02 -0.04 1.1 -0.03",
+    ])
     func fit(_ fault: String) throws {
         let panel = try #require(CalibrationMatrix(fault))
         let samples = Self.targets.map { CalibrationMatrix.Sample(reported: panel.apply($0.x, $0.y), target: $0) }
@@ -53,7 +58,8 @@ import Vocabulary
         #expect(CalibrationMatrix(fitting: []) == nil)
         #expect(CalibrationMatrix(fitting: samples([(0.1, 0.1), (0.9, 0.9)])) == nil)
         #expect(CalibrationMatrix(fitting: samples([(0.1, 0.1), (0.5, 0.5), (0.9, 0.9)])) == nil, "on a line")
-        #expect(CalibrationMatrix(fitting: samples([(0.5, 0.5), (0.5, 0.5), (0.5, 0.5), (0.5, 0.5)])) == nil, "a panel that says one place")
+        #expect(
+            CalibrationMatrix(fitting: samples([(0.5, 0.5), (0.5, 0.5), (0.5, 0.5), (0.5, 0.5)])) == nil, "a panel that says one place")
         #expect(CalibrationMatrix(fitting: samples([(0.1, 0.1), (0.9, 0.1), (0.9, 0.9)])) == .identity)
     }
 
@@ -62,6 +68,65 @@ import Vocabulary
             try #require(CalibrationMatrix("0 -1 1 1 0 0")).udevRule(deviceName: "ILITEK \"TP\" [1]*")
                 == "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"ILITEK ?TP? ?1??\", "
                 + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"0 -1 1 1 0 0\"")
+    }
+}
+
+/// Targets touched one after the other, on panels with faults.
+@Suite struct CalibrationRunTests {
+    private static func lift(
+        _ x: Double, _ y: Double, device: Int = 0, phase: ContactEvent.Phase = .up, surface: Contact.Surface = .display
+    )
+        -> ContactEvent
+    {
+        ContactEvent(
+            device: DeviceID(rawValue: device), contact: Contact(slot: 0, id: 1, x: x, y: y, surface: surface), phase: phase,
+            time: HostTime(nanoseconds: 1))
+    }
+
+    /// A viewer touches what is seen; the panel reports it with its fault. The matrix that is found brings it back for every turn of the
+    /// picture.
+    @Test(arguments: Rotation.allCases, ["1 0 0 0 1 0", "0 1 0 1 0 0", "-1 0 1 0 1 0", "0.5 0 0.25 0 0.9 0.05"])
+    func found(rotation: Rotation, fault: String) throws {
+        let panel = try #require(CalibrationMatrix(fault))
+        var calibration = Calibration(rotation: rotation)
+        var outcomes: [Calibration.Outcome] = []
+        for _ in Calibration.targets {
+            // Where the target is on the glass: the place whose picture is there.
+            let target = calibration.target
+            let glass = [(target.x, target.y), (1 - target.y, target.x), (1 - target.x, 1 - target.y), (target.y, 1 - target.x)][
+                rotation.rawValue / 90]
+            let upright = Contact(slot: 0, id: 1, x: glass.0, y: glass.1, surface: .display).upright(rotation)
+            #expect(abs(upright.x - target.x) < 1e-9 && abs(upright.y - target.y) < 1e-9)
+            let reported = panel.apply(glass.0, glass.1)
+            #expect(calibration.update(Self.lift(reported.x, reported.y, phase: .down)) == .ignored)
+            outcomes.append(calibration.update(Self.lift(reported.x, reported.y)))
+        }
+        #expect(outcomes.dropLast() == [.next, .next, .next, .next])
+        guard case .found(let matrix, let device) = outcomes.last else { return #expect(Bool(false), "nothing found") }
+        #expect(device == DeviceID(rawValue: 0))
+        let reported = panel.apply(0.2, 0.7)
+        let place = matrix.apply(reported.x, reported.y)
+        #expect(abs(place.x - 0.2) < 1e-6 && abs(place.y - 0.7) < 1e-6)
+    }
+
+    @Test func whatDoesNotCount() {
+        var calibration = Calibration(rotation: .none)
+        #expect(
+            calibration.update(Self.lift(0.5, 0.5, surface: .touchpad)) == .ignored
+                && calibration.update(Self.lift(0.5, 0.5, surface: .mouse)) == .ignored)
+        #expect(calibration.update(Self.lift(0.1, 0.1, phase: .cancelled)) == .ignored && calibration.count == 0)
+        #expect(calibration.update(Self.lift(0.1, 0.1, device: 2)) == .next)
+        #expect(calibration.update(Self.lift(0.9, 0.1, device: 1)) == .ignored, "another screen")
+        #expect(calibration.update(Self.lift(0.12, 0.12, device: 2)) == .ignored, "the same place")
+        #expect(calibration.count == 1 && calibration.target == (0.9, 0.1))
+    }
+
+    @Test func wrongPlacesBeginAgain() {
+        var calibration = Calibration(rotation: .none)
+        let places = [(0.1, 0.1), (0.9, 0.1), (0.3, 0.2), (0.1, 0.9), (0.5, 0.5)]
+        let outcomes = places.map { calibration.update(Self.lift($0.0, $0.1)) }
+        #expect(outcomes.last == .startedAgain && calibration.count == 0 && calibration.device == nil)
+        #expect(calibration.target == Calibration.targets[0])
     }
 }
 
@@ -89,8 +154,10 @@ import Vocabulary
         Row(device: "ILITEK", present: "HDMI-A-2", isOurs: true), Row(device: "ILITEK", present: "card1:HDMI-A-2", isOurs: true),
         Row(device: "ILITEK", present: "card0:HDMI-A-2", isOurs: false), Row(device: "ILITEK", present: "offscreen", isOurs: false),
         Row(device: "panel", present: "/dev/fb0", isOurs: true), Row(device: "panel", present: "/dev/fb1", isOurs: false),
-        Row(device: "eGalax", present: "HDMI-A-1", isOurs: true), Row(device: "eGalax", output: "DSI-1", present: "HDMI-A-1", isOurs: false),
-        Row(device: "eGalax", output: "DSI-1", present: "DSI-1", isOurs: true), Row(device: "eGalax", output: "auto", present: "DSI-1", isOurs: true),
+        Row(device: "eGalax", present: "HDMI-A-1", isOurs: true),
+        Row(device: "eGalax", output: "DSI-1", present: "HDMI-A-1", isOurs: false),
+        Row(device: "eGalax", output: "DSI-1", present: "DSI-1", isOurs: true),
+        Row(device: "eGalax", output: "auto", present: "DSI-1", isOurs: true),
         Row(device: "ILITEK", isOurs: true),
     ])
     func isOurs(_ row: Row) {

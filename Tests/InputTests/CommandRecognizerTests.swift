@@ -155,8 +155,10 @@ import Vocabulary
     /// The idle time counts beside what another handler waits for.
     @Test func theHandlerWaitsForTheEarlier() {
         let told = Mutex<[HostTime]>([])
-        let handler = CommandRecognizer.handler(keyMap, gestures: [.longPress: .showControls]) { _, time in told.withLock { $0.append(time) } }
-            .whenIdle(after: .seconds(60)) { time in told.withLock { $0.append(time) } }
+        let handler = CommandRecognizer.handler(keyMap, gestures: [.longPress: .showControls]) { _, time in
+            told.withLock { $0.append(time) }
+        }
+        .whenIdle(after: .seconds(60)) { time in told.withLock { $0.append(time) } }
         #expect(handler.nextDeadline() == nil)
         handler.handle(finger(.down, 0.5, 0))
         #expect(handler.nextDeadline() == Self.at(700))

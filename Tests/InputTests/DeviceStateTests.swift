@@ -66,9 +66,13 @@ import Testing
             "four at once, each with its own",
             [(0..<4).map { finger($0, 0.1, slot: $0) }, (0..<4).map { finger($0, $0 == 2 ? 0.3 : 0.1, slot: $0) }],
             tells: (.move, finger(2, 0.3, slot: 2))),
-        Edge("a fifth makes a hand", [(0..<4).map { finger($0, 0.1, slot: $0) }, (0..<5).map { finger($0, 0.1, slot: $0) }], tells: hand(.cancelled, 4)),
+        Edge(
+            "a fifth makes a hand", [(0..<4).map { finger($0, 0.1, slot: $0) }, (0..<5).map { finger($0, 0.1, slot: $0) }],
+            tells: hand(.cancelled, 4)),
         Edge("ten at once are nothing", [(0..<10).map { finger($0, 0.1, slot: $0) }]),
-        Edge("nothing of a hand counts until it is lifted", [(0..<6).map { finger($0, 0.1, slot: $0) }, (0..<3).map { finger($0, 0.4, slot: $0) }]),
+        Edge(
+            "nothing of a hand counts until it is lifted",
+            [(0..<6).map { finger($0, 0.1, slot: $0) }, (0..<3).map { finger($0, 0.4, slot: $0) }]),
         Edge(
             "another finger beside a hand counts",
             [(0..<6).map { finger($0, 0.1, slot: $0) }, (0..<6).map { finger($0, 0.1, slot: $0) } + [finger(7, 0.9, slot: 6)]],
@@ -76,7 +80,8 @@ import Testing
         Edge("a palm", [[palm(7, 0.1)]]),
         Edge("a palm that begins as a finger", [[finger(7, 0.1)], [palm(7, 0.2)]], tells: (.cancelled, finger(7, 0.1))),
         Edge("a palm stays one", [[finger(7, 0.1)], [palm(7, 0.2)], [finger(7, 0.3)]]),
-        Edge("a finger beside a palm", [[palm(7, 0.1)], [palm(7, 0.1), finger(8, 0.9, slot: 1)]], tells: (.down, finger(8, 0.9, slot: 1))),
+        Edge(
+            "a finger beside a palm", [[palm(7, 0.1)], [palm(7, 0.1), finger(8, 0.9, slot: 1)]], tells: (.down, finger(8, 0.9, slot: 1))),
     ]
 
     @Test(arguments: edges) func table(_ edge: Edge) {

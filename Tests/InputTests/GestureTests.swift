@@ -41,10 +41,16 @@ import Vocabulary
         Case(
             "a swipe to the right", [(0, [(0.2, 0.5)]), (60, [(0.3, 0.5)]), (120, [(0.4, 0.5)]), (140, up)], drag(.began, 0.2, 0.3),
             drag(.moved, 0.2, 0.4), drag(.ended, 0.2, 0.4), .swipe(steps: 1)),
-        Case("a swipe to the left", [(0, [(0.4, 0.5)]), (120, [(0.2, 0.5)]), (140, up)], drag(.began, 0.4, 0.2), drag(.ended, 0.4, 0.2), .swipe(steps: -1)),
+        Case(
+            "a swipe to the left", [(0, [(0.4, 0.5)]), (120, [(0.2, 0.5)]), (140, up)], drag(.began, 0.4, 0.2), drag(.ended, 0.4, 0.2),
+            .swipe(steps: -1)),
         Case("two fingers", [(0, [(0.2, 0.5), (0.4, 0.7)]), (100, up)], .twoFingerTap(x: 0.30000000000000004, y: 0.6)),
-        Case("one soon after the other", [(0, [(0.2, 0.5)]), (199, [(0.2, 0.5), (0.4, 0.5)]), (260, [(0.2, 0.5)]), (290, up)], .twoFingerTap(x: 0.30000000000000004, y: 0.5)),
-        Case("the first of two lifts first", [(0, [(0.2, 0.5)]), (30, [(0.2, 0.5), (0.4, 0.5)]), (60, [nil, (0.4, 0.5)]), (90, up)], .twoFingerTap(x: 0.30000000000000004, y: 0.5)),
+        Case(
+            "one soon after the other", [(0, [(0.2, 0.5)]), (199, [(0.2, 0.5), (0.4, 0.5)]), (260, [(0.2, 0.5)]), (290, up)],
+            .twoFingerTap(x: 0.30000000000000004, y: 0.5)),
+        Case(
+            "the first of two lifts first", [(0, [(0.2, 0.5)]), (30, [(0.2, 0.5), (0.4, 0.5)]), (60, [nil, (0.4, 0.5)]), (90, up)],
+            .twoFingerTap(x: 0.30000000000000004, y: 0.5)),
         Case("one too late after the other", [(0, [(0.2, 0.5)]), (200, [(0.2, 0.5), (0.4, 0.5)]), (260, up)]),
         Case("two fingers for too long", [(0, [(0.2, 0.5), (0.4, 0.5)]), (700, up)]),
         Case("two fingers that move", [(0, [(0.2, 0.5), (0.4, 0.5)]), (50, [(0.2, 0.5), (0.5, 0.5)]), (100, up)]),
@@ -53,13 +59,18 @@ import Vocabulary
         Case(
             "a second finger ends a drag", [(0, [(0.2, 0.5)]), (50, [(0.3, 0.5)]), (80, [(0.3, 0.5), (0.7, 0.5)]), (120, up)],
             drag(.began, 0.2, 0.3), drag(.cancelled, 0.2, 0.3)),
-        Case("after three fingers one tap counts", [(0, [(0.2, 0.5), (0.4, 0.5), (0.6, 0.5)]), (90, up), (200, [(0.5, 0.5)]), (250, up)], tap(0.5)),
+        Case(
+            "after three fingers one tap counts", [(0, [(0.2, 0.5), (0.4, 0.5), (0.6, 0.5)]), (90, up), (200, [(0.5, 0.5)]), (250, up)],
+            tap(0.5)),
         Case("one finger replaces another", [(0, [(0.2, 0.5)]), (60, [nil, (0.8, 0.5)]), (120, up)], tap(0.2)),
         Case("a flickering panel", [(0, [(0.5, 0.5)]), (60, up), (75, [(0.5, 0.5)]), (120, up)], tap(0.5)),
         Case("nothing, repeatedly", [(0, up), (10, up), (20, up)]),
         Case("two taps in the middle", [(0, [(0.5, 0.5)]), (60, up), (160, [(0.5, 0.5)]), (220, up)], tap(0.5), tap(0.5)),
-        Case("a double tap on the left", [(0, [(0.1, 0.5)]), (60, up), (360, [(0.3, 0.4)]), (420, up)], tap(0.1), .doubleTap(x: 0.3, y: 0.4)),
-        Case("a double tap on the right", [(0, [(0.9, 0.5)]), (60, up), (160, [(0.7, 0.5)]), (220, up)], tap(0.9), .doubleTap(x: 0.7, y: 0.5)),
+        Case(
+            "a double tap on the left", [(0, [(0.1, 0.5)]), (60, up), (360, [(0.3, 0.4)]), (420, up)], tap(0.1), .doubleTap(x: 0.3, y: 0.4)),
+        Case(
+            "a double tap on the right", [(0, [(0.9, 0.5)]), (60, up), (160, [(0.7, 0.5)]), (220, up)], tap(0.9), .doubleTap(x: 0.7, y: 0.5)
+        ),
         Case("a second tap just too late", [(0, [(0.1, 0.5)]), (60, up), (361, [(0.1, 0.5)]), (420, up)], tap(0.1), tap(0.1)),
         Case("a tap left and one right", [(0, [(0.1, 0.5)]), (60, up), (160, [(0.9, 0.5)]), (220, up)], tap(0.1), tap(0.9)),
         Case(
@@ -76,8 +87,13 @@ import Vocabulary
         Case(
             "up along the right edge", [(0, [(0.9, 0.8)]), (50, [(0.9, 0.7)]), (100, [(0.88, 0.5)]), (5000, [(0.88, 0.55)]), (5100, up)],
             .volumeDrag(by: 10), .volumeDrag(by: 20), .volumeDrag(by: -5)),
-        Case("hundredths are not told twice", [(0, [(0.9, 0.5)]), (50, [(0.9, 0.541)]), (60, [(0.9, 0.549)]), (70, [(0.9, 0.5)]), (90, up)], .volumeDrag(by: -4), .volumeDrag(by: 4)),
-        Case("a second finger ends it", [(0, [(0.9, 0.8)]), (50, [(0.9, 0.7)]), (60, [(0.9, 0.7), (0.5, 0.5)]), (70, [(0.9, 0.3), (0.5, 0.5)]), (90, up)], .volumeDrag(by: 10)),
+        Case(
+            "hundredths are not told twice", [(0, [(0.9, 0.5)]), (50, [(0.9, 0.541)]), (60, [(0.9, 0.549)]), (70, [(0.9, 0.5)]), (90, up)],
+            .volumeDrag(by: -4), .volumeDrag(by: 4)),
+        Case(
+            "a second finger ends it",
+            [(0, [(0.9, 0.8)]), (50, [(0.9, 0.7)]), (60, [(0.9, 0.7), (0.5, 0.5)]), (70, [(0.9, 0.3), (0.5, 0.5)]), (90, up)],
+            .volumeDrag(by: 10)),
     ]
 
     private static func drag(_ phase: Gesture.Drag.Phase, _ start: Double, _ x: Double) -> Gesture {
@@ -174,7 +190,10 @@ import Vocabulary
                 time: HostTime(nanoseconds: 0) + .milliseconds(milliseconds))
         }
         var told: [Gesture] = []
-        for event in [pad(0.1, .down, 0), pad(0.1, .up, 50), pad(0.1, .down, 150), pad(0.1, .up, 200), pad(0, .down, 1000), pad(0.4, .move, 1100), pad(0.4, .up, 1150)] {
+        for event in [
+            pad(0.1, .down, 0), pad(0.1, .up, 50), pad(0.1, .down, 150), pad(0.1, .up, 200), pad(0, .down, 1000), pad(0.4, .move, 1100),
+            pad(0.4, .up, 1150),
+        ] {
             told += recognizer.update(event)
         }
         #expect(told.filter { if case .drag = $0 { false } else { true } } == [Self.tap(0.1), Self.tap(0.1), .swipe(steps: 2)])

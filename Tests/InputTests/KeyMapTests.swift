@@ -59,7 +59,9 @@ import Vocabulary
 
     /// A device is used for the keys of a chord, too.
     @Test func keysOfInterest() throws {
-        let map = try KeyMap(bindings: [(KeyTrigger(["KEY_A", "KEY_B"], modifiers: [.control]), .play), (KeyTrigger(["KEY_C"], press: .hold), .pause)])
+        let map = try KeyMap(bindings: [
+            (KeyTrigger(["KEY_A", "KEY_B"], modifiers: [.control]), .play), (KeyTrigger(["KEY_C"], press: .hold), .pause),
+        ])
         #expect(try map.keys == [key("A"), key("B"), key("C")])
         #expect(try map.command(for: key("C")) == nil)
     }

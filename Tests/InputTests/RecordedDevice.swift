@@ -5,8 +5,8 @@ import Vocabulary
 
 @testable import Input
 
-/// A device as libevdev describes it, without a node, and what it said: the abilities are found, and the events read, by the code that reads
-/// devices. Only the read(2) is missing.
+/// A device as libevdev describes it, without a node, and what it said: the abilities are found, and the events read, by the code that
+/// reads devices. Only the read(2) is missing.
 struct RecordedDevice {
     /// One axis: its name, its smallest and largest value, and units per millimetre where the device says them.
     typealias Axis = (name: String, low: Int32, high: Int32, resolution: Int32)

@@ -56,7 +56,10 @@ import Vocabulary
             31080 ABS_MT_TRACKING_ID=-1
             """
         ).play()
-        #expect(told.contacts == ["down 1 0.07 0.73", "down 2 0.49 0.49", "up 2 0.49 0.49", "cancelled 1 0.07 0.73", "down 3 0.49 0.49", "up 3 0.49 0.49"])
+        #expect(
+            told.contacts == [
+                "down 1 0.07 0.73", "down 2 0.49 0.49", "up 2 0.49 0.49", "cancelled 1 0.07 0.73", "down 3 0.49 0.49", "up 3 0.49 0.49",
+            ])
         #expect(told.gestures.map(\.name) == [.longPress, .tap])
     }
 
@@ -258,7 +261,8 @@ import Vocabulary
         }
         #expect(phases == [.press, .repeat, .repeat, .release])
 
-        let buttons = RecordedDevice(name: "gpio-keys", keys: ["KEY_PLAYPAUSE"], recording: "0 KEY_PLAYPAUSE=1\n90 KEY_PLAYPAUSE=0\n100 SW_LID=1\n")
+        let buttons = RecordedDevice(
+            name: "gpio-keys", keys: ["KEY_PLAYPAUSE"], recording: "0 KEY_PLAYPAUSE=1\n90 KEY_PLAYPAUSE=0\n100 SW_LID=1\n")
         #expect(try buttons.open(keys: keys).abilities.isGrabbed)
         #expect(try buttons.play(keys: keys).events.count == 2)
         let lid = RecordedDevice(name: "Lid Switch", recording: "")
@@ -282,7 +286,8 @@ import Vocabulary
     /// A driver that does not say what its values range over.
     @Test func noRange() throws {
         let device = RecordedDevice(
-            name: "serial", axes: [("ABS_X", 0, 0, 0), ("ABS_Y", 0, 0, 0)], keys: ["BTN_TOUCH"], recording: "0 ABS_X=2048 ABS_Y=4095 BTN_TOUCH=1")
+            name: "serial", axes: [("ABS_X", 0, 0, 0), ("ABS_Y", 0, 0, 0)], keys: ["BTN_TOUCH"],
+            recording: "0 ABS_X=2048 ABS_Y=4095 BTN_TOUCH=1")
         #expect(try device.play().contacts == ["down 0 0.50 1.00"])
     }
 }

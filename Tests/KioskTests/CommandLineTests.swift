@@ -6,7 +6,7 @@ import Testing
 @Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
-    @Test(arguments: ["", "play", "check", "devices"]) func help(_ subcommand: String) throws {
+    @Test(arguments: ["", "play", "check", "devices", "calibrate"]) func help(_ subcommand: String) throws {
         let kiosk = try KioskProcess(subcommand.isEmpty ? ["--help"] : [subcommand, "--help"])
         #expect(kiosk.status() == 0)
         try expect(kiosk.output, isAsIn: "help\(subcommand.isEmpty ? "" : "-" + subcommand).txt")
@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: ["bash", "zsh", "fish"]) func completionScripts(_ shell: String) throws {
         let kiosk = try KioskProcess(["--generate-completion-script", shell])
         #expect(kiosk.status() == 0)
-        for word in ["play", "check", "devices", "config", "rotation", "180", "preferred", "log-level"] {
+        for word in ["play", "check", "devices", "calibrate", "config", "rotation", "180", "preferred", "log-level"] {
             #expect(kiosk.output.contains(word), "\(word)")
         }
     }
@@ -96,7 +96,9 @@ import Testing
         }
     }
 
-    @Test("Mistakes in kiosk.conf come all at once, with line and column, and end with 78", arguments: ["play", "check", "devices"])
+    @Test(
+        "Mistakes in kiosk.conf come all at once, with line and column, and end with 78",
+        arguments: ["play", "check", "devices", "calibrate"])
     func configurationErrors(_ subcommand: String) throws {
         let folder = try TestFolder()
         _ = try folder.file(
@@ -132,6 +134,40 @@ import Testing
 
                     """)
         }
+    }
+
+    @Test func keysAndCommandsThatAreWrong() throws {
+        let folder = try TestFolder()
+        let path = try folder.file(
+            "keys.conf",
+            """
+            [input]
+            locked = true
+            allow = ["tap", "KEY_F9"]
+            [input.keys]
+            "ctrl+spaec" = "play"
+            "hold KEY_POWER" = "quti"
+            f5 = "play special.mp4 then resume"
+            """)
+        let kiosk = try KioskProcess(["devices", "-c", path])
+        #expect(kiosk.status() == 78)
+        #expect(
+            kiosk.errors == """
+                \(path):3:17: [input] allow: KEY_F9 is not bound to anything in [input.keys]
+                \(path):6:20: [input.keys] "hold KEY_POWER": no command "quti", did you mean “quit”?
+
+                """)
+        let chord = try folder.file("chord.conf", "[input.keys]\n\"ctrl+spaec\" = \"play\"\n")
+        let second = try KioskProcess(["devices", "-c", chord])
+        #expect(second.status() == 78)
+        #expect(second.errors == "\(chord):2:1: [input.keys] ctrl+KEY_SPAEC: there is no such key; evtest shows the names\n")
+    }
+
+    @Test(.disabled(if: FileManager.default.fileExists(atPath: "/dev/input"), "this machine has input devices"))
+    func nothingToCalibrate() throws {
+        let kiosk = try KioskProcess(["calibrate", "--display", "offscreen"])
+        #expect(kiosk.status() == 1)
+        #expect(kiosk.errors == "there is no touch screen that can be read; kiosk devices lists what there is\n" && kiosk.output == "")
     }
 
     @Test func aFileThatIsNotThere() throws {

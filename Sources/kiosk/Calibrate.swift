@@ -1,0 +1,168 @@
+import ArgumentParser
+import Configuration
+import Display
+import Glibc
+import Input
+import Logging
+import Platform
+import Playback
+import Vocabulary
+
+/// `kiosk calibrate`: finds the calibration matrix of a touch screen, and writes it as a udev rule.
+struct Calibrate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Find out how a touch screen lies on its display, and write that as a udev rule.",
+        usage: "kiosk calibrate [<options>]",
+        discussion: """
+            Shows five targets one after the other, on the display that would be played on; touch each where its lines cross. The rule \
+            sets LIBINPUT_CALIBRATION_MATRIX, which kiosk and desktops read. Stop a kiosk that plays first: it keeps the touch screen to \
+            itself. The exit status is 0 when a matrix was found, 1 when there is no touch screen, it is not touched for a minute or the \
+            rule cannot be written.
+            """)
+
+    @OptionGroup var settings: Settings
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the rule into this file.", discussion: "Default: print it. /etc/udev/rules.d/71-kiosk-touch.rules is a good place.",
+            valueName: "file"),
+        completion: .file())
+    var output: String?
+
+    /// How long a target waits.
+    private static let patience = MediaTime.seconds(60)
+
+    func run() throws {
+        let configuration = try settings.load(orDefaults: true)
+        startLog(.error)
+        guard InputDevice.all(keys: []).contains(where: \.isTouchScreen) else {
+            printError("there is no touch screen that can be read; kiosk devices lists what there is")
+            throw ExitCode(1)
+        }
+        let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
+        let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: true)
+        let rotation = Turn()
+        display.observeRotation { rotation.set($0) }
+        var options = InputReader.Options(keys: [])
+        options.isCalibrated = false
+        let reader = InputReader(options)
+        let touches = Monitor<[ContactEvent]>([])
+        reader.start { [display] event in
+            guard case .contact(let event) = event else { return }
+            touches.signal { $0.append(event) }
+            display.wake()
+        }
+        defer {
+            reader.stop()
+            display.close()
+        }
+        let screen = TargetScreen(display, rotation: rotation.value)
+        var calibration = Calibration(rotation: rotation.value)
+        printError("Touch the targets\(display.isOffscreen ? " in this order; no display is free to show them" : ""). Ctrl-C ends this.")
+        instruct(calibration)
+        var deadline = HostTime.now + Self.patience
+        while true {
+            screen.show(calibration.target)
+            for touch in touches.signal({ touches in
+                defer { touches = [] }; return touches
+            }) {
+                switch calibration.update(touch) {
+                case .ignored: continue
+                case .next: instruct(calibration)
+                case .startedAgain:
+                    printError("These touches do not fit together. Once more from the beginning.")
+                    instruct(calibration)
+                case .found(let matrix, let device):
+                    return try write(matrix, of: reader.name(of: device) ?? "")
+                }
+                deadline = .now + Self.patience
+            }
+            if signals.wait(for: .zero) != nil { throw ExitCode(1) }
+            if HostTime.now >= deadline {
+                printError("nobody has touched it for a minute")
+                throw ExitCode(1)
+            }
+        }
+    }
+
+    private func instruct(_ calibration: Calibration) {
+        let places = [
+            "near the top left corner", "near the top right corner", "near the bottom right corner", "near the bottom left corner",
+            "in the middle",
+        ]
+        let number = calibration.count
+        let how = number < 4 ? ": a tenth of the width and of the height away from it" : ""
+        printError("\(number + 1) of \(places.count), \(places[number])\(how)")
+    }
+
+    private func write(_ matrix: CalibrationMatrix, of device: String) throws {
+        let rule = "# \(device), by kiosk calibrate\n" + matrix.udevRule(deviceName: device) + "\n"
+        guard let output else { return print(rule, terminator: "") }
+        guard let file = fopen(output, "we") else {
+            printError("\(output) cannot be written: \(String(cString: strerror(errno)))")
+            print(rule, terminator: "")
+            throw ExitCode(1)
+        }
+        let isWritten = fputs(rule, file) >= 0
+        guard fclose(file) == 0, isWritten else {
+            printError("\(output) cannot be written: \(String(cString: strerror(errno)))")
+            throw ExitCode(1)
+        }
+        printError("Written to \(output). To have it read now: udevadm control --reload && udevadm trigger --subsystem-match=input")
+    }
+
+    /// The turn of the picture on the panel, as the display tells it.
+    private final class Turn: Sendable {
+        private let turn = Monitor(Rotation.none)
+        var value: Rotation { turn.withLock { $0 } }
+        func set(_ rotation: Rotation) { turn.signal { $0 = rotation } }
+    }
+}
+
+/// Shows a cross on an otherwise empty display. The thread that calls ``show(_:)`` is compositor and presenter.
+private final class TargetScreen {
+    private let display: DisplayOutput
+    private var shown: (x: Double, y: Double)?
+    private var prepared: PreparedScene?
+    private var id: UInt64 = 0
+    private let rotation: Rotation
+    private let cross: Surface
+
+    /// Of the cross, across and down, in pixels.
+    private static let size = 121
+
+    init(_ display: DisplayOutput, rotation: Rotation) {
+        (self.display, self.rotation) = (display, rotation)
+        let (size, middle) = (Self.size, Self.size / 2)
+        var pixels = [UInt32](repeating: 0, count: size * size)
+        for y in 0..<size {
+            for x in 0..<size where abs(x - middle) <= 1 || abs(y - middle) <= 1 { pixels[y * size + x] = 0xFFFF_FFFF }
+        }
+        cross = Surface(width: size, height: size, pixels: pixels)
+    }
+
+    /// Has the cross at a place, and waits for a tenth of a second or until the display is woken.
+    func show(_ place: (x: Double, y: Double)) {
+        if shown.map({ $0 != place }) ?? true { prepare(place) }
+        if let next = prepared {
+            id += 1
+            switch display.commit(next, id: id) {
+            case .queued: prepared = nil
+            case .busy: break
+            case .stale: (prepared, shown) = (nil, nil)
+            }
+        }
+        if case .changed = display.wait(until: .now + .milliseconds(100)) { (prepared, shown) = (nil, nil) }
+    }
+
+    private func prepare(_ place: (x: Double, y: Double)) {
+        guard let mode = display.mode else { return }
+        if let old = prepared.take() { display.discard(old) }
+        let (width, height) = rotation.swapsAxes ? (mode.height, mode.width) : (mode.width, mode.height)
+        let (x, y) = (Int((place.x * Double(width)).rounded()), Int((place.y * Double(height)).rounded()))
+        var scene = Scene(background: 0)
+        let half = Self.size / 2
+        scene.add(Layer(.surface(cross, destination: PixelRectangle(x: x - half, y: y - half, width: Self.size, height: Self.size))))
+        if case .prepared(let next) = display.prepare(scene) { (prepared, shown) = (next, place) }
+    }
+}
