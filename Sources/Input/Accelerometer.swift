@@ -17,7 +17,6 @@ package final class Accelerometer: Sendable {
     private let folder: String
     private let wakeUp = WakeUp()
     private let isStopped = Atomic(false)
-    private let thread = Mutex<Thread?>(nil)
 
     /// One that looks for devices in `folder`.
     package init(folder: String = Accelerometer.folder) { self.folder = folder }
@@ -25,17 +24,13 @@ package final class Accelerometer: Sendable {
     /// Begins to read. `turn` is called on a thread of this value's own, with the turn and the time of the reading that decided. Called
     /// once.
     package func start(_ turn: @escaping @Sendable (Rotation, HostTime) -> Void) {
-        thread.withLock { thread in
-            precondition(thread == nil, "an accelerometer is started once")
-            thread = Thread("accelerometer") { [self] in run(turn) }
-        }
+        Thread("accelerometer") { [self] in run(turn) }.detach()
     }
 
-    /// Ends the reading. Blocks until the thread has ended.
+    /// Ends the reading. Does not wait for the thread: a bus may hang.
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         wakeUp.wake()
-        thread.withLock { $0.take() }?.join()
     }
 
     private func run(_ turn: (Rotation, HostTime) -> Void) {
@@ -46,17 +41,17 @@ package final class Accelerometer: Sendable {
             if device == nil {
                 device = AccelerometerDevice.all(in: folder).first
                 if wasFound != (device != nil) {
-                    if let device {
-                        log.info("accelerometer \(device.path), mounted \(device.matrix)")
-                    } else {
-                        log.warning("no accelerometer in \(folder)")
-                    }
+                    log.notice("\(device.map { "accelerometer \($0.path), mount matrix \($0.matrix)" } ?? "no accelerometer in \(folder)")")
                     wasFound = device != nil
                 }
             }
             if let reading = device?.read() {
                 let now = HostTime.now
-                if let rotation = orientation.update(x: reading.x, y: reading.y, z: reading.z, at: now) { turn(rotation, now) }
+                if let rotation = orientation.update(x: reading.x, y: reading.y, z: reading.z, at: now),
+                    !isStopped.load(ordering: .acquiring)
+                {
+                    turn(rotation, now)
+                }
             } else {
                 device = nil
             }
@@ -100,7 +95,7 @@ struct AccelerometerDevice {
     private static func mountMatrix(_ path: String) -> [Double] {
         let name = path.split(separator: "/").last.map(String.init) ?? ""
         let own = ["in_accel_mount_matrix", "in_mount_matrix", "mount_matrix"].lazy.compactMap { text("\(path)/\($0)") }
-        let texts = [DeviceProperties.of("/dev/\(name)", names: ["ACCEL_MOUNT_MATRIX"]).values.first, own.first]
+        let texts = [DeviceProperties.of("/dev/\(name)", names: ["ACCEL_MOUNT_MATRIX"])?.values.first, own.first]
         return texts.lazy.compactMap { $0 }.compactMap(matrix).first ?? [1, 0, 0, 0, 1, 0, 0, 0, 1]
     }
 

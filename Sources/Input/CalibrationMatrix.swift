@@ -91,11 +91,13 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
         return (0..<3).map { rows[$0][3] / rows[$0][$0] }
     }
 
-    /// The line of a udev rules file that gives the device of this name the matrix.
-    package func udevRule(deviceName: String) -> String {
+    /// The line of a udev rules file that gives the device of this name the matrix; where there are several of that name, the one at this
+    /// place (`usb-0000:00:14.0-1/input0`).
+    package func udevRule(deviceName: String, place: String? = nil) -> String {
         // Names are patterns there, and cannot have a quotation mark in them.
-        let pattern = String(deviceName.map { "\"\\*?[]|".contains($0) ? "?" : $0 })
-        return "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"\(pattern)\", "
+        func pattern(_ text: String) -> String { String(text.map { "\"\\*?[]|".contains($0) ? "?" : $0 }) }
+        let isThere = place.map { "ATTRS{phys}==\"\(pattern($0))\", " } ?? ""
+        return "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"\(pattern(deviceName))\", \(isThere)"
             + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"\(self)\""
     }
 }

@@ -3,7 +3,8 @@ import Vocabulary
 
 /// Which touch screen lies on which display, where there are several. A pure value.
 package struct DisplayMap: Hashable, Sendable {
-    /// Touch screens by a part of their names, and the display of each: `[input] map`. The first that fits counts.
+    /// Touch screens by a part of their names or of what else tells them from others (``InputDevice/identity``), and the display of each:
+    /// `[input] map`. The first that fits counts.
     package var entries: [(device: String, connector: DisplayConnector)] {
         zip(devices, connectors).map { ($0, $1) }
     }

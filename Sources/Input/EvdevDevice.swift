@@ -11,6 +11,10 @@ import Vocabulary
 struct EvdevDevice: ~Copyable {
     let path: String
     let name: String
+    /// Where it is plugged in: `usb-0000:00:14.0-1/input0`.
+    let place: String
+    /// Its name, its place and its serial number, with blanks between them: what tells it from others.
+    let identity: String
     let abilities: DeviceAbilities
     let descriptor: Int32
     private var reported: [Contact] = []
@@ -56,6 +60,9 @@ struct EvdevDevice: ~Copyable {
         self.descriptor = descriptor
         self.device = device
         name = String(cString: libevdev_get_name(device))
+        place = libevdev_get_phys(device).map { String(cString: $0) } ?? ""
+        let serial = libevdev_get_uniq(device).map { String(cString: $0) } ?? ""
+        identity = [name, place, serial].filter { !$0.isEmpty }.joined(separator: " ")
         abilities = DeviceAbilities(device, keys: keys)
         func has(_ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 }
         func maximum(_ code: Int32) -> Int32 { libevdev_get_abs_maximum(device, UInt32(code)) }
@@ -120,6 +127,7 @@ struct EvdevDevice: ~Copyable {
     /// The udev properties that matter here.
     static let calibrationProperty = "LIBINPUT_CALIBRATION_MATRIX"
     static let outputProperty = "WL_OUTPUT"
+    static let propertyNames = [calibrationProperty, outputProperty]
 
     /// Takes the calibration from udev's properties of the device.
     mutating func calibrate(by properties: [String: String]) {

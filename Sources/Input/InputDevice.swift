@@ -6,6 +6,9 @@ package struct InputDevice: Hashable, Sendable {
     package var path: String
     /// What the device calls itself; nil when it may not be asked.
     package var name: String?
+    /// Its name, where it is plugged in and its serial number, with blanks between them: what tells it from others. Empty when it may not
+    /// be asked.
+    package var identity = ""
     /// What it has that is of use: `touch screen, 10 fingers`, `24 keys`.
     package var abilities: String
     /// Whether it is read.
@@ -24,10 +27,11 @@ package struct InputDevice: Hashable, Sendable {
         InputFolder.nodes().map { node in
             do throws(EvdevDevice.OpenError) {
                 let device = try EvdevDevice.open(node.path, keys: keys)
-                let properties = DeviceProperties.of(node.path, names: [EvdevDevice.calibrationProperty, EvdevDevice.outputProperty])
+                let properties = DeviceProperties.of(node.path, names: EvdevDevice.propertyNames) ?? [:]
                 let matrix = properties[EvdevDevice.calibrationProperty].flatMap { CalibrationMatrix($0) }
                 return InputDevice(
-                    path: node.path, name: device.name, abilities: device.abilities.description, isUsed: device.abilities.isUsed,
+                    path: node.path, name: device.name, identity: device.identity, abilities: device.abilities.description,
+                    isUsed: device.abilities.isUsed,
                     isTouchScreen: device.abilities.surface == .display && device.abilities.contacts != .none,
                     output: properties[EvdevDevice.outputProperty],
                     calibration: matrix.flatMap { $0 == .identity ? nil : $0.description })

@@ -23,7 +23,7 @@ package final class InputReader: Sendable {
         package var grabs = true
         /// Whether to hand on contacts.
         package var usesTouch = true
-        /// Which devices act, by their names.
+        /// Which devices act, by their names. The others are read and grabbed like these, and nothing is told of them.
         package var lock = InputLock()
         /// Which touch screens lie on which displays.
         package var map = DisplayMap()
@@ -45,7 +45,7 @@ package final class InputReader: Sendable {
         let isStopped = Atomic(false)
         let rotation = Atomic(Rotation.none.rawValue)
         let thread = Mutex<Thread?>(nil)
-        let names = Mutex<[DeviceID: String]>([:])
+        let names = Mutex<[DeviceID: (name: String, place: String)]>([:])
     }
 
     /// A reader. `display` says which display is used, as long as it is known; it is called on the input thread.
@@ -68,8 +68,9 @@ package final class InputReader: Sendable {
     /// Begins to read, for a handler that waits for nothing. Called once.
     package func start(_ handler: @escaping Handler) { start(InputHandler(handle: handler)) }
 
-    /// What a device calls itself from which an event has come; nil when there was none of that number. From any thread.
-    package func name(of device: DeviceID) -> String? { control.names.withLock { $0[device] } }
+    /// What a device calls itself from which an event has come, and where it is plugged in; nil when there was none of that number. From
+    /// any thread.
+    package func name(of device: DeviceID) -> (name: String, place: String)? { control.names.withLock { $0[device] } }
 
     /// The clockwise turn of the picture on the panel, with which touch turns; none to begin with. From any thread.
     package func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
@@ -95,7 +96,7 @@ private final class Source {
     fileprivate(set) var device: EvdevDevice?
     let descriptor: Int32
     let abilities: DeviceAbilities
-    let name: String
+    let name: String, identity: String
     /// The display that udev says it is on.
     let output: String?
     var state: DeviceState
@@ -103,12 +104,14 @@ private final class Source {
     var isGrabbed = false
     /// Whether its contacts are for the display that is used.
     var isOurs = true
+    /// Whether anything is told of it.
+    let isAllowed: Bool
     let node: InputFolder.Node
 
-    init(_ device: consuming EvdevDevice, output: String?, node: InputFolder.Node, id: DeviceID) {
-        (descriptor, abilities, name) = (device.descriptor, device.abilities, device.name)
+    init(_ device: consuming EvdevDevice, output: String?, isAllowed: Bool, node: InputFolder.Node, id: DeviceID) {
+        (descriptor, abilities, name, identity) = (device.descriptor, device.abilities, device.name, device.identity)
         self.device = consume device
-        (self.output, self.node) = (output, node)
+        (self.output, self.isAllowed, self.node) = (output, isAllowed, node)
         state = DeviceState(device: id, hasGhosts: abilities.hasGhosts)
     }
 
@@ -150,18 +153,22 @@ private struct InputLoop: ~Copyable {
             let isActive = control.isActive.load(ordering: .acquiring)
             if isActive != self.isActive { activate(isActive) }
             if HostTime.now >= nextLook { look() }
-            expire(at: .now)
             var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
             descriptors += sources.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-            let deadlines = [nextLook, handler.nextDeadline()] + sources.map(\.state.nextDeadline)
-            control.wakeUp.wait(for: &descriptors, until: deadlines.compactMap { $0 }.min() ?? nextLook)
+            control.wakeUp.wait(for: &descriptors, until: min(nextLook, deadline() ?? nextLook))
             if descriptors[1].revents != 0, monitor?.drain() == true { nextLook = .now }
             let ready = zip(sources, descriptors.dropFirst(2)).filter { $0.1.revents != 0 }.map(\.0)
-            for source in ready { read(source) }
+            let now = HostTime.now
+            let isDue = deadline().map { $0 <= now } ?? false
+            // What has happened before a deadline comes before what is due then: all events up to now are read first.
+            for source in isDue ? sources : ready { read(source) }
+            if isDue { expire(at: now) }
         }
     }
 
-    /// Tells what time alone has brought about. Events come first: what they say happened before now.
+    /// When time alone brings something about.
+    private func deadline() -> HostTime? { ([handler.nextDeadline()] + sources.map(\.state.nextDeadline)).compactMap { $0 }.min() }
+
     private func expire(at now: HostTime) {
         for source in sources { source.state.expire(at: now).forEach(handler.handle) }
         if let deadline = handler.nextDeadline(), deadline <= now { handler.expire(now) }
@@ -181,7 +188,7 @@ private struct InputLoop: ~Copyable {
 
     /// Decides whether the contacts of a device are for the display that is used.
     private func choose(_ source: Source, _ present: DisplayConnector?) {
-        let isOurs = options.map.isOurs(source.name, output: source.output, present: present)
+        let isOurs = options.map.isOurs(source.identity, output: source.output, present: present)
         if isOurs == source.isOurs { return }
         if !isOurs { source.cancel(at: .now, keepingHeldKeys: true).forEach(handler.handle) }
         source.isOurs = isOurs
@@ -190,22 +197,22 @@ private struct InputLoop: ~Copyable {
     }
 
     private mutating func open(_ node: InputFolder.Node) {
+        guard let properties = properties(node) else { return }
         do throws(EvdevDevice.OpenError) {
             var device = try EvdevDevice.open(node.path, keys: options.keys)
             settled.insert(node)
             refusals[node] = nil
             guard device.abilities.isUsed else { return }
-            guard options.lock.allows(device: device.name) else {
-                return log.info("\(device.path) \(device.name) is not among the devices that [input] allow lists")
-            }
-            let properties = DeviceProperties.of(node.path, names: [EvdevDevice.calibrationProperty, EvdevDevice.outputProperty])
+            let isAllowed = options.lock.allows(device: device.identity)
             if options.isCalibrated { device.calibrate(by: properties) }
-            log.info("\(device.path) \(device.name): \(device.abilities)")
+            let isLocked = isAllowed ? "" : "; locked: [input] allow lists other devices"
+            log.info("\(device.path) \(device.name): \(device.abilities)\(isLocked)")
             let taken = Set(sources.map(\.state.device))
             let id = (0...sources.count).lazy.map(DeviceID.init).first { !taken.contains($0) }!
-            let name = device.name
+            let name = (device.name, device.place)
             control.names.withLock { $0[id] = name }
-            sources.append(Source(device, output: properties[EvdevDevice.outputProperty], node: node, id: id))
+            sources.append(
+                Source(device, output: properties[EvdevDevice.outputProperty], isAllowed: isAllowed, node: node, id: id))
         } catch {
             // A node exists before udev has given it its permissions, on a slow machine for some seconds.
             let refusal = refusals[node] ?? (since: .now, isTold: false)
@@ -213,6 +220,14 @@ private struct InputLoop: ~Copyable {
             if isLasting, !refusal.isTold { log.warning("\(error)") }
             refusals[node] = (refusal.since, refusal.isTold || isLasting)
         }
+    }
+
+    /// What udev says of a node; nil as long as it has not come to it and there is hope that it will.
+    private mutating func properties(_ node: InputFolder.Node) -> [String: String]? {
+        if let properties = DeviceProperties.of(node.path, names: EvdevDevice.propertyNames) { return properties }
+        let refusal = refusals[node] ?? (since: .now, isTold: false)
+        refusals[node] = refusal
+        return HostTime.now - refusal.since < Self.refusalTimeout ? nil : [:]
     }
 
     private func grab(_ source: Source) {
@@ -251,6 +266,7 @@ private struct InputLoop: ~Copyable {
     }
 
     private func translate(_ event: EvdevDevice.Event, _ source: Source) -> [InputEvent] {
+        guard source.isAllowed else { return [] }
         let takesContacts = options.usesTouch && source.isOurs && source.abilities.contacts != .none
         let rotation = Rotation(rawValue: control.rotation.load(ordering: .acquiring)) ?? .none
         return source.state.events(for: event, of: source.device!, takesContacts: takesContacts, rotation: rotation)

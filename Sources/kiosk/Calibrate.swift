@@ -73,7 +73,7 @@ struct Calibrate: ParsableCommand {
                     printError("These touches do not fit together. Once more from the beginning.")
                     instruct(calibration)
                 case .found(let matrix, let device):
-                    return try write(matrix, of: reader.name(of: device) ?? "")
+                    return try write(matrix, of: reader.name(of: device) ?? ("", ""))
                 }
                 deadline = .now + Self.patience
             }
@@ -95,8 +95,12 @@ struct Calibrate: ParsableCommand {
         printError("\(number + 1) of \(places.count), \(places[number])\(how)")
     }
 
-    private func write(_ matrix: CalibrationMatrix, of device: String) throws {
-        let rule = "# \(device), by kiosk calibrate\n" + matrix.udevRule(deviceName: device) + "\n"
+    private func write(_ matrix: CalibrationMatrix, of device: (name: String, place: String)) throws {
+        // Two of one name are told apart by where they are plugged in.
+        let twins = InputDevice.all(keys: []).filter { $0.isTouchScreen && $0.name == device.name }
+        let rule =
+            "# \(device.name), by kiosk calibrate\n"
+            + matrix.udevRule(deviceName: device.name, place: twins.count > 1 ? device.place : nil) + "\n"
         guard let output else { return print(rule, terminator: "") }
         guard let file = fopen(output, "we") else {
             printError("\(output) cannot be written: \(String(cString: strerror(errno)))")
@@ -108,7 +112,8 @@ struct Calibrate: ParsableCommand {
             printError("\(output) cannot be written: \(String(cString: strerror(errno)))")
             throw ExitCode(1)
         }
-        printError("Written to \(output). To have it read now: udevadm control --reload && udevadm trigger --subsystem-match=input")
+        printError(
+            "Written to \(output). To have it read: udevadm control --reload && udevadm trigger --subsystem-match=input; then start kiosk.")
     }
 
     /// The turn of the picture on the panel, as the display tells it.

@@ -85,6 +85,8 @@ struct Devices: ParsableCommand {
         let devices = InputDevice.all(keys: keyMap.keys)
         for device in devices {
             print("  \(device.path)  \(device.name ?? "?")  \(device.abilities)  → \(use(of: device, configuration, display: display))")
+            let place = device.identity.dropFirst((device.name ?? "").count + 1)
+            if device.isTouchScreen, !place.isEmpty { print("      at \(place)") }
             if let calibration = device.calibration { print("      calibration matrix \(calibration)") }
         }
         if devices.isEmpty { print("  no /dev/input/event*") }
@@ -93,7 +95,7 @@ struct Devices: ParsableCommand {
     /// What becomes of an input device.
     private func use(of device: InputDevice, _ configuration: Configuration, display: String?) -> String {
         if let refusal = device.refusal { return refusal }
-        let name = device.name ?? ""
+        let name = device.identity
         guard device.isUsed else { return "not used" }
         guard configuration.input.lock.allows(device: name) else { return "not used: [input] allow lists other devices" }
         guard device.isTouchScreen else { return "used" }

@@ -20,7 +20,7 @@ final class Interaction: Sendable {
 
     init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput) {
         self.display = display
-        input = InputReader(InputReader.Options(configuration, keyMap)) { [display] in display.connector }
+        input = InputReader(InputReader.Options(configuration)) { [display] in display.connector }
         accelerometer = configuration.input.usesAccelerometer ? Accelerometer() : nil
         let beIdle: @Sendable (HostTime) -> Void
         let idle = configuration.idle.command
@@ -30,9 +30,10 @@ final class Interaction: Sendable {
             let perform = Self.performer(player, display)
             self.perform = perform
             beIdle = { perform(idle, $0) }
+            let mayTap = configuration.input.lock.allows(GestureName.tap)
             handler = CommandRecognizer.handler(
                 keyMap, gestures: configuration.input.gestures,
-                tap: { [player] in player.snapshot.item.flatMap { player.item($0) }?.entry.tap }, perform: perform)
+                tap: { [player] in mayTap ? player.snapshot.item.flatMap { player.item($0) }?.entry.tap : nil }, perform: perform)
         } else {
             let controls = Controls(ControlsSettings(configuration), keys: keyMap, player: player, screen: display)
             self.controls = controls

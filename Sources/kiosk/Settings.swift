@@ -77,9 +77,11 @@ struct Settings: ParsableArguments {
 
 extension InputReader.Options {
     /// What the configuration says about the devices.
-    init(_ configuration: Configuration, _ keyMap: KeyMap) {
+    init(_ configuration: Configuration) {
         let input = configuration.input
-        self.init(keys: keyMap.keys)
+        // Those that a lock keeps from acting, too: a keyboard that has nothing else would otherwise type into what lies behind the
+        // picture.
+        self.init(keys: Set(input.bindings.flatMap(\.trigger.keys).compactMap { try? KeyCode(named: $0) }))
         (grabs, usesTouch, lock) = (input.grabsDevices, input.usesTouch, input.lock)
         map = DisplayMap(input.map.map { ($0.device, $0.connector) })
     }

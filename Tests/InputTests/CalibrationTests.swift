@@ -65,6 +65,10 @@ import Vocabulary
 
     @Test func rule() throws {
         #expect(
+            CalibrationMatrix.identity.udevRule(deviceName: "TP", place: "usb-1/input0")
+                == "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"TP\", "
+                + "ATTRS{phys}==\"usb-1/input0\", ENV{LIBINPUT_CALIBRATION_MATRIX}=\"1 0 0 0 1 0\"")
+        #expect(
             try #require(CalibrationMatrix("0 -1 1 1 0 0")).udevRule(deviceName: "ILITEK \"TP\" [1]*")
                 == "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"ILITEK ?TP? ?1??\", "
                 + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"0 -1 1 1 0 0\"")
