@@ -9,11 +9,16 @@ package struct ControlsSettings: Hashable, Sendable {
     package var allowed = Set(Control.allCases)
     /// What gestures do; of one that is not in it, nothing.
     package var gestures: [GestureName: Command] = [:]
+    /// Whether a tap does what the item on the screen has it do.
+    package var mayTap = true
     /// How far a seek step goes.
     package var seekStep = MediaTime.seconds(10)
 
     package init() {}
 
     /// Lets only those controls act that `lock` allows.
-    package mutating func apply(_ lock: InputLock) { allowed = allowed.filter { lock.allows($0.part) } }
+    package mutating func apply(_ lock: InputLock) {
+        allowed = allowed.filter { lock.allows($0.part) }
+        mayTap = lock.allows(GestureName.tap)
+    }
 }

@@ -178,13 +178,13 @@ extension ControlsState {
     /// A tap beside the controls.
     private mutating func tap(at time: HostTime) -> [TimedCommand] {
         tapToggled = false
+        if settings.mayTap, let command = now.onTap { return perform(command, .item, at: time) }
+        if settings.mayTap, now.waitsForTap { return perform(.waitEnded, .item, at: time) }
         // A screen that is locked against taps and controls shows none.
         guard let command = settings.gestures[.tap] else {
-            if !settings.allowed.isEmpty { revealByTap(at: time) }
+            if settings.mayTap || !settings.allowed.isEmpty { revealByTap(at: time) }
             return []
         }
-        if let command = now.onTap { return perform(command, .item, at: time) }
-        if now.waitsForTap { return perform(.waitEnded, .item, at: time) }
         tapToggled = command == .togglePlayback
         revealByTap(at: time)
         return perform(command, .gesture, at: time)

@@ -268,11 +268,25 @@ import Vocabulary
         #expect(viewer.take() == [.togglePlayback], "the slider is drawn, and a touch on it is a tap")
     }
 
+    @Test func `a tap that is bound to nothing shows the controls, and is a tap for items that want one`() {
+        var settings = ControlsSettings.test
+        settings.gestures[.tap] = nil
+        var viewer = Viewer(settings: settings)
+        viewer.now.waitsForTap = true
+        viewer.tap(0.3, 0.3)
+        #expect(viewer.take() == [.waitEnded])
+        viewer.now.waitsForTap = false
+        viewer.tap(0.3, 0.3)
+        viewer.wait(.milliseconds(300))
+        #expect(viewer.take() == [] && viewer.seesBars)
+    }
+
     @Test func `a screen that is locked against everything shows nothing`() {
         var settings = ControlsSettings.test
         settings.gestures = [:]
         settings.apply(InputLock(allowed: []))
         var viewer = Viewer(settings: settings)
+        viewer.now.waitsForTap = true
         viewer.tap(0.5, 0.5)
         viewer.wait(.seconds(1))
         #expect(viewer.take() == [])
