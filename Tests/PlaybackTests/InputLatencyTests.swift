@@ -62,6 +62,24 @@ import Testing
         #expect(told(histogram) == [.milliseconds(50), .milliseconds(50)])
     }
 
+    @Test func anOverlayIsSeenWithTheCommitThatHasItOrANewerOne() {
+        var (latency, histogram) = (InputLatency(), TimeHistogram(upTo: .seconds(2)))
+        latency.overlaid(at: at(100), shownBy: 1)
+        latency.overlaid(at: at(110), shownBy: 2)
+        latency.overlayShown(0, at: at(120), into: &histogram)
+        #expect(histogram.total == 0)
+        latency.overlayShown(2, at: at(130), into: &histogram)
+        latency.overlayShown(2, at: at(140), into: &histogram)
+        #expect(told(histogram) == [.milliseconds(20), .milliseconds(30)] && histogram.total == 2)
+        latency.overlaid(at: at(200), shownBy: 3)
+        latency.overlayShown(3, at: nil, into: &histogram)
+        latency.overlayShown(3, at: at(300), into: &histogram)
+        #expect(histogram.total == 2, "there was no display")
+        for number in 0..<1000 { latency.overlaid(at: at(Int64(number)), shownBy: 9) }
+        latency.overlayShown(9, at: at(1000), into: &histogram)
+        #expect(histogram.total == 34)
+    }
+
     @Test func howManyAreKeptIsBounded() {
         var (latency, histogram) = (InputLatency(), TimeHistogram(upTo: .seconds(2)))
         for number in 0..<1000 { latency.moved(at: at(Int64(number)), shownBy: 1) }

@@ -44,13 +44,21 @@ struct Pipeline: ~Copyable {
     /// item is wanted.
     private(set) var readings: [Reading] = []
 
-    private(set) var frames = FrameQueue()
+    var frames = FrameQueue()
     /// Whether the compositor has a frame in hand, in neither queue.
     private(set) var isComposing = false
-    private(set) var ready = UniqueDeque<PreparedFrame>()
-    private(set) var screen = ScreenState()
-    /// What lies over every scene.
-    private(set) var overlay = OverlayState()
+    var ready = UniqueDeque<PreparedFrame>()
+    var screen = ScreenState()
+    /// What lies over every scene, and what is done about that (PipelineOverlay.swift).
+    var overlay = OverlayState()
+    /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
+    var pacing: Pacing?
+    /// Whether something that was committed waits for its flip.
+    var awaitsFlip = false
+    /// The ready frame that is being prepared again.
+    var renewing: PreparedScene?
+    /// How long scenes with an overlay in them take to be prepared.
+    var composeTime = ComposeTime()
     /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not
     /// allocate.
     private var released = UniqueDeque<EnqueuedFrame>(minimumCapacity: 32)
@@ -61,7 +69,7 @@ struct Pipeline: ~Copyable {
     var presenterIsIdle = false
 
     var statistics = PlayerStatistics()
-    private var inputLatency = InputLatency()
+    var inputLatency = InputLatency()
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
@@ -103,15 +111,17 @@ struct Pipeline: ~Copyable {
     /// The next frame of a generation, in place of the one in hand.
     mutating func takeSuccessor(of generation: UInt64) -> EnqueuedFrame? { generation == self.generation ? frames.popFirst() : nil }
 
-    /// The frame taken last has been composed under `generation`; `composed` is nil where there is no display. Returns what is to be
-    /// discarded.
-    mutating func composed(_ frame: consuming EnqueuedFrame, as composed: PreparedScene?, generation: UInt64) -> PreparedScene? {
+    /// The frame taken last has been composed under `generation`, with `mark` over it; `composed` is nil where there is no display. Returns
+    /// what is to be discarded.
+    mutating func composed(
+        _ frame: consuming EnqueuedFrame, as composed: PreparedScene?, mark: OverlayMark = .init(), generation: UInt64
+    ) -> PreparedScene? {
         isComposing = false
         guard generation == self.generation else {
             release(frame)
             return composed
         }
-        ready.append(PreparedFrame(enqueued: frame, composed: composed))
+        ready.append(PreparedFrame(enqueued: frame, composed: composed, mark: mark))
         return nil
     }
 
@@ -123,20 +133,22 @@ struct Pipeline: ~Copyable {
     }
 
     /// The frame taken to be repainted as number `serial` comes back. Returns what is to be discarded.
-    mutating func repainted(_ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?) -> PreparedScene? {
-        endRepaint(frame, serial: serial, as: composed, isShort: false)
+    mutating func repainted(
+        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, mark: OverlayMark
+    ) -> PreparedScene? {
+        endRepaint(frame, serial: serial, as: composed, mark: mark, isShort: false)
     }
 
     /// There was no buffer for the frame to be repainted.
     mutating func couldNotRepaint(_ frame: consuming EnqueuedFrame, serial: UInt64, asOf returns: UInt64) {
         if serial == screen.serial { buffers.wereNotThere(asOf: returns) }
-        _ = endRepaint(frame, serial: serial, as: nil, isShort: true)
+        _ = endRepaint(frame, serial: serial, as: nil, mark: .init(), isShort: true)
     }
 
     private mutating func endRepaint(
-        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, isShort: Bool
+        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, mark: OverlayMark, isShort: Bool
     ) -> PreparedScene? {
-        guard let older = screen.endRepaint(frame, serial: serial, composed: composed, isShort: isShort) else { return nil }
+        guard let older = screen.endRepaint(frame, serial: serial, composed: composed, mark: mark, isShort: isShort) else { return nil }
         release(older)
         return composed
     }
@@ -160,7 +172,8 @@ struct Pipeline: ~Copyable {
         guard let frame = ready.popFirst() else { return nil }
         let shown = (place: frame.enqueued.place, composed: frame.composed)
         if shown.place.playthrough != nil { seek.frameShown() }
-        if let before = screen.show(frame.intoEnqueued()) { release(before) }
+        let mark = frame.mark
+        if let before = screen.show(frame.intoEnqueued(), mark: mark) { release(before) }
         return shown
     }
 
@@ -168,12 +181,13 @@ struct Pipeline: ~Copyable {
     /// Returns what is to be discarded.
     mutating func displayChanged(isThere: Bool) -> [PreparedScene] {
         var void: [PreparedScene] = []
-        if let frame = screen.takeWaiting() { void.append(frame) }
+        if let frame = screen.dropWaiting() { void.append(frame) }
         for index in 0..<ready.count {
             if let frame = ready[index].composed.take() { void.append(frame) }
         }
         buffers.cameBack()
         screen.setRepaint(isThere)
+        overlay.displayChanged()
         return void
     }
 
@@ -189,16 +203,8 @@ struct Pipeline: ~Copyable {
     /// From which instant of the timeline on frames are worth being composed.
     mutating func setOverdue(_ time: MediaTime?) { overdue = time }
 
-    /// What is to lie over every scene from now on; gives back what was to, to be freed without the lock.
-    mutating func setOverlay(_ new: inout Overlay, at event: HostTime?) {
-        if overlay.set(&new), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
-    }
-
-    /// An overlay will be set soon.
-    mutating func expectOverlay(until time: HostTime) { overlay.expect(until: time) }
-
     /// Leaves a frame to the feeder to be freed.
-    private mutating func release(_ frame: consuming EnqueuedFrame) { released.append(frame) }
+    mutating func release(_ frame: consuming EnqueuedFrame) { released.append(frame) }
 
     /// Whether there are frames to free.
     var hasReleased: Bool { !released.isEmpty }

@@ -6,6 +6,8 @@ import Platform
 ///
 /// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when
 /// none is, it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
+///
+/// It also gives the output what lies over every scene, and prepares again what that has made stale (``OverlayPlan``).
 struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
     let output: any VideoOutput
@@ -14,46 +16,113 @@ struct Compositor: Sendable {
 
     private enum Work: ~Copyable {
         case stop
-        case compose(EnqueuedFrame, generation: UInt64, returned: UInt64, ahead: Int)
-        case repaint(EnqueuedFrame, serial: UInt64, returned: UInt64)
+        case compose(EnqueuedFrame, Turn, ahead: Int)
+        case repaint(EnqueuedFrame, Turn)
+        case giveOverlay(Overlay, number: UInt64)
+        /// A copy of a ready frame, and what that is prepared as.
+        case renew(EnqueuedFrame, of: PreparedScene, Turn)
+        case discard(PreparedScene?)
+    }
+
+    /// What was so when the work was taken: the generation, the number of the frame on the screen, how often buffers had come back, and what
+    /// the output had been given to lie over the scene.
+    fileprivate struct Turn {
+        var generation: UInt64, serial: UInt64, returned: UInt64
+        var mark: OverlayMark
+    }
+
+    /// Work that has been done and is to be told.
+    struct Done: ~Copyable, Sendable {
+        fileprivate enum Result: ~Copyable {
+            case composed(EnqueuedFrame, Turn, Preparation)
+            case repainted(EnqueuedFrame, Turn, Preparation)
+            case gaveOverlay(number: UInt64, isEmpty: Bool, OverlayPlacement)
+            case renewed(EnqueuedFrame, of: PreparedScene, Turn, Preparation)
+            case gaveBack
+        }
+        fileprivate let result: Result
+        /// What was prepared, where anything was.
+        var prepared: PreparedScene? {
+            let preparation: Preparation? =
+                switch result {
+                case .composed(_, _, let preparation): preparation
+                case .repainted(_, _, let preparation): preparation
+                case .renewed(_, _, _, let preparation): preparation
+                default: nil
+                }
+            return if case .prepared(let scene) = preparation { scene } else { nil }
+        }
+        /// When it was begun.
+        fileprivate let begin: HostTime?
     }
 
     /// The thread's body.
     func run() {
         while true {
-            let work: Work? = pipeline.wait { Self.nextWork(&$0) }
-            guard carryOut(work!) else { return }  // without a deadline, wait returns only with work
+            let work: Work? = pipeline.wait { Self.nextWork(&$0, now) }
+            guard let done = perform(work!) else { return }  // without a deadline, wait returns only with work
+            finish(done)
         }
     }
 
-    /// Does what there is to do, one piece of it, and does not wait; false when there is nothing. For who has no thread for it.
-    func step() -> Bool {
-        let work: Work? = pipeline.withLock { Self.nextWork(&$0) }
+    /// Does what there is to do, one piece of it, and does not wait; nil when there is nothing. What comes of it is told with
+    /// ``finish(_:)``. For who has no thread for it.
+    func begin() -> Done? {
+        let work: Work? = pipeline.withLock { Self.nextWork(&$0, now) }
         switch consume work {
-        case .some(let work): return carryOut(work)
-        case .none: return false
+        case .some(let work): return perform(work)
+        case .none: return nil
         }
     }
 
-    private func carryOut(_ work: consuming Work) -> Bool {
-        switch consume work {
-        case .stop: return false
-        case .compose(let frame, let generation, let returned, let ahead): compose(frame, generation, returned, ahead: ahead)
-        case .repaint(let frame, let serial, let returned): repaint(frame, serial, returned)
-        }
-        return true
-    }
-
-    private static func nextWork(_ pipeline: inout Pipeline) -> Work? {
+    private static func nextWork(_ pipeline: inout Pipeline, _ now: () -> HostTime) -> Work? {
         if pipeline.isStopping { return .stop }
-        let returned = pipeline.buffers.returns
-        if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, serial: pipeline.screen.serial, returned: returned) }
+        if let (overlay, number) = pipeline.overlay.toGive { return .giveOverlay(overlay, number: number) }
+        let turn = Turn(
+            generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns, mark: pipeline.overlay.mark)
+        if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, turn) }
+        switch pipeline.overlayStep(now: now) {
+        case .none: break
+        case .repaint: if let shown = pipeline.takeFrameToOverlay() { return .repaint(shown, turn) }
+        case .renew(let index): if let copy = pipeline.takeFrameToRenew(index) { return .renew(copy, of: pipeline.renewing!, turn) }
+        case .giveUpLast: return .discard(pipeline.giveUpLastReady())
+        }
         guard let frame = pipeline.takeFrameToCompose() else { return nil }
-        return .compose(frame, generation: pipeline.generation, returned: returned, ahead: pipeline.ready.count)
+        return .compose(frame, turn, ahead: pipeline.ready.count)
     }
 
-    /// `ahead` frames lie ready that will be shown before this one.
-    private func compose(_ first: consuming EnqueuedFrame, _ generation: UInt64, _ returned: UInt64, ahead: Int) {
+    /// Does it; nil at the end of the program.
+    private func perform(_ work: consuming Work) -> Done? {
+        switch consume work {
+        case .stop: return nil
+        case .compose(let first, let turn, let ahead):
+            let frame = leaveOutPointless(first, turn.generation, ahead: ahead)
+            let begin = beginning(turn)
+            let preparation = output.prepare(frame.scene)
+            return Done(result: .composed(frame, turn, preparation), begin: begin)
+        case .repaint(let frame, let turn):
+            let begin = beginning(turn)
+            let preparation = output.prepare(frame.scene)
+            return Done(result: .repainted(frame, turn, preparation), begin: begin)
+        case .renew(let copy, let old, let turn):
+            let begin = beginning(turn)
+            let preparation = output.prepare(copy.scene)
+            return Done(result: .renewed(copy, of: old, turn, preparation), begin: begin)
+        case .giveOverlay(let overlay, let number):
+            let placement = output.setOverlay(overlay)
+            return Done(result: .gaveOverlay(number: number, isEmpty: overlay.pictures.isEmpty, placement), begin: nil)
+        case .discard(let scene):
+            if let scene { output.discard(scene) }
+            return Done(result: .gaveBack, begin: nil)
+        }
+    }
+
+    /// When preparing begins, where it is measured: with an overlay in the scene.
+    private func beginning(_ turn: Turn) -> HostTime? { turn.mark.content == 0 ? nil : now() }
+
+    /// The first frame from `first` on that is worth being shown, or the last one there is. `ahead` frames lie ready that will be shown
+    /// before it.
+    private func leaveOutPointless(_ first: consuming EnqueuedFrame, _ generation: UInt64, ahead: Int) -> EnqueuedFrame {
         var frame = first
         while isPointless(frame.place, ahead: ahead), let next = successor(generation) {
             // A playthrough's first frame hands its mark on, so that its seam is still counted.
@@ -63,22 +132,7 @@ struct Compositor: Sendable {
             frame = next
             if passed.isFirst, frame.place.playthrough?.serial == passed.playthrough?.serial { frame.place.isFirst = true }
         }
-        let preparation = output.prepare(frame.scene)
-        var enqueued: EnqueuedFrame? = frame
-        let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
-            var composed: PreparedScene?
-            switch preparation {
-            case .prepared(let scene): composed = scene
-            case .noDisplay: break
-            case .noSpareBuffer:
-                pipeline.couldNotCompose(enqueued.take()!, generation: generation, asOf: returned)
-                return (nil, false)
-            }
-            let surplus = pipeline.composed(enqueued.take()!, as: composed, generation: generation)
-            return (surplus, pipeline.presenterIsIdle && pipeline.generation == generation)
-        }
-        if let surplus { output.discard(surplus) }
-        if wake { output.wake() }
+        return frame
     }
 
     /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster
@@ -97,19 +151,74 @@ struct Compositor: Sendable {
         pipeline.withLock { $0.takeSuccessor(of: generation) }
     }
 
-    private func repaint(_ frame: consuming EnqueuedFrame, _ serial: UInt64, _ returned: UInt64) {
-        let preparation = output.prepare(frame.scene)
+    /// Tells what has come of work.
+    func finish(_ done: consuming Done) {
+        let took = done.begin.map { now() - $0 }
+        switch consume done.result {
+        case .composed(let frame, let turn, let preparation): composed(frame, turn, preparation, took)
+        case .repainted(let frame, let turn, let preparation): repainted(frame, turn, preparation, took)
+        case .renewed(let copy, let old, let turn, let preparation): renewed(copy, of: old, turn, preparation, took)
+        case .gaveOverlay(let number, let isEmpty, let placement):
+            pipeline.signal { $0.gaveOverlay(number, isEmpty: isEmpty, placement: placement) }
+            output.wake()
+        case .gaveBack: pipeline.signal { $0.buffers.cameBack() }
+        }
+    }
+
+    private func composed(_ frame: consuming EnqueuedFrame, _ turn: Turn, _ preparation: Preparation, _ took: MediaTime?) {
+        var enqueued: EnqueuedFrame? = frame
+        let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
+            var composed: PreparedScene?
+            switch preparation {
+            case .prepared(let scene): composed = scene
+            case .noDisplay: break
+            case .noSpareBuffer:
+                pipeline.couldNotCompose(enqueued.take()!, generation: turn.generation, asOf: turn.returned)
+                return (nil, false)
+            }
+            if let took { pipeline.composeTook(took) }
+            let surplus = pipeline.composed(enqueued.take()!, as: composed, mark: turn.mark, generation: turn.generation)
+            return (surplus, pipeline.presenterIsIdle && pipeline.generation == turn.generation)
+        }
+        if let surplus { output.discard(surplus) }
+        if wake { output.wake() }
+    }
+
+    private func repainted(_ frame: consuming EnqueuedFrame, _ turn: Turn, _ preparation: Preparation, _ took: MediaTime?) {
         var enqueued: EnqueuedFrame? = frame
         let surplus: PreparedScene? = pipeline.signal { pipeline in
+            if let took { pipeline.composeTook(took) }
             switch preparation {
-            case .prepared(let scene): return pipeline.repainted(enqueued.take()!, serial: serial, as: scene)
-            case .noDisplay: return pipeline.repainted(enqueued.take()!, serial: serial, as: nil)
+            case .prepared(let scene): return pipeline.repainted(enqueued.take()!, serial: turn.serial, as: scene, mark: turn.mark)
+            case .noDisplay: return pipeline.repainted(enqueued.take()!, serial: turn.serial, as: nil, mark: turn.mark)
             case .noSpareBuffer:
-                pipeline.couldNotRepaint(enqueued.take()!, serial: serial, asOf: returned)
+                pipeline.couldNotRepaint(enqueued.take()!, serial: turn.serial, asOf: turn.returned)
                 return nil
             }
         }
         if let surplus { output.discard(surplus) }
+        output.wake()
+    }
+
+    private func renewed(
+        _ copy: consuming EnqueuedFrame, of old: PreparedScene, _ turn: Turn, _ preparation: Preparation, _ took: MediaTime?
+    ) {
+        var copy: EnqueuedFrame? = copy
+        let surplus: PreparedScene? = pipeline.signal { pipeline in
+            switch preparation {
+            case .prepared(let scene):
+                if let took { pipeline.composeTook(took) }
+                return pipeline.renewed(copy.take()!, of: old, as: scene, mark: turn.mark)
+            case .noDisplay: return pipeline.renewed(copy.take()!, of: old, as: nil, mark: turn.mark)
+            case .noSpareBuffer:
+                pipeline.couldNotRenew(copy.take()!, asOf: turn.returned)
+                return nil
+            }
+        }
+        if let surplus {
+            output.discard(surplus)
+            pipeline.signal { $0.buffers.cameBack() }
+        }
         output.wake()
     }
 }

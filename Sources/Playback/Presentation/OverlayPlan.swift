@@ -3,11 +3,12 @@ import Platform
 /// What the compositor does next for an overlay that scenes contain, before it composes further frames. A pure value: what lies ready and
 /// what is due when in, a step out.
 ///
-/// A frame never misses its vblank for the overlay. So the frame that is due next stays ready while it is prepared again, and is exchanged
-/// when that is done; where there is no time for that, it is shown as it is. A later one may be given up for its buffer, where there is time
-/// to compose it again. Then the frame on the screen is painted again, for a vblank for which none is due.
+/// First the frame on the screen is painted again, where there is a vblank for which none is due, and time enough after it. Then the frame
+/// that is due next is prepared again. A frame never misses its vblank for the overlay: it stays ready meanwhile, and is exchanged when that
+/// is done; where there is no time for that, it is shown as it is. A later one may be given up for its buffer, where there is time to compose
+/// it again.
 ///
-/// In a pause nothing is due: there the frame on the screen is first.
+/// In a pause nothing is due; there, too, one frame stays ready, as it is due as soon as playing goes on.
 struct OverlayPlan: Sendable {
     /// A frame that lies ready.
     struct Frame: Hashable, Sendable {
@@ -35,12 +36,12 @@ struct OverlayPlan: Sendable {
     var pacing: Pacing?
     /// What lies ready; no second without a first.
     var first: Frame?, second: Frame?
-    /// When the first frame that does not lie ready is due.
-    var next: HostTime?
+    /// When the first frame that does not lie ready is due, and whether it is queued.
+    var next: HostTime?, hasQueued: Bool
     /// Whether the frame on the screen shows another overlay than it is to.
     var screenIsStale: Bool
-    /// Whether there may be a buffer to paint into.
-    var hasBuffer: Bool
+    /// Whether there may be a buffer to paint into, and whether one comes back with a flip that is under way.
+    var hasBuffer: Bool, awaitsFlip = false
 
     /// What is not ready so long before its vblank counts as late: the presenter waits no longer for a frame that is being prepared again. A
     /// quarter of a period; a commit takes less than a millisecond, and whoever is to make it is real-time.
@@ -51,38 +52,47 @@ struct OverlayPlan: Sendable {
     /// The next step.
     var step: Step {
         guard let pacing else { return stepWhileNothingIsDue }
+        if screenIsStale, first != nil || !hasQueued, let flip = freeVblank(pacing) {
+            if hasBuffer { return .repaint }
+            if let second, leavesTime(flip, works: first?.isStale == true ? 2 : 1, until: second.due) { return .giveUpLast }
+        }
         if let first, first.isStale, isInTime(first, after: 1) {
             if hasBuffer { return .renew(0) }
             if let second, isInTime(second, after: 2) { return .giveUpLast }
             return .none
         }
-        guard hasBuffer else { return .none }
-        // What is due next is right, or will be seen as it is.
-        if screenIsStale, first != nil || next == nil, mayRepaint(pacing) { return .repaint }
-        if let second, second.isStale, isInTime(second, after: 1) { return .renew(1) }
+        if hasBuffer, let second, second.isStale, isInTime(second, after: 1) { return .renew(1) }
         return .none
     }
 
     private var stepWhileNothingIsDue: Step {
-        let last = second ?? first
-        if screenIsStale { return hasBuffer ? .repaint : last == nil ? .none : .giveUpLast }
-        if let first, first.isStale { return hasBuffer ? .renew(0) : .giveUpLast }
-        if let second, second.isStale { return hasBuffer ? .renew(1) : .giveUpLast }
+        if screenIsStale {
+            if hasBuffer { return .repaint }
+            // Of two buffers the other one is all there is.
+            return second != nil || first != nil && !awaitsFlip ? .giveUpLast : .none
+        }
+        if let first, first.isStale { return hasBuffer ? .renew(0) : second != nil ? .giveUpLast : .none }
+        if let second, second.isStale { return hasBuffer ? .renew(1) : .none }
         return .none
     }
 
-    /// Whether there is a vblank for which no frame is due and for which the repainted one can be committed; and whether what is due later can
-    /// still be composed when its buffer comes back.
-    private func mayRepaint(_ pacing: Pacing) -> Bool {
-        let margin = Self.margin(pacing.period)
-        let flip = pacing.vblank(after: now + composeTime + margin)
-        guard isBefore(flip, first?.due ?? next, pacing) else { return false }
-        guard second == nil, let next else { return true }
-        return flip + composeTime + margin <= next
+    /// The vblank for which the frame on the screen can be painted again: one for which none is due, and after which, when its buffer comes
+    /// back, there is time to prepare what is due next. nil where there is none.
+    private func freeVblank(_ pacing: Pacing) -> HostTime? {
+        let flip = pacing.vblank(after: now + composeTime + Self.margin(pacing.period))
+        guard let due = first?.due ?? next else { return flip }
+        // What should have come already is late by its own reader.
+        if first == nil, due <= now { return flip }
+        guard pacing.isBefore(flip, due) else { return nil }
+        let isStale = first?.isStale == true
+        if isStale, !leavesTime(flip, works: 1, until: due) { return nil }
+        if hasQueued, second == nil, !leavesTime(flip, works: isStale ? 2 : 1, until: next) { return nil }
+        return flip
     }
 
-    private func isBefore(_ flip: HostTime, _ due: HostTime?, _ pacing: Pacing) -> Bool {
-        due.map { flip + MediaTime(nanoseconds: Int64(saturating: 0.5 * pacing.period)) < $0 } ?? true
+    private func leavesTime(_ flip: HostTime, works: Int64, until due: HostTime?) -> Bool {
+        guard let pacing, let due else { return true }
+        return flip + composeTime * works + Self.margin(pacing.period) <= due
     }
 
     private func isInTime(_ frame: Frame, after works: Int64) -> Bool {

@@ -16,5 +16,8 @@ struct Pacing: Hashable, Sendable {
     /// The first vblank after a time.
     func vblank(after time: HostTime) -> HostTime { vblank((Double((time - anchor).nanoseconds) / period).rounded(.down) + 1) }
 
+    /// Whether a flip at one vblank is over before the other one.
+    func isBefore(_ flip: HostTime, _ due: HostTime) -> Bool { flip + MediaTime(nanoseconds: Int64(saturating: 0.5 * period)) < due }
+
     private func vblank(_ count: Double) -> HostTime { anchor + MediaTime(nanoseconds: Int64(saturating: count * period)) }
 }

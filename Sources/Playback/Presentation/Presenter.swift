@@ -34,6 +34,8 @@ struct Presenter: ~Copyable {
     var wasPlaying = false
     /// The playthrough on the screen.
     var present: Playthrough?
+    /// The number of the overlay that is seen with what is committed next.
+    var overlayNumber: UInt64 = 0
     /// What the sound was last told.
     var soundRatio = 1.0
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
@@ -54,6 +56,9 @@ struct Presenter: ~Copyable {
         var place: FramePlace?
         /// The playthrough this frame is the first of.
         var starts: Playthrough?
+        /// The number of the overlay that is seen with it, and whether it brings nothing else.
+        var overlay: UInt64 = 0
+        var isOverlayAlone = false
         /// It has been waited for to the end of ``flipLimit``.
         var isOverdue = false
     }
@@ -61,6 +66,7 @@ struct Presenter: ~Copyable {
     enum Step {
         case stop
         case present(PreparedScene)
+        case presentOverlay
         case shownWithoutDisplay
         case wait(until: HostTime?)
         /// A seek that had waited for the one before has begun.
@@ -110,6 +116,7 @@ struct Presenter: ~Copyable {
             switch step {
             case .stop: return
             case .present(let frame): present(frame)
+            case .presentOverlay: presentOverlay()
             case .seekBegun:
                 audioOutput.interrupt()
                 pipeline.signal { _ in }  // the feeder has a seek to carry out
@@ -127,6 +134,7 @@ struct Presenter: ~Copyable {
         var commit =
             pending.take() ?? refused.take() ?? Commit(id: lastID, since: now(), late: 0, generation: 0, place: nil, starts: nil)
         commit.id = lastID
+        commit.overlay = overlayNumber
         switch output.commit(frame, id: lastID) {
         case .queued:
             commit.since = now()
@@ -138,6 +146,20 @@ struct Presenter: ~Copyable {
         case .stale:
             reached(commit, at: nil)
             pipeline.signal { $0.repaint() }
+        }
+    }
+
+    private mutating func presentOverlay() {
+        lastID += 1
+        switch output.commitOverlay(id: lastID) {
+        case .queued:
+            var commit = Commit(id: lastID, since: now(), late: 0, generation: 0, place: nil, starts: nil)
+            (commit.overlay, commit.isOverlayAlone) = (overlayNumber, true)
+            pending = commit
+        case .busy:
+            pipeline.withLock { $0.overlay.wasBusy() }
+            handle(output.wait(until: now() + Self.shortWait))
+        case .stale: break  // the display has changed, and will say so; then the overlay is given again
         }
     }
 
@@ -153,7 +175,10 @@ struct Presenter: ~Copyable {
             // That nobody counts vblanks may only turn out at the flips.
             if output.reportsVblank != reportsVblank { renewScheduler() }
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
-            pipeline.signal { $0.buffers.cameBack() }
+            pipeline.signal { pipeline in
+                pipeline.buffers.cameBack()
+                pipeline.awaitsFlip = false
+            }
             guard var commit = pending, flip.id == commit.id else { return }
             pending = nil
             // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.

@@ -12,6 +12,7 @@ extension Presenter {
     mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [PreparedScene]) -> Step {
         pipeline.presenterIsIdle = false
         if pipeline.isStopping { return .stop }
+        pipeline.awaitsFlip = pending != nil
         let now = now()
         if let pending {
             if !pending.isOverdue { return .wait(until: pending.since + Self.flipLimit) }
@@ -20,7 +21,7 @@ extension Presenter {
             self.pending = nil
             reached(pending, at: nil, &pipeline)
         }
-        if let repainted = pipeline.takeRepainted() { return .present(repainted) }
+        if pipeline.screen.waiting?.isUrgent == true, let repainted = takeRepainted(&pipeline) { return .present(repainted) }
         if shownGeneration == pipeline.generation {
             switch pipeline.followUp() {
             case .none: break
@@ -47,7 +48,9 @@ extension Presenter {
         if isPlaying != wasPlaying { scheduler.unlock() }
         wasPlaying = isPlaying
         let step = isPlaying ? choose(&pipeline, now, &returned) : nil
+        pipeline.pacing = isPlaying ? scheduler.pacing : nil
         if let status = pipeline.playback.statusChange(ranDry: audio.ranDry) { events.append(.statusChanged(status)) }
+        if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step) { return gap }
         if let step { return step }
         if awaitsStart(pipeline) { return .wait(until: now + Self.shortWait) }
         pipeline.presenterIsIdle = true
@@ -91,6 +94,7 @@ extension Presenter {
             // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it
             // else.
             if !reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
+            if reportsVblank, index == 0, late == 0, let limit = limitForOverlay(pipeline, now, vblank) { return .wait(until: limit) }
             return show(index, late: late, due: reportsVblank ? vblank : nil, &pipeline, &returned)
         case .wake(let time):
             return .wait(until: max(time, now + MediaTime(nanoseconds: 100_000)))
@@ -119,12 +123,15 @@ extension Presenter {
         _ index: Int, late: Int, due: HostTime? = nil, _ pipeline: inout Pipeline, _ returned: inout [PreparedScene]
     ) -> Step {
         var starts: Playthrough?
+        // Painted for a vblank for which no frame was due, and too late for that.
+        if let surplus = pipeline.screen.dropWaiting() { returned.append(surplus) }
         for _ in 0..<index {
             guard let dropped = pipeline.dropReady() else { break }
             if dropped.place.isFirst { starts = dropped.place.playthrough }
             if let composed = dropped.composed { returned.append(composed) }
         }
         guard let (place, composed) = pipeline.showReady() else { return .wait(until: nil) }
+        (overlayNumber, pipeline.awaitsFlip) = (pipeline.commitsOverlay(pipeline.screen.mark), composed != nil)
         if place.isFirst { starts = place.playthrough }
         let commit = Commit(
             id: 0, since: now(), late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
@@ -143,6 +150,8 @@ extension Presenter {
     /// Counts a frame that has reached the screen at `time` (nil where no display shows it), and tells of the playthrough it begins.
     mutating func reached(_ commit: Commit, at time: HostTime?, _ pipeline: inout Pipeline) {
         if let time { countBuffered(commit, at: time, &pipeline) }
+        pipeline.countOverlayLatency(of: commit.overlay, at: time)
+        if commit.isOverlayAlone { return }
         guard let place = commit.place else {
             // The same frame once more.
             if time != nil { pipeline.statistics.countShown(nil, late: commit.late) }

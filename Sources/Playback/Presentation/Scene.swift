@@ -44,6 +44,20 @@ public struct Scene: ~Copyable, Sendable {
         }
     }
 
+    /// The same layers once more, of the same pictures; nil where memory is short.
+    func shared() -> Scene? {
+        var copy = Scene(background: background)
+        for index in 0..<count {
+            switch layers[index] {
+            case .some(let layer):
+                guard let layer = layer.shared() else { return nil }
+                copy.add(layer)
+            case .none: break
+            }
+        }
+        return copy
+    }
+
     /// Bytes of decoded pictures that the scene keeps alive.
     public var byteCount: Int {
         (0..<count).reduce(0) { sum, index in
@@ -97,6 +111,20 @@ public struct Layer: ~Copyable, Sendable {
         self.content = content
         self.alpha = alpha
         self.order = order
+    }
+
+    /// The same once more, of the same picture; nil where memory is short.
+    fileprivate func shared() -> Layer? {
+        var copy: Layer
+        switch content {
+        case .video(let video):
+            guard let frame = video.frame.shared() else { return nil }
+            copy = Layer(.video(frame, gravity: video.gravity), alpha: alpha, order: order)
+        case .surface(let surface, let destination):
+            copy = Layer(.surface(surface, destination: destination), alpha: alpha, order: order)
+        }
+        (copy.crop, copy.rotation) = (crop, rotation)
+        return copy
     }
 }
 

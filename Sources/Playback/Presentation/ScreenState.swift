@@ -1,6 +1,7 @@
 import Platform
 
-/// The frame on the screen, and whether it has to be composed again because the display has changed.
+/// The frame on the screen, and whether it has to be composed again: because the display has changed, or because another overlay lies over
+/// it (``OverlayPlan``).
 ///
 /// The compositor takes the frame out to compose it again and brings it back; meanwhile a newer frame may be shown. What was composed
 /// anew, and a frame that the output was too busy to take, waits here for the presenter.
@@ -9,7 +10,16 @@ struct ScreenState: ~Copyable {
         case none
         case wanted
         /// The frame is out with the compositor; `again` where the display has changed once more since.
-        case underWay(again: Bool)
+        case underWay(again: Bool, isUrgent: Bool)
+    }
+
+    /// A composed picture of what is on the screen.
+    struct Waiting: Hashable, Sendable {
+        var scene: PreparedScene
+        /// What lies over it.
+        var mark: OverlayMark
+        /// Whether it comes before all else. What was painted for the sake of an overlay comes where no frame is due.
+        var isUrgent: Bool
     }
 
     /// nil before the first, and while it is out.
@@ -19,12 +29,15 @@ struct ScreenState: ~Copyable {
     /// Grows with every frame shown.
     private(set) var serial: UInt64 = 0
     private var repaint = Repaint.none
-    /// A composed picture of what is on the screen, to be presented next.
-    private(set) var waiting: PreparedScene?
+    /// What is to be presented next, in place of the same frame.
+    private(set) var waiting: Waiting?
+    /// What lies over the picture on the screen, or the one on its way there.
+    private(set) var mark = OverlayMark()
 
-    /// What is shown from now on, composed for the display as it is; returns the frame before, to be released.
-    mutating func show(_ newer: consuming EnqueuedFrame) -> EnqueuedFrame? {
+    /// What is shown from now on, composed for the display as it is with `mark` over it; returns the frame before, to be released.
+    mutating func show(_ newer: consuming EnqueuedFrame, mark: OverlayMark) -> EnqueuedFrame? {
         place = newer.place
+        self.mark = mark
         serial += 1
         setRepaint(false)
         let before = frame.take()
@@ -34,7 +47,11 @@ struct ScreenState: ~Copyable {
 
     /// Whether it has to be composed again.
     mutating func setRepaint(_ isWanted: Bool) {
-        if case .underWay = repaint { repaint = .underWay(again: isWanted) } else { repaint = isWanted ? .wanted : .none }
+        if case .underWay(_, let isUrgent) = repaint {
+            repaint = .underWay(again: isWanted, isUrgent: isUrgent)
+        } else {
+            repaint = isWanted ? .wanted : .none
+        }
     }
 
     /// Whether there is a frame to be composed again.
@@ -45,27 +62,49 @@ struct ScreenState: ~Copyable {
     /// Takes the frame out to be composed again, where that is wanted.
     mutating func beginRepaint() -> EnqueuedFrame? {
         guard canRepaint else { return nil }
-        repaint = .underWay(again: false)
+        repaint = .underWay(again: false, isUrgent: true)
+        return frame.take()
+    }
+
+    /// Whether there is a frame that can be composed again for an overlay: what is under way comes first.
+    var canTakeOverlay: Bool {
+        if case .none = repaint { frame != nil && waiting == nil } else { false }
+    }
+
+    /// Takes the frame out to be composed again under another overlay.
+    mutating func beginOverlay() -> EnqueuedFrame? {
+        guard canTakeOverlay else { return nil }
+        repaint = .underWay(again: false, isUrgent: false)
         return frame.take()
     }
 
     /// Brings a frame back that was taken out as number `serial`; returns it, to be released, where a newer one has been shown since. Then
     /// `composed` is the caller's to discard, too. `isShort`: there was no buffer for it.
-    mutating func endRepaint(_ older: consuming EnqueuedFrame, serial: UInt64, composed: PreparedScene?, isShort: Bool) -> EnqueuedFrame? {
-        if case .underWay(true) = repaint { repaint = .wanted } else { repaint = .none }
+    mutating func endRepaint(
+        _ older: consuming EnqueuedFrame, serial: UInt64, composed: PreparedScene?, mark: OverlayMark, isShort: Bool
+    ) -> EnqueuedFrame? {
+        var isUrgent = true
+        if case .underWay(let again, let wasUrgent) = repaint { (repaint, isUrgent) = (again ? .wanted : .none, wasUrgent) }
         // What the newer frame needs is its own business.
         if serial != self.serial { return older }
-        if isShort { repaint = .wanted }
+        if isShort, isUrgent { repaint = .wanted }
         frame = .some(older)
-        waiting = composed
+        waiting = composed.map { Waiting(scene: $0, mark: mark, isUrgent: isUrgent) }
         return nil
     }
 
     /// Keeps a frame that the output was too busy to take.
-    mutating func keep(_ refused: PreparedScene) { waiting = refused }
+    mutating func keep(_ refused: PreparedScene) { waiting = Waiting(scene: refused, mark: mark, isUrgent: true) }
 
     /// What is to be presented next.
-    mutating func takeWaiting() -> PreparedScene? { waiting.take() }
+    mutating func takeWaiting() -> PreparedScene? {
+        guard let next = waiting.take() else { return nil }
+        mark = next.mark
+        return next.scene
+    }
+
+    /// What waits and will not be presented any more.
+    mutating func dropWaiting() -> PreparedScene? { waiting.take()?.scene }
 }
 
 /// Whether the compositor may look for a spare scan-out buffer: not where there was none and none has come back since.

@@ -62,6 +62,19 @@ struct EnqueuedFrame: ~Copyable, Sendable {
     /// Bytes of picture memory it keeps alive.
     let byteCount: Int
 
+    private init(_ scene: consuming Scene, at place: FramePlace, byteCount: Int) {
+        (self.place, self.byteCount) = (place, byteCount)
+        self.scene = scene
+    }
+
+    /// The same once more, of the same pictures; nil where memory is short.
+    func shared() -> EnqueuedFrame? {
+        switch scene.shared() {
+        case .some(let scene): EnqueuedFrame(scene, at: place, byteCount: byteCount)
+        case .none: nil
+        }
+    }
+
     init(_ picture: consuming VideoFrame?, over underlay: consuming Underlay? = nil, at place: FramePlace) {
         var scene = Scene()
         var (upperAlpha, lowerAlpha) = (1.0, 1.0)
@@ -85,6 +98,8 @@ struct PreparedFrame: ~Copyable, Sendable {
     var enqueued: EnqueuedFrame
     /// The scan-out buffer it lies in; nil when there was no display to compose it for, or that display has changed since.
     var composed: PreparedScene?
+    /// What lay over it then.
+    var mark = OverlayMark()
 
     /// The frame alone.
     consuming func intoEnqueued() -> EnqueuedFrame { enqueued }

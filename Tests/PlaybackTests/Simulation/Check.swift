@@ -50,9 +50,14 @@ struct Check {
             }
     }
 
+    /// What came on the screen, each picture once: it comes again where what lies over it has changed.
+    var pictures: [Outcome.Shown] {
+        zip([nil] + outcome.shown.map { Optional($0) }, outcome.shown).filter { $0?.number != $1.number }.map(\.1)
+    }
+
     /// What followed each other while nothing happened.
     private var quietPairs: [(Outcome.Shown, Outcome.Shown)] {
-        zip(outcome.shown, outcome.shown.dropFirst()).filter { isQuiet($0.time) && isQuiet($1.time) && generation($0) == generation($1) }
+        zip(pictures, pictures.dropFirst()).filter { isQuiet($0.time) && isQuiet($1.time) && generation($0) == generation($1) }
     }
 
     func expectNone<Element>(_ wrong: [Element], _ what: String) {

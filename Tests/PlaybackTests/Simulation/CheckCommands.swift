@@ -85,7 +85,8 @@ extension Check {
         for (index, (time, event)) in scenario.events.enumerated() {
             guard case .command(.pause) = event, index + 1 < scenario.events.count else { continue }
             let end = scenario.events[index + 1].time
-            let wrong = outcome.shown.filter { shown in
+            // The same picture comes again where what lies over it has changed.
+            let wrong = pictures.filter { shown in
                 shown.time > time + 2 * period + 0.001 && shown.time < end && firstShown(generation(shown))!.time != shown.time
             }
             expectNone(wrong, "shown in a pause")

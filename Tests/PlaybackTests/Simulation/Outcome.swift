@@ -18,6 +18,8 @@ struct Outcome {
     }
 
     var shown: [Shown] = []
+    /// What lies over the pictures from each vblank on for which something was committed (seconds), and whether that was the overlay alone.
+    var overlays: [(time: Double, value: Int, isAlone: Bool)] = []
     /// Where each picture that was enqueued lies, by its number, and the generation it belongs to.
     var enqueued: [Int: (place: FramePlace, generation: UInt64)] = [:]
     /// What each picture that was read is, by its number, and what it was read in.

@@ -22,6 +22,10 @@ struct Scenario {
     var transition = MediaTime.zero
     /// In order.
     var events: [(time: Double, event: Event)] = []
+    /// Whether the display has a plane for what lies over the pictures.
+    var hasOverlayPlane = false
+    /// What is to lie over them, and from when on, in order: numbers that grow, and 0 for nothing.
+    var overlays: [(time: Double, value: Int)] = []
 
     /// From one vblank to the next as it is, in seconds.
     var refreshPeriod: Double { 1 / (refreshRate * (1 + displayError * 1e-6)) }

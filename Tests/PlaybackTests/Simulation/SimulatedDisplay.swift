@@ -8,6 +8,9 @@ import Playback
 /// Vblank n is n periods after the beginning. A frame that is presented comes with the first vblank after that, unless that one is lost;
 /// its flip is reported a jitter later, with that time, and nothing more can be presented before.
 ///
+/// What lies over the picture is a number: on a plane, where it has one, with the next commit of a buffer or of the plane alone; else in
+/// every buffer that is prepared. A display that goes or comes has forgotten it.
+///
 /// It keeps the book on its buffers: what the engine does with one that is not its to give is one of the ``violations``.
 struct SimulatedDisplay {
     private let refreshRate: Double
@@ -21,7 +24,11 @@ struct SimulatedDisplay {
     private var pictures: [(number: Int, underlay: (number: Int, share: Double)?)]
     private var free: Set<Int>
     private var onScreen: Int?
-    private var pending: (buffer: Int, id: UInt64, time: HostTime, vblank: Int)?
+    private var pending: (buffer: Int?, id: UInt64, time: HostTime, vblank: Int, overlay: Int)?
+    private let hasOverlayPlane: Bool
+    /// What lies over the picture as it was given, and in each buffer.
+    private var overlay = 0
+    private var overlays: [Int]
 
     private var isLit = true, hasChanged = false, isWoken = false
     private(set) var generation: UInt64 = 0
@@ -40,6 +47,8 @@ struct SimulatedDisplay {
         (refreshRate, period, jitter) = (scenario.refreshRate, scenario.refreshPeriod, scenario.vblankJitter)
         self.begin = begin
         pictures = Array(repeating: (0, nil), count: scenario.buffers)
+        overlays = Array(repeating: 0, count: scenario.buffers)
+        hasOverlayPlane = scenario.hasOverlayPlane
         free = Set(0..<scenario.buffers)
     }
 
@@ -57,6 +66,7 @@ struct SimulatedDisplay {
         guard let buffer = free.min() else { return .noSpareBuffer }
         free.remove(buffer)
         pictures[buffer] = NumberedPicture.numbers(of: scene)
+        overlays[buffer] = hasOverlayPlane ? 0 : overlay
         return .prepared(PreparedScene(buffer: buffer, generation: generation))
     }
 
@@ -65,11 +75,33 @@ struct SimulatedDisplay {
     ) -> CommitResult {
         guard prepared.generation == generation else { return .stale }
         if free.contains(prepared.buffer) || onScreen == prepared.buffer { violation("\(prepared) was not prepared", at: time) }
+        return flip(to: prepared.buffer, id: id, overlay: hasOverlayPlane ? overlay : overlays[prepared.buffer], at: time, using: &random)
+    }
+
+    mutating func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
+        self.overlay = Self.number(of: overlay)
+        return hasOverlayPlane ? .plane : .blended
+    }
+
+    mutating func commitOverlay(id: UInt64, at time: HostTime, using random: inout SeededRandom) -> CommitResult {
+        if !hasOverlayPlane { violation("an overlay alone, without a plane", at: time) }
+        return isLit ? flip(to: nil, id: id, overlay: overlay, at: time, using: &random) : .stale
+    }
+
+    private mutating func flip(
+        to buffer: Int?, id: UInt64, overlay: Int, at time: HostTime, using random: inout SeededRandom
+    ) -> CommitResult {
         if pending != nil { return .busy }
         let vblank = Int((((time - begin).seconds - shift) / period).rounded(.down)) + 1 + lost
         lost = 0
-        pending = (prepared.buffer, id, begin + .seconds(seconds(ofVblank: vblank) + jitter * abs(random.unit())), vblank)
+        pending = (buffer, id, begin + .seconds(seconds(ofVblank: vblank) + jitter * abs(random.unit())), vblank, overlay)
         return .queued
+    }
+
+    /// The number that an overlay bears, and an overlay that bears it.
+    private static func number(of overlay: Overlay) -> Int { overlay.pictures.first?.x ?? 0 }
+    static func overlay(_ number: Int) -> Overlay {
+        number == 0 ? Overlay() : Overlay(pictures: [.init(surface: Surface(width: 1, height: 1, pixels: [0]), x: number, y: 0)])
     }
 
     mutating func discard(_ prepared: PreparedScene, at time: HostTime) {
@@ -84,28 +116,39 @@ struct SimulatedDisplay {
     var due: HostTime? { pending?.time }
 
     /// What there is to tell of at `time`, and what came on the screen with it.
-    mutating func event(at time: HostTime) -> (event: VideoOutputEvent, shown: Outcome.Shown?)? {
+    mutating func event(at time: HostTime) -> Told? {
         if hasChanged {
             hasChanged = false
-            return (.changed, nil)
+            return Told(event: .changed)
         }
-        if let flip = repeated.take() { return (.flipped(flip), nil) }
+        if let flip = repeated.take() { return Told(event: .flipped(flip)) }
         if let flip = pending, flip.time <= time {
-            if let onScreen { free.insert(onScreen) }
-            (onScreen, pending) = (flip.buffer, nil)
+            pending = nil
             let event = Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank))
             if isRepeating { (isRepeating, repeated) = (false, event) }
             // A timestamp's jitter is not when it was seen.
-            let (number, underlay) = pictures[flip.buffer]
-            return (
-                .flipped(event), .init(time: seconds(ofVblank: flip.vblank), vblank: flip.vblank, number: number, underlay: underlay)
-            )
+            let seen = seconds(ofVblank: flip.vblank)
+            var told = Told(event: .flipped(event), overlay: (seen, flip.overlay, flip.buffer == nil))
+            if let buffer = flip.buffer {
+                if let onScreen, onScreen != buffer { free.insert(onScreen) }
+                onScreen = buffer
+                let (number, underlay) = pictures[buffer]
+                told.shown = .init(time: seen, vblank: flip.vblank, number: number, underlay: underlay)
+            }
+            return told
         }
         if isWoken {
             isWoken = false
-            return (.woken, nil)
+            return Told(event: .woken)
         }
         return nil
+    }
+
+    /// What there is to tell, and what came on the screen with it.
+    struct Told {
+        var event: VideoOutputEvent
+        var shown: Outcome.Shown?
+        var overlay: (time: Double, value: Int, isAlone: Bool)?
     }
 
     private func seconds(ofVblank vblank: Int) -> Double { Double(vblank) * period + shift }
@@ -114,7 +157,7 @@ struct SimulatedDisplay {
 
     /// It goes, or comes; either way nothing of what was composed means anything.
     mutating func set(isLit: Bool) {
-        (self.isLit, hasChanged, pending, onScreen) = (isLit, true, nil, nil)
+        (self.isLit, hasChanged, pending, onScreen, overlay) = (isLit, true, nil, nil, 0)
         generation += 1
         free = Set(pictures.indices)
     }
@@ -129,7 +172,7 @@ struct SimulatedDisplay {
 
     /// Every buffer is free, on the screen, pending, or one of the `known` that the engine has.
     mutating func checkBuffers(known: Int, at time: HostTime) {
-        let out = pictures.count - free.count - (onScreen == nil ? 0 : 1) - (pending == nil ? 0 : 1)
+        let out = pictures.count - free.count - (onScreen == nil ? 0 : 1) - (pending?.buffer == nil ? 0 : 1)
         if out != known { violation("\(out) buffers are out, and \(known) are known of", at: time) }
     }
 

@@ -23,6 +23,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     private let end: HostTime
     /// What is still to happen, and the standstill that is to come with the next commit.
     private var events: ArraySlice<(time: Double, event: Scenario.Event)>
+    private var overlays: ArraySlice<(time: Double, value: Int)>
     private var nextStop: MediaTime?
 
     private var display: SimulatedDisplay
@@ -31,6 +32,8 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     private var feeder: FeederThread!
     private var player: Player!
     private var compositor: Compositor!
+    /// What the compositor has in hand, and when that is done.
+    private var composing: Compositor.Done?
     private var compositorDue: HostTime?
 
     private var outcome = Outcome()
@@ -52,6 +55,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
         time = begin
         end = begin + .seconds(scenario.seconds)
         events = scenario.events[...]
+        overlays = scenario.overlays[...]
         display = SimulatedDisplay(scenario, begin: begin)
         card = SimulatedCard(scenario)
     }
@@ -97,10 +101,11 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
                 time = time + stop
                 return .woken
             }
-            if let (event, shown) = display.event(at: time) {
-                if let shown { record(shown) }
+            if let told = display.event(at: time) {
+                if let shown = told.shown { record(shown) }
+                if let overlay = told.overlay { outcome.overlays.append(overlay) }
                 time = time + random.latency()
-                return event
+                return told.event
             }
             if let deadline, deadline <= time { return .deadline }
             if time >= end {
@@ -109,9 +114,14 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
             }
             // Both wait on the pipeline, which anything may have changed.
             feeder.wakeIfNeeded(at: time, using: &random)
-            if compositorDue == nil, compositorHasWork { compositorDue = time + composeTime() }
+            if compositorDue == nil, let done = compositor.begin() {
+                // To give an overlay takes less than to prepare a picture.
+                compositorDue = time + composeTime().scaled(by: done.prepared == nil ? 0.3 : 1)
+                composing = .some(done)
+            }
             let next = [
-                deadline, display.due, feeder.due, compositorDue, card.due, events.first.map { begin + .seconds($0.time) }, end,
+                deadline, display.due, feeder.due, compositorDue, card.due, events.first.map { begin + .seconds($0.time) },
+                overlays.first.map { begin + .seconds($0.time) }, end,
             ].compactMap { $0 }.min()!
             time = max(time, next)
             step()
@@ -124,11 +134,15 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
             events.removeFirst()
             happen(first.event)
         }
+        while let first = overlays.first, begin + .seconds(first.time) <= time {
+            overlays.removeFirst()
+            player.setOverlay(SimulatedDisplay.overlay(first.value), at: time)
+        }
         card.step(at: time, using: &random)
         feeder.step(at: time, using: &random)
         if let due = compositorDue, due <= time {
             compositorDue = nil
-            if compositor.step() { compositorDue = time + composeTime() }
+            if let done = composing.take() { compositor.finish(done) }
         }
     }
 
@@ -154,8 +168,6 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     }
 
     private func composeTime() -> MediaTime { .seconds(scenario.composeTime * (0.2 + 0.8 * abs(random.unit()))) }
-
-    private var compositorHasWork: Bool { player.pipeline.withLock { $0.mayRepaint || $0.mayCompose } }
 
     // MARK: What was seen and heard
 
@@ -186,6 +198,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     private var buffersKnown: Int {
         player.pipeline.withLock { pipeline in
             var known = pipeline.screen.waiting == nil ? 0 : 1
+            if let prepared = composing?.prepared, prepared.generation == display.generation { known += 1 }
             for index in 0..<pipeline.ready.count where pipeline.ready[index].composed?.generation == display.generation { known += 1 }
             return known
         }
@@ -201,8 +214,8 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
 
     func prepare(_ scene: borrowing Scene) -> Preparation { display.prepare(scene) }
     func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult { display.commit(prepared, id: id, at: time, using: &random) }
-    func setOverlay(_ overlay: Overlay) -> OverlayPlacement { .blended }
-    func commitOverlay(id: UInt64) -> CommitResult { .stale }
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement { display.setOverlay(overlay) }
+    func commitOverlay(id: UInt64) -> CommitResult { display.commitOverlay(id: id, at: time, using: &random) }
     func discard(_ prepared: PreparedScene) { display.discard(prepared, at: time) }
     func wake() { display.wake() }
     func close() {}

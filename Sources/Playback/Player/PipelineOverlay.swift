@@ -1,0 +1,119 @@
+import DequeModule
+import Platform
+
+/// What is done about an overlay with the lock held: what is stale, what the compositor does about it, what the presenter waits for.
+extension Pipeline {
+    // MARK: The player
+
+    /// What is to lie over every scene from now on; gives back what was to, to be freed without the lock.
+    mutating func setOverlay(_ new: inout Overlay, at event: HostTime?) {
+        if overlay.set(&new), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+    }
+
+    /// An overlay will be set soon.
+    mutating func expectOverlay(until time: HostTime) { overlay.expect(until: time) }
+
+    // MARK: The compositor
+
+    /// The output has taken over an overlay.
+    mutating func gaveOverlay(_ number: UInt64, isEmpty: Bool, placement: OverlayPlacement) {
+        overlay.gave(number, isEmpty: isEmpty, placement: placement)
+    }
+
+    /// Whether anything shows another overlay than it is to, where scenes contain it.
+    private var hasStaleScene: Bool {
+        if screenIsStale { return true }
+        for index in 0..<ready.count where isStale(ready[index]) { return true }
+        return false
+    }
+
+    private var screenIsStale: Bool { screen.canTakeOverlay && (overlay.isStale(screen.mark) || overlay.hasToLeavePlane) }
+
+    private func isStale(_ frame: borrowing PreparedFrame) -> Bool { frame.composed != nil && overlay.isStale(frame.mark) }
+
+    /// What the compositor is to do about scenes that show another overlay than they are to.
+    func overlayStep(now: () -> HostTime) -> OverlayPlan.Step {
+        guard hasStaleScene else { return .none }
+        return overlayPlan(at: now()).step
+    }
+
+    private func overlayPlan(at now: HostTime) -> OverlayPlan {
+        func frame(_ index: Int) -> OverlayPlan.Frame? {
+            guard index < ready.count else { return nil }
+            return .init(due: pacing?.vblank(of: ready[index].enqueued.place.start), isStale: isStale(ready[index]))
+        }
+        var next: HostTime?
+        if !frames.isEmpty {
+            next = frames.withFrame(at: 0) { pacing?.vblank(of: $0.place.start) }
+        } else if ready.isEmpty, let place = screen.place {
+            next = pacing?.vblank(of: place.end)
+        }
+        return OverlayPlan(
+            now: now, composeTime: composeTime.expected(MediaTime(nanoseconds: Int64(saturating: pacing?.period ?? 0))), pacing: pacing,
+            first: frame(0), second: frame(1), next: next, hasQueued: !frames.isEmpty, screenIsStale: screenIsStale,
+            hasBuffer: buffers.mayBeThere, awaitsFlip: awaitsFlip)
+    }
+
+    /// The frame on the screen, to be painted again.
+    mutating func takeFrameToOverlay() -> EnqueuedFrame? { screen.beginOverlay() }
+
+    /// A copy of ready frame `index`, to be prepared again while that stays ready (``renewing``).
+    mutating func takeFrameToRenew(_ index: Int) -> EnqueuedFrame? {
+        guard let old = ready[index].composed, let copy = ready[index].enqueued.shared() else { return nil }
+        renewing = old
+        return copy
+    }
+
+    /// The copy has been prepared, where there is still a display. Returns what is to be discarded: what was ready, or, where that is no
+    /// longer to be shown or has been, what was prepared.
+    mutating func renewed(
+        _ copy: consuming EnqueuedFrame, of old: PreparedScene, as new: PreparedScene?, mark: OverlayMark
+    ) -> PreparedScene? {
+        release(copy)
+        renewing = nil
+        guard let new else { return nil }
+        for index in 0..<ready.count where ready[index].composed == old {
+            (ready[index].composed, ready[index].mark) = (new, mark)
+            return old
+        }
+        return new
+    }
+
+    /// There was no buffer for the copy.
+    mutating func couldNotRenew(_ copy: consuming EnqueuedFrame, asOf returns: UInt64) {
+        release(copy)
+        renewing = nil
+        buffers.wereNotThere(asOf: returns)
+    }
+
+    /// A scene with an overlay in it took so long to be prepared.
+    mutating func composeTook(_ time: MediaTime) { composeTime.took(time) }
+
+    /// Takes the last ready frame back into the queue. Returns what is to be discarded.
+    mutating func giveUpLastReady() -> PreparedScene? {
+        guard var frame = ready.popLast() else { return nil }
+        let composed = frame.composed.take()
+        frames.prepend(frame.intoEnqueued())
+        return composed
+    }
+
+    // MARK: The presenter
+
+    /// Whether the next ready frame is to be waited for, as another overlay is on its way to it.
+    func awaitsOverlay(at now: HostTime) -> Bool {
+        if overlay.isComing(at: now) { return true }
+        guard !ready.isEmpty, isStale(ready[0]) else { return false }
+        return renewing == ready[0].composed || [.renew(0), .giveUpLast].contains(overlayPlan(at: now).step)
+    }
+
+    /// Whether something is to be committed where no frame is due: the frame on the screen, painted again, or the overlay alone.
+    var awaitsGap: Bool { screen.waiting != nil || overlay.awaitsCommit }
+
+    /// A scene with this mark, or the overlay alone, is on its way to the screen. Returns the number of the overlay that is seen with it.
+    mutating func commitsOverlay(_ mark: OverlayMark?) -> UInt64 { overlay.commit(mark) }
+
+    /// The overlay of this number lies on the screen since `time`; nil where no display shows it.
+    mutating func countOverlayLatency(of number: UInt64, at time: HostTime?) {
+        inputLatency.overlayShown(number, at: time, into: &statistics.inputLatency)
+    }
+}

@@ -1,0 +1,101 @@
+import Platform
+import Testing
+
+@testable import Playback
+
+@Suite struct OverlayStateTests {
+    private let surface = Surface(width: 1, height: 1, pixels: [0])
+    private func overlay(_ number: Int) -> Overlay { Overlay(pictures: [.init(surface: surface, x: number, y: 0)]) }
+    private func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: milliseconds * 1_000_000) }
+
+    private func set(_ state: inout OverlayState, _ overlay: Overlay) -> Bool {
+        var overlay = overlay
+        return state.set(&overlay)
+    }
+
+    /// Has it be given, as the compositor does.
+    private func give(_ state: inout OverlayState, _ placement: OverlayPlacement) {
+        guard let (overlay, number) = state.toGive else { return }
+        state.gave(number, isEmpty: overlay.pictures.isEmpty, placement: placement)
+    }
+
+    @Test func nothingIsDoneWhileNothingLiesThere() {
+        var state = OverlayState()
+        #expect(state.toGive == nil && !state.awaitsCommit && !state.isComing(at: at(0)) && state.mark == OverlayMark())
+        #expect(!set(&state, Overlay()) && state.toGive == nil)
+        state.displayChanged()
+        #expect(state.toGive == nil && !state.awaitsCommit)
+    }
+
+    @Test func onAPlaneNothingIsStaleAndOneCommitIsAwaited() {
+        var state = OverlayState()
+        #expect(set(&state, overlay(1)) && state.toGive?.number == 1 && state.isComing(at: at(0)))
+        give(&state, .plane)
+        #expect(state.toGive == nil && !state.isComing(at: at(0)) && state.awaitsCommit)
+        #expect(!state.isStale(OverlayMark()) && !state.hasToLeavePlane)
+        #expect(state.commit(OverlayMark()) == 1, "a frame brings it along")
+        #expect(!state.awaitsCommit)
+        #expect(!set(&state, overlay(1)), "the same again")
+        #expect(set(&state, Overlay()))
+        give(&state, .plane)
+        #expect(state.awaitsCommit && state.commit(nil) == 2 && !state.awaitsCommit)
+    }
+
+    @Test func blendedWhatWasPreparedBeforeIsStale() {
+        var state = OverlayState()
+        _ = set(&state, overlay(1))
+        #expect(!state.isStale(OverlayMark()), "the output has not taken it over")
+        give(&state, .blended)
+        #expect(state.isStale(OverlayMark()) && !state.awaitsCommit && state.mark == OverlayMark(number: 1, content: 1))
+        #expect(!state.isStale(state.mark))
+        let first = state.mark
+        _ = set(&state, Overlay())
+        give(&state, .blended)
+        #expect(state.isStale(first) && !state.isStale(OverlayMark()), "bare scenes are right again")
+        #expect(state.commit(OverlayMark()) == 0, "prepared before the first")
+        #expect(state.commit(state.mark) == 2)
+    }
+
+    /// What does not fit its plane any more is taken off it with a scene.
+    @Test func fromAPlaneIntoTheScene() {
+        var state = OverlayState()
+        _ = set(&state, overlay(1))
+        give(&state, .plane)
+        _ = state.commit(OverlayMark())
+        _ = set(&state, Overlay())
+        give(&state, .blended)
+        #expect(!state.isStale(OverlayMark()) && state.hasToLeavePlane)
+        _ = state.commit(OverlayMark())
+        #expect(!state.hasToLeavePlane)
+    }
+
+    @Test(arguments: [OverlayPlacement.plane, .blended]) func aDisplayThatChangesIsGivenItAgain(placement: OverlayPlacement) {
+        var state = OverlayState()
+        _ = set(&state, overlay(1))
+        give(&state, placement)
+        let before = state.mark
+        _ = state.commit(before)
+        state.displayChanged()
+        #expect(state.toGive?.overlay == overlay(1) && !state.awaitsCommit)
+        give(&state, placement)
+        #expect(state.awaitsCommit == (placement == .plane) && state.isStale(before) == (placement == .blended))
+    }
+
+    @Test func whatTheOutputWasTooBusyForIsTriedAgain() {
+        var state = OverlayState()
+        _ = set(&state, overlay(1))
+        give(&state, .plane)
+        _ = state.commit(nil)
+        state.wasBusy()
+        #expect(state.awaitsCommit)
+    }
+
+    @Test func whatIsExpectedIsWaitedForUntilItComes() {
+        var state = OverlayState()
+        state.expect(until: at(16))
+        #expect(state.isComing(at: at(15)) && !state.isComing(at: at(16)))
+        _ = set(&state, overlay(1))
+        give(&state, .plane)
+        #expect(!state.isComing(at: at(15)))
+    }
+}

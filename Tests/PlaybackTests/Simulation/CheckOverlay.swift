@@ -1,0 +1,39 @@
+import Platform
+import Testing
+
+@testable import Playback
+
+/// What must hold of what lies over the pictures.
+extension Check {
+    /// Each change is on the screen within `periods` refresh periods, or one that came after it; where there is a display.
+    func overlaysAreSeen(within periods: Double) {
+        var late: [(time: Double, value: Int, after: Double?)] = []
+        for (index, change) in scenario.overlays.enumerated() where change.time > 1 && change.time < scenario.seconds - 1 {
+            let later = scenario.overlays[index...]
+            let seen = outcome.overlays.first { flip in
+                flip.time > change.time && later.contains { $0.value == flip.value && $0.time < flip.time }
+            }
+            let took = seen.map { ($0.time - change.time) / period }
+            if (took ?? .infinity) > periods { late.append((change.time, change.value, took)) }
+        }
+        expectNone(late, "overlays later than \(periods) periods")
+        #expect(scenario.overlays.count >= 100, "enough to judge by", sourceLocation: location)
+    }
+
+    /// None that has been seen gives way to one before it.
+    func overlaysDoNotGoBack() {
+        let seen = outcome.overlays.filter { $0.value > 0 }
+        expectNone(zip(seen, seen.dropFirst()).filter { $0.value > $1.value }.map(\.1), "overlays that go back")
+    }
+
+    /// Nothing lies there that was not asked for last, once it has been there long enough.
+    func theLastOverlayStays() {
+        #expect(outcome.overlays.last?.value == scenario.overlays.last?.value, sourceLocation: location)
+    }
+
+    /// No picture came late or was left out.
+    func noPictureIsMissed() {
+        let told = outcome.snapshot?.statistics
+        #expect(told?.framesLate == 0 && told?.framesDropped == 0 && told?.stalls == 0, sourceLocation: location)
+    }
+}

@@ -1,0 +1,144 @@
+import Media
+import Platform
+import Testing
+
+@testable import Playback
+
+/// Controls that come, change and go at random while pictures play and stand: on displays with a plane for them, and on such whose scenes
+/// contain them.
+@Suite struct OverlaySimulationTests {
+    struct Case: CustomStringConvertible, Sendable {
+        var rate: Double, refreshRate: Double
+        var hasPlane: Bool
+        var seed: UInt64
+        var description: String { "\(rate) on \(refreshRate) Hz, \(hasPlane ? "plane" : "blended"), \(seed)" }
+    }
+
+    static let cases: [Case] = [24.0, 25, 30, 50, 60].flatMap { rate in
+        [50.0, 60].flatMap { refreshRate in
+            [true, false].map { Case(rate: rate, refreshRate: refreshRate, hasPlane: $0, seed: UInt64(rate + refreshRate)) }
+        }
+    }
+
+    /// A clip that is looped, and `count` changes: one by one, and step by step at every vblank as controls fade.
+    private func scenario(_ given: Case, pauses: Bool) -> Scenario {
+        var random = SeededRandom(seed: given.seed)
+        for _ in 0..<8 { _ = random.unit() }
+        func number(_ range: ClosedRange<Double>) -> Double {
+            range.lowerBound + (random.unit() + 1) / 2 * (range.upperBound - range.lowerBound)
+        }
+        let frames = Int(given.rate * 2)
+        var scenario = Scenario(seed: given.seed)
+        scenario.clips = [.init(edges: (0...frames).map { Double($0) / given.rate }, rate: given.rate)]
+        (scenario.refreshRate, scenario.hasOverlayPlane) = (given.refreshRate, given.hasPlane)
+        (scenario.displayError, scenario.cardError, scenario.vblankJitter) = (number(-100...100), number(-100...100), 0.0003)
+        scenario.composeTime = 0.35 / given.refreshRate
+        scenario.decodeShare = 0.4
+        scenario.seconds = 60
+        var (time, value) = (1.5, 0)
+        while time < scenario.seconds - 3 {
+            let steps = random.unit() > 0.5 ? Int(number(4...16)) : 1
+            for _ in 0..<steps {
+                value += 1
+                scenario.overlays.append((time, value))
+                time += 1 / given.refreshRate
+            }
+            time += number(0.01...0.5)
+            if random.unit() > 0 {
+                scenario.overlays.append((time, 0))
+                time += number(0.01...0.5)
+            }
+        }
+        if pauses {
+            for begin in stride(from: 4.0, to: scenario.seconds - 6, by: 5) {
+                scenario.events += [(begin + number(0...0.5), .command(.pause)), (begin + 2 + number(0...0.5), .command(.play))]
+            }
+        }
+        return scenario
+    }
+
+    /// Every picture stands for its vblanks as if nothing lay over it, and what lies over it is there within two periods.
+    @Test(arguments: cases) func whilePicturesPlay(given: Case) {
+        let check = Check(scenario(given, pauses: false))
+        check.order()
+        check.accounts()
+        check.cadence()
+        check.soundIsWhole()
+        check.overlaysAreSeen(within: 2)
+        check.overlaysDoNotGoBack()
+        check.theLastOverlayStays()
+        if given.rate <= given.refreshRate {
+            check.nothingIsLost()
+            check.noPictureIsMissed()
+        }
+        // Where there is a frame for every vblank it brings the overlay along.
+        if given.hasPlane, given.rate <= given.refreshRate {
+            #expect(check.outcome.overlays.contains { $0.isAlone } == (given.rate < given.refreshRate))
+        }
+    }
+
+    @Test(arguments: cases) func whilePicturesStandAndPlay(given: Case) {
+        let check = Check(scenario(given, pauses: true))
+        check.order()
+        check.accounts()
+        check.cadence()
+        check.overlaysAreSeen(within: 2)
+        check.overlaysDoNotGoBack()
+        check.theLastOverlayStays()
+        check.pausesStand()
+        if given.rate <= given.refreshRate {
+            check.nothingIsLost()
+            check.noPictureIsMissed()
+        }
+    }
+
+    /// With the display that comes back comes what lies over the picture.
+    @Test(arguments: [true, false]) func aDisplayThatComesBack(hasPlane: Bool) throws {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 5), pauses: false)
+        scenario.overlays = [(2, 7)]
+        scenario.seconds = 12
+        scenario.events = [(4, .display(isLit: false)), (5, .display(isLit: true)), (7, .command(.pause))]
+        scenario.events += [(8, .display(isLit: false)), (9, .display(isLit: true))]
+        let outcome = SimulatedPlayback.run(scenario)
+        #expect(outcome.violations == [])
+        for begin in [5.0, 9] {
+            let seen = outcome.overlays.filter { $0.time > begin }
+            let first = try #require(seen.first { $0.value == 7 })
+            #expect(first.time < begin + 0.1 && seen.drop { $0.value != 7 }.allSatisfy { $0.value == 7 })
+        }
+    }
+
+    /// Two buffers are too few to keep one ready while it is prepared again; nothing is missed for that.
+    @Test(arguments: [true, false]) func twoBuffers(hasPlane: Bool) {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 6), pauses: true)
+        scenario.buffers = 2
+        let check = Check(scenario)
+        check.cadence()
+        check.nothingIsLost()
+        check.noPictureIsMissed()
+        check.overlaysAreSeen(within: hasPlane ? 2 : 5)
+        check.theLastOverlayStays()
+    }
+
+    /// A box that needs most of a frame's time to prepare it has none to prepare it twice: the overlay comes later, and no picture does.
+    @Test(arguments: [0.7, 0.9]) func aSlowBox(share: Double) {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: false, seed: 7), pauses: false)
+        scenario.composeTime = share / 30
+        let check = Check(scenario)
+        check.cadence()
+        check.nothingIsLost()
+        check.noPictureIsMissed()
+        check.overlaysAreSeen(within: 9)
+        check.theLastOverlayStays()
+    }
+
+    /// The first thing on the screen may lie over nothing: before there is a picture, and where there never is one.
+    @Test(arguments: [true, false]) func beforeTheFirstPicture(hasPlane: Bool) {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 8), pauses: false)
+        scenario.overlays = [(0, 3)]
+        scenario.seconds = 3
+        let outcome = SimulatedPlayback.run(scenario)
+        #expect(outcome.violations == [] && outcome.overlays.last?.value == 3)
+        #expect(outcome.shown.count > 50)
+    }
+}
