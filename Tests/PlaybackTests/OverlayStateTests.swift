@@ -15,23 +15,23 @@ import Testing
 
     /// Has it be given, as the compositor does.
     private func give(_ state: inout OverlayState, _ placement: OverlayPlacement) {
-        guard let (overlay, number) = state.toGive else { return }
+        guard let (overlay, number) = state.toGive(frameWaits: false) else { return }
         state.gave(number, isEmpty: overlay.pictures.isEmpty, placement: placement)
     }
 
     @Test func nothingIsDoneWhileNothingLiesThere() {
         var state = OverlayState()
-        #expect(state.toGive == nil && !state.awaitsCommit && !state.isComing(at: at(0)) && state.mark == OverlayMark())
-        #expect(!set(&state, Overlay()) && state.toGive == nil)
+        #expect(state.toGive(frameWaits: false) == nil && !state.awaitsCommit && !state.isComing(at: at(0)) && state.mark == OverlayMark())
+        #expect(!set(&state, Overlay()) && state.toGive(frameWaits: false) == nil)
         state.displayChanged()
-        #expect(state.toGive == nil && !state.awaitsCommit)
+        #expect(state.toGive(frameWaits: false) == nil && !state.awaitsCommit)
     }
 
     @Test func onAPlaneNothingIsStaleAndOneCommitIsAwaited() {
         var state = OverlayState()
-        #expect(set(&state, overlay(1)) && state.toGive?.number == 1 && state.isComing(at: at(0)))
+        #expect(set(&state, overlay(1)) && state.toGive(frameWaits: false)?.number == 1 && state.isComing(at: at(0)))
         give(&state, .plane)
-        #expect(state.toGive == nil && !state.isComing(at: at(0)) && state.awaitsCommit)
+        #expect(state.toGive(frameWaits: false) == nil && !state.isComing(at: at(0)) && state.awaitsCommit)
         #expect(!state.isStale(OverlayMark()) && !state.hasToLeavePlane)
         #expect(state.commit(OverlayMark()) == 1, "a frame brings it along")
         #expect(!state.awaitsCommit)
@@ -76,7 +76,7 @@ import Testing
         let before = state.mark
         _ = state.commit(before)
         state.displayChanged()
-        #expect(state.toGive?.overlay == overlay(1) && !state.awaitsCommit)
+        #expect(state.toGive(frameWaits: false)?.overlay == overlay(1) && !state.awaitsCommit)
         give(&state, placement)
         #expect(state.awaitsCommit == (placement == .plane) && state.isStale(before) == (placement == .blended))
     }
@@ -97,5 +97,17 @@ import Testing
         _ = set(&state, overlay(1))
         give(&state, .plane)
         #expect(!state.isComing(at: at(15)))
+    }
+
+    /// One at every vblank leaves each frame its turn.
+    @Test func aFrameThatWaitsComesBetweenTwoOverlays() {
+        var state = OverlayState()
+        _ = set(&state, overlay(1))
+        #expect(state.toGive(frameWaits: true)?.number == 1)
+        give(&state, .plane)
+        _ = set(&state, overlay(2))
+        #expect(state.toGive(frameWaits: true)?.number == nil && state.toGive(frameWaits: false)?.number == 2)
+        state.frameTaken()
+        #expect(state.toGive(frameWaits: true)?.number == 2)
     }
 }

@@ -52,4 +52,45 @@ import Testing
         #expect(cursor.following(playthrough(first, .milliseconds(9990))) == .init(item: 1))
         #expect(cursor.following(playthrough(first, .seconds(4), isStill: true)) == .init(item: 1))
     }
+
+    @Test func anItemThatWaitsIsRepeated() {
+        let cursor = PlaylistCursor([PlaylistItem(source: "/a", waitsForTap: true), PlaylistItem(source: "/b")], loop: .off)
+        #expect(cursor.following(.init(item: 0)) == .init(item: 0))
+        #expect(cursor.nextItem(after: .init(item: 0)) == .init(item: 1), "a viewer may go on")
+        #expect(cursor.afterWaiting(.init(item: 0)) == .init(item: 1) && cursor.afterWaiting(.init(item: 1)) == nil)
+    }
+
+    @Test func anItemByItsNumber() {
+        let cursor = PlaylistCursor([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")], loop: .off)
+        #expect(cursor.item(number: 2) == .init(item: 1))
+        #expect([0, 3, -1].allSatisfy { cursor.item(number: $0) == nil })
+    }
+
+    /// What is played between two items returns to the time at which it was asked for; what is asked for meanwhile returns there, too.
+    @Test func anInterludeReturns() {
+        var cursor = PlaylistCursor([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")], loop: .off)
+        let (id, _) = cursor.list.addInterlude(PlaylistItem(source: "/x"), at: 0)
+        #expect(cursor.list.isInterlude(id) && cursor.list.place(of: id) == nil && cursor.list[id]?.source == "/x")
+        let present = PlaylistCursor.Position(item: 0, remaining: .seconds(8))
+        let resumption = cursor.resumption(of: present, at: .seconds(3), isPaused: true)
+        let interlude = PlaylistCursor.Position(item: id, resumption: resumption)
+        let back = PlaylistCursor.Position(item: 0, remaining: .seconds(5), begin: .seconds(3), isPaused: true)
+        #expect(cursor.following(interlude) == back && cursor.nextItem(after: interlude) == back, "five seconds of its slot are left")
+        #expect(cursor.resumption(of: interlude, at: .seconds(1), isPaused: false) == resumption)
+        #expect(cursor.following(.init(item: id)) == .init(item: 1), "without a return what follows comes next")
+        #expect(cursor.restarted(interlude) == interlude && cursor.following(back) == .init(item: 1))
+        _ = cursor.list.remove([0])
+        #expect(cursor.following(interlude) == .init(item: 1), "what has left the list is not returned to")
+    }
+
+    @Test func anInterludeThatIsAskedForAgainIsTheSameItem() {
+        var list = Playlist([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")])
+        let first = list.addInterlude(PlaylistItem(source: "/x"), at: 0)
+        let revision = list.revision
+        #expect(list.addInterlude(PlaylistItem(source: "/x"), at: 0).id == first.id && list.revision == revision)
+        #expect(list.addInterlude(PlaylistItem(source: "/x"), at: 1).id != first.id, "what follows it is another")
+        let many = (0..<1000).map { list.addInterlude(PlaylistItem(source: "/\($0)"), at: 0) }
+        #expect(many.reduce(0) { $0 + $1.forgotten.count } == 1002 - Playlist.memory)
+        #expect(list[first.id] == nil && !list.isInterlude(first.id))
+    }
 }

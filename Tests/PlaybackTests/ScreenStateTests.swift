@@ -118,7 +118,9 @@ import Testing
     @Test func whatTheOutputWasTooBusyForIsKept() {
         var screen = ScreenState()
         screen.keep(buffer(3))
-        #expect(screen.waiting?.scene == buffer(3) && screen.waiting?.isUrgent == true && screen.takeWaiting() == buffer(3) && screen.waiting == nil)
+        #expect(
+            screen.waiting?.scene == buffer(3) && screen.waiting?.isUrgent == true && screen.takeWaiting() == buffer(3)
+                && screen.waiting == nil)
     }
 
     @Test func buffersAreLookedForAgainWhenOneCameBack() {

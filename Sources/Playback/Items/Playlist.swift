@@ -14,6 +14,8 @@ struct Playlist: Hashable, Sendable {
     private var left: [PlayerItem.ID: Left] = [:]
     /// The keys of ``left``, the oldest first.
     private var leavers: [PlayerItem.ID] = []
+    /// Of those, what was never on the list: it is played between two items, and stands behind the one it was asked for at.
+    private var interludes: Set<PlayerItem.ID> = []
     private var nextNumber: Int
 
     /// An item that is no longer on the list.
@@ -48,7 +50,26 @@ struct Playlist: Hashable, Sendable {
         return left[id]?.after.flatMap { places[$0] }.map { $0 + 1 } ?? 0
     }
 
+    /// Whether an item is played between two of the list.
+    func isInterlude(_ id: PlayerItem.ID) -> Bool { interludes.contains(id) }
+
     // MARK: Changing
+
+    /// Makes an item that is not on the list, to be played at the item `present`. The same as before where that is asked for again.
+    ///
+    /// - Returns: its identity, and those that mean nothing any more.
+    mutating func addInterlude(_ entry: PlaylistItem, at present: PlayerItem.ID?) -> (id: PlayerItem.ID, forgotten: [PlayerItem.ID]) {
+        let after = present.flatMap { places[$0] != nil ? $0 : left[$0]?.after }
+        if let known = leavers.first(where: { interludes.contains($0) && left[$0] == Left(entry: entry, after: after) }) {
+            return (known, [])
+        }
+        let id = newID()
+        left[id] = Left(entry: entry, after: after)
+        leavers.append(id)
+        interludes.insert(id)
+        revision += 1
+        return (id, forgetOldest())
+    }
 
     /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list.
     ///
@@ -124,9 +145,17 @@ struct Playlist: Hashable, Sendable {
             }
         }
         for id in leavers { if let after = left[id]!.after, let further = leaving[after] { left[id]!.after = further } }
+        interludes = interludes.filter { left[$0] != nil }
+        return forgetOldest()
+    }
+
+    private mutating func forgetOldest() -> [PlayerItem.ID] {
         let forgotten = Array(leavers.prefix(max(0, leavers.count - Self.memory)))
         leavers.removeFirst(forgotten.count)
-        for id in forgotten { left[id] = nil }
+        for id in forgotten {
+            left[id] = nil
+            interludes.remove(id)
+        }
         return forgotten
     }
 }

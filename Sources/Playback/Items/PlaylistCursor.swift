@@ -10,6 +10,28 @@ struct PlaylistCursor: Hashable, Sendable {
         var repetition = 0
         /// What is left of the item's configured `duration` when a clip shorter than it begins again; nil at its beginning.
         var remaining: MediaTime?
+        /// Item time to begin at, where that is not the item's own beginning: an interlude returns there.
+        var begin: MediaTime?
+        /// Whether it is paused when its first picture is on the screen, as it was when it was left for an interlude.
+        var isPaused = false
+        /// Where it goes on after it; nil for what follows on the list.
+        var resumption: Resumption?
+
+        /// Whether it is the same playthrough, wherever that is begun.
+        func isSamePlaythrough(as other: Position) -> Bool {
+            (item, repetition, remaining) == (other.item, other.repetition, other.remaining) && resumption == other.resumption
+        }
+    }
+
+    /// What was left for an interlude, and where.
+    struct Resumption: Hashable, Sendable {
+        var item: PlayerItem.ID
+        var repetition = 0
+        /// As in ``Position``, at its beginning.
+        var remaining: MediaTime?
+        /// Item time; nil for the beginning of what cannot be moved about in.
+        var time: MediaTime?
+        var isPaused = false
     }
 
     /// What is played.
@@ -30,8 +52,8 @@ struct PlaylistCursor: Hashable, Sendable {
     /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the
     /// list is not repeated.
     func following(_ position: Position) -> Position? {
-        guard let place = list.place(of: position.item) else { return nextItem(after: position) }
-        if loop == .item { return Position(item: position.item) }
+        guard let place = list.place(of: position.item), position.resumption == nil else { return nextItem(after: position) }
+        if loop == .item || list.items[place].entry.waitsForTap { return Position(item: position.item) }
         if position.repetition + 1 < list.items[place].entry.repeatCount {
             return Position(item: position.item, repetition: position.repetition + 1)
         }
@@ -46,20 +68,51 @@ struct PlaylistCursor: Hashable, Sendable {
         {
             let played = itemEnd - playthrough.item.start
             if played > .milliseconds(1), slot - played > .milliseconds(20) {
-                var position = playthrough.position
-                position.remaining = slot - played
-                return position
+                let position = playthrough.position
+                return Position(item: position.item, repetition: position.repetition, remaining: slot - played)
             }
         }
         return following(playthrough.position)
     }
 
     /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop, and where there is
-    /// no item.
+    /// no item. An interlude returns to what was left for it.
     func nextItem(after position: Position) -> Position? {
+        if let resumption = position.resumption { return resumed(resumption) }
         let place = list.place(after: position.item)
         if place < list.items.count { return Position(item: list.items[place].id) }
         return loop == .off ? nil : first
+    }
+
+    private func resumed(_ left: Resumption) -> Position? {
+        // What has left the list meanwhile is not returned to.
+        guard list.place(of: left.item) != nil || list.isInterlude(left.item) else { return nextItem(after: Position(item: left.item)) }
+        return Position(
+            item: left.item, repetition: left.repetition, remaining: left.remaining, begin: left.time, isPaused: left.isPaused)
+    }
+
+    /// The same item from its beginning.
+    func restarted(_ position: Position) -> Position { Position(item: position.item, resumption: position.resumption) }
+
+    /// The item at a place, counted from 1; nil where there is none.
+    func item(number: Int) -> Position? {
+        number >= 1 && number <= list.items.count ? Position(item: list.items[number - 1].id) : nil
+    }
+
+    /// What follows an item that waits for a tap; nil for any other.
+    func afterWaiting(_ position: Position) -> Position? {
+        list[position.item]?.waitsForTap == true ? nextItem(after: position) : nil
+    }
+
+    /// Where an interlude returns to that begins when `position` is at item time `time`; nil there for what cannot be moved about in. What is
+    /// left for an interlude and is one itself, and returns, is not returned to, but what was left for that.
+    func resumption(of position: Position, at time: MediaTime?, isPaused: Bool) -> Resumption {
+        if let resumption = position.resumption { return resumption }
+        let begin = position.begin ?? list[position.item]?.start ?? .zero
+        return Resumption(
+            item: position.item, repetition: position.repetition,
+            remaining: position.remaining.map { max(.milliseconds(1), $0 - max(.zero, (time ?? begin) - begin)) }, time: time,
+            isPaused: isPaused)
     }
 
     /// The item before; the first stays where a playlist does not loop. nil where there is no item.

@@ -21,18 +21,19 @@ import Platform
 /// (for flips and deadlines) and is woken through it.
 struct Pipeline: ~Copyable {
     private(set) var isStopping = false
-    /// What is played, and in which order. The feeder takes a new list over as soon as it can.
-    private(set) var cursor: PlaylistCursor
+    /// What is played, and in which order (PipelineItems.swift). The feeder takes a new list over as soon as it can.
+    var cursor: PlaylistCursor
     var playback = PlaybackState()
-    private(set) var seek = SeekState.none
+    var seek = SeekState.none
+    var scrub = ScrubState()
     /// Grows with every seek and skip that begins; what was queued under an older one is dropped at the door.
     private(set) var generation: UInt64 = 0
     private(set) var rate = 1.0
     private(set) var loudness: Loudness
     /// What the files of items call themselves, where they do.
-    private(set) var titles: [PlayerItem.ID: String] = [:]
+    var titles: [PlayerItem.ID: String] = [:]
     /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.
-    private var loaded: (serial: UInt64, until: MediaTime?) = (0, nil)
+    var loaded: (serial: UInt64, isSeam: Bool, until: MediaTime?) = (0, false, nil)
 
     /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {
@@ -102,6 +103,7 @@ struct Pipeline: ~Copyable {
     mutating func takeFrameToCompose() -> EnqueuedFrame? {
         guard mayCompose, let frame = frames.popFirst() else { return nil }
         isComposing = true
+        overlay.frameTaken()
         return frame
     }
 
@@ -172,6 +174,7 @@ struct Pipeline: ~Copyable {
         guard let frame = ready.popFirst() else { return nil }
         let shown = (place: frame.enqueued.place, composed: frame.composed)
         if shown.place.playthrough != nil { seek.frameShown() }
+        scrub.shown(shown.place.playthrough?.position.item)
         let mark = frame.mark
         if let before = screen.show(frame.intoEnqueued(), mark: mark) { release(before) }
         return shown
@@ -313,36 +316,7 @@ struct Pipeline: ~Copyable {
         return returned
     }
 
-    // MARK: What is played
-
-    /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
-    mutating func exchange(_ list: inout Playlist, madeFrom revision: Int, forgotten: [PlayerItem.ID]) -> Bool {
-        guard cursor.list.revision == revision else { return false }
-        let wasEmpty = cursor.list.isEmpty
-        swap(&cursor.list, &list)
-        for id in forgotten { (statistics.items[id], titles[id]) = (nil, nil) }
-        // The first list there is begins with a move to its first item.
-        if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
-            seek.expect(SeekRequest(position: first))
-        }
-        return true
-    }
-
-    /// A playthrough of an item whose file has this title begins to be read.
-    mutating func setTitle(_ title: String?, of item: PlayerItem.ID) {
-        if titles[item] != title, cursor.list[item] != nil { titles[item] = title }
-    }
-
-    /// The source of a playthrough has been read to this item time.
-    mutating func setLoaded(_ time: MediaTime?, of serial: UInt64) { loaded = (serial, time) }
-
-    /// Up to which item time a playthrough is there without waiting for its source.
-    func loaded(of playthrough: Playthrough) -> MediaTime? {
-        // Of one that is no longer read, all is.
-        if playthrough.isWhole || loaded.serial > playthrough.serial { return playthrough.itemEnd }
-        guard loaded.serial == playthrough.serial, let until = loaded.until else { return nil }
-        return min(until, playthrough.itemEnd ?? until)
-    }
+    // MARK: How it is played
 
     /// Sets the speed, clamped to 0.5…2.
     mutating func setRate(_ rate: Double) { self.rate = min(max(rate.isFinite ? rate : 1, 0.5), 2) }

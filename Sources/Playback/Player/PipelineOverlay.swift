@@ -40,7 +40,11 @@ extension Pipeline {
     private func overlayPlan(at now: HostTime) -> OverlayPlan {
         func frame(_ index: Int) -> OverlayPlan.Frame? {
             guard index < ready.count else { return nil }
-            return .init(due: pacing?.vblank(of: ready[index].enqueued.place.start), isStale: isStale(ready[index]))
+            // What is late is due next.
+            let due = pacing.map { max($0.vblank(of: ready[index].enqueued.place.start), $0.vblank(after: now)) }
+            return .init(
+                due: due, isStale: isStale(ready[index]),
+                isOlder: ready[index].mark.number < screen.mark.number)
         }
         var next: HostTime?
         if !frames.isEmpty {
@@ -50,6 +54,7 @@ extension Pipeline {
         }
         return OverlayPlan(
             now: now, composeTime: composeTime.expected(MediaTime(nanoseconds: Int64(saturating: pacing?.period ?? 0))), pacing: pacing,
+            isPlaying: playback.isPlaying,
             first: frame(0), second: frame(1), next: next, hasQueued: !frames.isEmpty, screenIsStale: screenIsStale,
             hasBuffer: buffers.mayBeThere, awaitsFlip: awaitsFlip)
     }

@@ -62,6 +62,9 @@ struct PlaybackState: Hashable, Sendable {
         return .setSound(isRunning: false)
     }
 
+    /// Something is asked for that plays, whatever was before: the generation that begins with it does.
+    mutating func playAnyway() { phase = .waiting }
+
     /// A new generation has begun: its clock has not started.
     mutating func began() {
         phase = wantsPlay ? .waiting : .paused(hasStarted: false)

@@ -73,7 +73,9 @@ public final class Player: Sendable {
                 },
                 Thread("compositor", realtimePriority: 5) { Compositor(pipeline: pipeline, output: video, clock: clock, now: now).run() },
                 Thread("presenter", realtimePriority: 20) {
-                    var presenter = Presenter(pipeline: pipeline, output: video, audioOutput: output, audio: audio, emit: emit, now: now)
+                    var presenter = Presenter(
+                        pipeline: pipeline, output: video, audioOutput: output, audio: audio,
+                        playsWhileScrubbing: options.playsWhileScrubbing, emit: emit, now: now)
                     presenter.run()
                 },
             ]

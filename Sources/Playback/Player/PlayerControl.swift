@@ -15,12 +15,18 @@ extension Player {
         case .seekTo(let target): seek(.exact, at: time) { _ in target }
         case .nextItem: skip(at: time) { $0.cursor.nextItem(after: $1) }
         case .previousItem: skip(at: time) { $0.cursor.previousItem(before: $1) }
-        case .restartItem: skip(at: time) { .init(item: $1.item) }
+        case .selectItem(let number): skip(at: time) { pipeline, _ in pipeline.cursor.item(number: number) }
+        case .restartItem: skip(at: time) { $0.cursor.restarted($1) }
+        case .restartPlaylist: restartPlaylist(at: time)
+        case .playSource(let source, let resumes): playInterlude(source, resumes: resumes, at: time)
+        case .waitEnded: skip(at: time, playing: true) { $0.cursor.afterWaiting($1) }
         case .changeVolume(let change): setLoudness { $0.volume = ($0.volume * 100 + Double(change)).rounded() / 100 }
         case .setVolume(let volume): setLoudness { $0.volume = Double(min(max(0, volume), 100)) / 100 }
         case .toggleMute: setLoudness { $0.isMuted.toggle() }
         case .setRate(let value): rate = value
-        case .scrub, .endScrub, .selectItem, .restartPlaylist, .playSource, .waitEnded, .rotate, .showControls, .hideControls: break
+        case .scrub(let target): scrub(to: target, at: time)
+        case .endScrub(let target): endScrub(at: target, event: time)
+        case .rotate, .showControls, .hideControls: break  // the display's and the controls'
         case .quit: if options.allowsQuit { events.send(.quitRequested) }
         }
     }
@@ -74,6 +80,7 @@ extension Player {
     private func seek(_ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime) {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             guard let request = request(target, precision, pipeline) else { return nil }
+            pipeline.scrub.end()
             guard let returned = pipeline.request(request) else {
                 pipeline.noteInput(at: event, shownBy: pipeline.generation + 1)
                 return nil
@@ -86,12 +93,12 @@ extension Player {
     }
 
     /// The request that moves the playhead within its item; nil where there is nowhere to move.
-    private func request(
+    func request(
         _ target: (MediaTime) -> MediaTime, _ precision: MediaReader.SeekPrecision, _ pipeline: borrowing Pipeline
     ) -> SeekRequest? {
         guard let (start, now, present) = playhead(pipeline) else { return nil }
         var position = start
-        position.remaining = nil
+        (position.remaining, position.isPaused) = (nil, false)
         guard let item = pipeline.cursor.list[position.item] ?? present?.item else { return nil }
         let end = [item.end, present?.itemEnd].compactMap { $0 }.min()
         if let present, end == nil || !present.isSeekable { return nil }  // a live stream has no other places
@@ -111,17 +118,56 @@ extension Player {
     /// Begins the present item again.
     public func restartItem() { perform(.restartItem) }
 
+    /// Goes where `choose` says, from where the playhead is; playing, or as it was.
     private func skip(
-        at event: HostTime?, _ choose: (borrowing Pipeline, PlaylistCursor.Position) -> PlaylistCursor.Position?
+        at event: HostTime?, playing: Bool = false, _ choose: (borrowing Pipeline, PlaylistCursor.Position) -> PlaylistCursor.Position?
     ) {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             guard let (position, _, _) = playhead(pipeline), let next = choose(pipeline, position) else { return nil }
-            audio.isRunning = false
-            let returned = pipeline.skip(to: SeekRequest(position: next))
-            pipeline.noteInput(at: event, shownBy: pipeline.generation)
-            return returned
+            if playing { pipeline.playback.playAnyway() }
+            return go(to: next, at: event, &pipeline)
         }
         if let returned { follow(returned) }
+    }
+
+    /// Begins a generation with a playthrough; returns the buffers to give back.
+    private func go(to position: PlaylistCursor.Position, at event: HostTime?, _ pipeline: inout Pipeline) -> [PreparedScene] {
+        audio.isRunning = false
+        pipeline.scrub.end()
+        let returned = pipeline.skip(to: SeekRequest(position: position))
+        pipeline.noteInput(at: event, shownBy: pipeline.generation)
+        return returned
+    }
+
+    private func restartPlaylist(at event: HostTime?) {
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+            guard let first = pipeline.cursor.first else { return nil }
+            pipeline.playback.playAnyway()
+            return go(to: first, at: event, &pipeline)
+        }
+        if let returned { follow(returned) }
+    }
+
+    /// Plays a source that need not be on the playlist, and then returns to where the playhead was, playing or paused as it was; or goes on
+    /// with what follows. It is shown as the same source is on the playlist, else as what is on the screen.
+    private func playInterlude(_ source: String, resumes: Bool, at event: HostTime?) {
+        let returned: [PreparedScene] = pipeline.signal { pipeline -> [PreparedScene] in
+            let left = playhead(pipeline)
+            var position = PlaylistCursor.Position(item: pipeline.addInterlude(source, at: left?.0.item))
+            if resumes, let (present, now, playthrough) = left {
+                // From the beginning of its picture, so that this stands for its whole time.
+                let place = pipeline.seek.target == nil ? pipeline.screen.place : nil
+                let time = place?.cadence != nil ? place?.itemTime ?? now : now
+                // The end itself is the next playthrough's.
+                let end = playthrough?.itemEnd.map { $0 - .milliseconds(1) }
+                let canMove = playthrough.map { $0.isSeekable && $0.itemEnd != nil } ?? true
+                position.resumption = pipeline.cursor.resumption(
+                    of: present, at: canMove ? max(.zero, min(time, end ?? time)) : nil, isPaused: !pipeline.playback.wantsPlay)
+            }
+            pipeline.playback.playAnyway()
+            return go(to: position, at: event, &pipeline)
+        }
+        follow(returned)
     }
 
     /// Position, item time and playthrough that a seek or a skip counts from: where the seek under way goes, else what is on the screen.

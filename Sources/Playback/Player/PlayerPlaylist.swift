@@ -76,7 +76,9 @@ extension Player {
 
     /// Goes on with what follows the present item, where that has left the list; returns the buffers to give back, nil where it plays on.
     private func leaveWhatIsGone(_ pipeline: inout Pipeline) -> [PreparedScene]? {
-        guard let (position, _, _) = playhead(pipeline), pipeline.cursor.list.place(of: position.item) == nil else { return nil }
+        guard let (position, _, _) = playhead(pipeline), pipeline.cursor.list.place(of: position.item) == nil,
+            !pipeline.cursor.list.isInterlude(position.item)
+        else { return nil }
         let returned: [PreparedScene]
         if let next = pipeline.cursor.nextItem(after: position) {
             returned = pipeline.skip(to: SeekRequest(position: next))

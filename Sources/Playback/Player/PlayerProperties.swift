@@ -44,6 +44,7 @@ extension Player {
             snapshot.itemCount = pipeline.cursor.list.items.count
             if let present { describe(present, in: pipeline, &snapshot) }
             snapshot.time = requestedTime(pipeline) ?? itemTime(pipeline)
+            snapshot.isScrubbing = pipeline.scrub.isHeld
             (snapshot.volume, snapshot.isMuted) = (pipeline.loudness.volume, pipeline.loudness.isMuted)
             snapshot.statistics = pipeline.statistics
             (snapshot.statistics.stalls, snapshot.statistics.stalledTime) = audio.stalls
@@ -63,8 +64,10 @@ extension Player {
         snapshot.bufferedUntil = pipeline.loaded(of: present)
     }
 
-    /// Where a seek within the item on the screen goes, from when it is asked for until its frame is on the screen; nil where there is none.
+    /// Where the finger on the slider is; where a seek within the item on the screen goes, from when it is asked for until its frame is on the
+    /// screen; nil where there is neither.
     private func requestedTime(_ pipeline: borrowing Pipeline) -> MediaTime? {
+        if let item = pipeline.screen.place?.playthrough?.position.item, let time = pipeline.scrub.time(of: item) { return time }
         guard let target = pipeline.seek.target else { return nil }
         guard let item = pipeline.screen.place?.playthrough?.position.item else { return target.time }
         guard target.position.item == item else { return nil }

@@ -52,6 +52,13 @@ struct Compositor: Sendable {
                 }
             return if case .prepared(let scene) = preparation { scene } else { nil }
         }
+        /// Whether an overlay was given.
+        var isOverlay: Bool {
+            switch result {
+            case .gaveOverlay(_, _, _): true
+            default: false
+            }
+        }
         /// When it was begun.
         fileprivate let begin: HostTime?
     }
@@ -77,9 +84,12 @@ struct Compositor: Sendable {
 
     private static func nextWork(_ pipeline: inout Pipeline, _ now: () -> HostTime) -> Work? {
         if pipeline.isStopping { return .stop }
-        if let (overlay, number) = pipeline.overlay.toGive { return .giveOverlay(overlay, number: number) }
+        if let (overlay, number) = pipeline.overlay.toGive(frameWaits: pipeline.mayCompose && pipeline.ready.isEmpty) {
+            return .giveOverlay(overlay, number: number)
+        }
         let turn = Turn(
-            generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns, mark: pipeline.overlay.mark)
+            generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns, mark: pipeline.overlay.mark
+        )
         if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, turn) }
         switch pipeline.overlayStep(now: now) {
         case .none: break

@@ -108,6 +108,9 @@ struct FrameScheduler: Sendable {
         anchorIndex &+= Int64(saturating: count)
     }
 
+    /// Whether the display is locked to: there a decision that finds a frame late moves the position.
+    var isLocked: Bool { lock?.phase != nil }
+
     /// Which vblank shows what, by the decision made last; nil before the first frame was shown.
     var pacing: Pacing? {
         guard hasShown, let lock, let anchor else { return nil }

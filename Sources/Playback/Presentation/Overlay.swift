@@ -3,6 +3,7 @@ public struct Overlay: Sendable, Equatable {
     /// One of them. Its place is in pixels of the screen as a viewer sees it (before the output's rotation), from the top left corner; what
     /// lies outside the screen is cut off.
     public struct Picture: Sendable, Equatable {
+        /// What is drawn.
         public var surface: Surface
         public var x: Int, y: Int
         /// How much of it is seen, 0…1; multiplied with the surface's own alpha.

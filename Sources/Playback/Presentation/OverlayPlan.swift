@@ -14,8 +14,8 @@ struct OverlayPlan: Sendable {
     struct Frame: Hashable, Sendable {
         /// The vblank it is due for.
         var due: HostTime?
-        /// Whether it shows another overlay than it is to.
-        var isStale: Bool
+        /// Whether it shows another overlay than it is to, and whether that is an older one than is on the screen.
+        var isStale: Bool, isOlder = false
     }
 
     enum Step: Hashable, Sendable {
@@ -32,8 +32,9 @@ struct OverlayPlan: Sendable {
     var now: HostTime
     /// How long a scene takes to be prepared.
     var composeTime: MediaTime
-    /// nil while no frame is due at any time, as in a pause.
+    /// nil while no frame is due at any time, as in a pause, or nobody knows when, as when playing has just begun.
     var pacing: Pacing?
+    var isPlaying: Bool
     /// What lies ready; no second without a first.
     var first: Frame?, second: Frame?
     /// When the first frame that does not lie ready is due, and whether it is queued.
@@ -66,6 +67,9 @@ struct OverlayPlan: Sendable {
     }
 
     private var stepWhileNothingIsDue: Step {
+        // Playing goes on with it: what has been seen of an overlay must not give way to what was before.
+        if let first, first.isStale, isPlaying || first.isOlder { return hasBuffer ? .renew(0) : .none }
+        if isPlaying { return .none }
         if screenIsStale {
             if hasBuffer { return .repaint }
             // Of two buffers the other one is all there is.
@@ -79,7 +83,10 @@ struct OverlayPlan: Sendable {
     /// The vblank for which the frame on the screen can be painted again: one for which none is due, and after which, when its buffer comes
     /// back, there is time to prepare what is due next. nil where there is none.
     private func freeVblank(_ pacing: Pacing) -> HostTime? {
-        let flip = pacing.vblank(after: now + composeTime + Self.margin(pacing.period))
+        var time = now + composeTime + Self.margin(pacing.period)
+        // The next vblank is taken.
+        if awaitsFlip { time = max(time, pacing.vblank(after: now) + .milliseconds(1)) }
+        let flip = pacing.vblank(after: time)
         guard let due = first?.due ?? next else { return flip }
         // What should have come already is late by its own reader.
         if first == nil, due <= now { return flip }
@@ -105,9 +112,9 @@ struct OverlayPlan: Sendable {
 struct ComposeTime: Hashable, Sendable {
     private var longest: MediaTime?
 
-    /// One took so long. What is longer counts at once, what is shorter by an eighth.
+    /// One took so long. What is longer counts at once, what is shorter is believed after a second or two.
     mutating func took(_ time: MediaTime) {
-        longest = longest.map { max(time, $0 - ($0 - time).scaled(by: 0.125)) } ?? time
+        longest = longest.map { max(time, $0 - ($0 - time).scaled(by: 1.0 / 64)) } ?? time
     }
 
     /// What the next one is taken to last.

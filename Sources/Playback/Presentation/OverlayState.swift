@@ -17,6 +17,8 @@ struct OverlayState: Sendable {
     private(set) var given: UInt64 = 0
     private(set) var placement = OverlayPlacement.blended
     private var givenIsEmpty = true
+    /// Whether one was given after the last frame was taken to be composed.
+    private var wasJustGiven = false
     /// The number of what is on its plane with the newest commit, and whether anything lies there.
     private var committed: UInt64 = 0
     private var liesOnPlane = false
@@ -42,13 +44,19 @@ struct OverlayState: Sendable {
 
     // MARK: Giving
 
-    /// What the output is to take over; nil where it has.
-    var toGive: (overlay: Overlay, number: UInt64)? { number == given ? nil : (overlay, number) }
+    /// What the output is to take over; nil where it has. One for each frame where a `frameWaits` to be composed, and none lies ready: with
+    /// one at every vblank no frame would have its turn.
+    func toGive(frameWaits: Bool) -> (overlay: Overlay, number: UInt64)? {
+        number == given || frameWaits && wasJustGiven ? nil : (overlay, number)
+    }
 
     /// The output has taken over the overlay of this number.
     mutating func gave(_ number: UInt64, isEmpty: Bool, placement: OverlayPlacement) {
-        (given, givenIsEmpty, self.placement) = (number, isEmpty, placement)
+        (given, givenIsEmpty, self.placement, wasJustGiven) = (number, isEmpty, placement, true)
     }
+
+    /// A frame is taken to be composed.
+    mutating func frameTaken() { wasJustGiven = false }
 
     /// The display has changed: it has nothing of what it was given.
     mutating func displayChanged() {

@@ -50,9 +50,9 @@ extension Presenter {
         let step = isPlaying ? choose(&pipeline, now, &returned) : nil
         pipeline.pacing = isPlaying ? scheduler.pacing : nil
         if let status = pipeline.playback.statusChange(ranDry: audio.ranDry) { events.append(.statusChanged(status)) }
-        if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step) { return gap }
+        if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step, &returned) { return gap }
         if let step { return step }
-        if awaitsStart(pipeline) { return .wait(until: now + Self.shortWait) }
+        if awaitsStart(pipeline) { return .wait(until: isHeld(pipeline) ? pipeline.scrub.until : now + Self.shortWait) }
         pipeline.presenterIsIdle = true
         // Nobody says so when the sound runs dry.
         return .wait(until: pipeline.playback.status == .playing ? now + Self.stallCheck : nil)
@@ -66,8 +66,13 @@ extension Presenter {
             && (pipeline.screen.place?.playthrough != nil || pipeline.playback.isComplete)
     }
 
+    /// Whether the slider is held, and the picture is to stand meanwhile.
+    private func isHeld(_ pipeline: borrowing Pipeline) -> Bool { pipeline.scrub.isHeld && !playsWhileScrubbing }
+
     private mutating func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
         guard awaitsStart(pipeline) else { return }
+        pipeline.scrub.passed(now)
+        if isHeld(pipeline) { return }
         let isFull = !pipeline.hasRoomForFrame || audio.isFull || pipeline.playback.isComplete
         guard preroll.isReady(at: now, level: audio.time(ofSample: Double(audio.available)), demand: audio.cardDemand, isFull: isFull)
         else { return }
@@ -94,7 +99,9 @@ extension Presenter {
             // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it
             // else.
             if !reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
-            if reportsVblank, index == 0, late == 0, let limit = limitForOverlay(pipeline, now, vblank) { return .wait(until: limit) }
+            if reportsVblank, index == 0, late == 0 || !scheduler.isLocked, let limit = limitForOverlay(pipeline, now, vblank) {
+                return .wait(until: limit)
+            }
             return show(index, late: late, due: reportsVblank ? vblank : nil, &pipeline, &returned)
         case .wake(let time):
             return .wait(until: max(time, now + MediaTime(nanoseconds: 100_000)))
@@ -177,6 +184,10 @@ extension Presenter {
 
     private mutating func begin(_ playthrough: Playthrough, late: Int, isSeen: Bool, _ pipeline: inout Pipeline) {
         let item = playthrough.position.item
+        if playthrough.position.isPaused, case .setSound = pipeline.playback.pause() {
+            audio.isRunning = false
+            audioOutput.interrupt()
+        }
         if playthrough.isSeam {
             if isSeen { pipeline.statistics.countSeam(item, late: late) }
             if let present { events.append(.itemEnded(item: present.position.item)) }

@@ -14,8 +14,11 @@ extension Presenter {
     }
 
     /// Commits the frame on the screen, painted again, or the overlay alone, where no frame is due for the coming vblank; nil where one is,
-    /// or `step` commits one. Where that is not ready it is waited for until its vblank has passed.
-    mutating func fillGap(_ pipeline: inout Pipeline, _ now: HostTime, instead step: Step?) -> Step? {
+    /// or `step` commits one. Where that is not ready it is waited for until its vblank has passed; what was painted again comes too late
+    /// then and gives its buffer to the next one.
+    mutating func fillGap(
+        _ pipeline: inout Pipeline, _ now: HostTime, instead step: Step?, _ returned: inout [PreparedScene]
+    ) -> Step? {
         switch step {
         case nil, .wait: break
         default: return nil
@@ -28,6 +31,7 @@ extension Presenter {
                 : now + MediaTime(nanoseconds: Int64(saturating: 0.75 * pacing.period))
             let isMissing = pipeline.ready.isEmpty
             if !pacing.isBefore(flip, due), !(isMissing && due <= now) {
+                if !isMissing, let surplus = pipeline.screen.dropWaiting() { returned.append(surplus) }
                 return isMissing ? .wait(until: due + .milliseconds(1)) : nil
             }
         }

@@ -235,7 +235,7 @@ struct Feeder: ~Copyable {
         if upcoming.setList(list, during: current) { endTimeline() }
     }
 
-    /// Says which readers are read from, so that their waiting can be ended.
+    /// Says which readers are read from, so that their waiting can be ended, and what the item calls itself.
     private func tellReaders() {
         var readings: [Pipeline.Reading] = []
         if let current { readings.append(.init(interruption: current.reader.interruption, item: current.playthrough.position.item)) }
@@ -329,7 +329,7 @@ struct Feeder: ~Copyable {
         guard let (request, generation, rate) = given else { return }
         begin(generation)
         // To another time of the item that is open it goes without opening it again.
-        if let time = request.time, let current, current.playthrough.position == request.position,
+        if let time = request.time, let current, current.playthrough.position.isSamePlaythrough(as: request.position),
             current.seek(to: time, precision: request.precision, serial: upcoming.nextSerial(), rate: rate, format: audio.format)
         {
             if current.isSoundOnly { pictures.enqueue(current.coverFrame()) }

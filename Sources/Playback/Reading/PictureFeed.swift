@@ -19,11 +19,12 @@ struct PictureFeed: ~Copyable {
     /// its playthrough has been read, where that is a stream.
     mutating func enqueue(_ frame: consuming EnqueuedFrame, loaded: MediaTime? = nil) {
         (hasEnqueued, endsInBackground) = (true, frame.place.playthrough == nil)
-        let (generation, serial) = (generation, frame.place.playthrough?.serial)
+        let generation = generation
+        let (serial, isSeam) = (frame.place.playthrough?.serial, frame.place.playthrough?.isSeam ?? false)
         var frame: EnqueuedFrame? = frame
         pipeline.signal { pipeline in
             guard pipeline.generation == generation else { return }
-            if let serial { pipeline.setLoaded(loaded, of: serial) }
+            if let serial { pipeline.setLoaded(loaded, of: serial, isSeam: isSeam) }
             pipeline.append(frame.take()!)
         }
     }

@@ -109,6 +109,7 @@ final class PlaythroughReader {
         }
         playthrough.serial = serial
         playthrough.isSeam = false
+        playthrough.position.isPaused = false
         restart(at: landed, instant: .zero, rate: rate, format)
         return true
     }

@@ -125,7 +125,8 @@ struct UpcomingPlaythrough: ~Copyable {
     /// Opens what follows `current`, whose end is near, unless that is under way.
     mutating func prepare(after current: PlaythroughReader) {
         guard upcoming == nil, let next = following(current.playthrough), mayOpen(next, during: current) else { return }
-        open(next, time: next.remaining == nil ? nil : current.playthrough.item.start, isSeam: true)
+        let isRepeated = next.remaining != nil && next.begin == nil
+        open(next, time: isRepeated ? current.playthrough.item.start : nil, isSeam: true)
     }
 
     /// Opens an item, from its configured beginning or `time` on; what was decided before is given up.
@@ -138,7 +139,7 @@ struct UpcomingPlaythrough: ~Copyable {
             return
         }
         let upcoming = Item(
-            position: position, item: item, time: max(time ?? item.start, .zero), isSeam: isSeam, serial: nextSerial())
+            position: position, item: item, time: max(time ?? position.begin ?? item.start, .zero), isSeam: isSeam, serial: nextSerial())
         next = .opening(upcoming)
         opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision))
     }
@@ -191,6 +192,11 @@ struct UpcomingPlaythrough: ~Copyable {
     /// An item cannot be played; what is behind it is opened instead.
     mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) -> Outcome {
         complain(position.item, message)
+        if cursor.list.isInterlude(position.item) {
+            guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
+            open(behind, isSeam: isSeam)
+            return .none
+        }
         if !cursor.list.isEmpty, failures.fail(of: cursor.list.items.count) { return .everythingFailed(position) }
         guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
         open(behind, isSeam: isSeam)
@@ -261,7 +267,7 @@ struct UpcomingPlaythrough: ~Copyable {
             return false
         }
         guard let given = upcoming else { return false }
-        let isListed = list.place(of: given.position.item) != nil
+        let isListed = list.place(of: given.position.item) != nil || list.isInterlude(given.position.item)
         if failures.retryAt != nil {
             // Nothing could be played: perhaps now.
             failures.jump()

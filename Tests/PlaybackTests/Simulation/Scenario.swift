@@ -6,6 +6,8 @@ struct Scenario {
     var seed: UInt64 = 0
     var seconds = 20.0
     var clips: [Clip] = []
+    /// How many of them are on the playlist; nil is all.
+    var listed: Int?
     /// Nominal Hz, and how many parts per million faster it is.
     var refreshRate = 60.0, displayError = 0.0
     /// Peak jitter of the vblanks' timestamps, in seconds.

@@ -43,7 +43,8 @@ final class SimulatedMedia: @unchecked Sendable {
 
     /// Opens the clip that a request names, as ``ItemOpener`` opens a file.
     func open(_ request: ItemOpener.Request, _ interruption: Interruption) throws(MediaError) -> ItemOpener.Opened {
-        let reader = SimulatedReader(Int(request.item.source)!, of: self, interruption: interruption)
+        guard let clip = Int(request.item.source), clips.indices.contains(clip) else { throw .timedOut(request.item.source) }
+        let reader = SimulatedReader(clip, of: self, interruption: interruption)
         let time = request.time > .zero ? reader.seek(to: request.time, precision: request.precision) : .zero
         return ItemOpener.Opened(reader: reader, time: time)
     }

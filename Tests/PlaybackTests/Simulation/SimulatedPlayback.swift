@@ -62,7 +62,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
 
     private func run() {
         let now: @Sendable () -> HostTime = { [unowned self] in time }
-        let items = scenario.clips.indices.map { PlaylistItem(source: "\($0)") }
+        let items = scenario.clips.indices.prefix(scenario.listed ?? .max).map { PlaylistItem(source: "\($0)") }
         player = Player(items: items, options: Player.Options(), video: self, audio: self, now: now)
         let (pipeline, audio) = (player.pipeline, player.audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
@@ -115,8 +115,8 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
             // Both wait on the pipeline, which anything may have changed.
             feeder.wakeIfNeeded(at: time, using: &random)
             if compositorDue == nil, let done = compositor.begin() {
-                // To give an overlay takes less than to prepare a picture.
-                compositorDue = time + composeTime().scaled(by: done.prepared == nil ? 0.3 : 1)
+                // To give an overlay takes less than to prepare a picture, and to find no buffer nothing.
+                compositorDue = time + composeTime().scaled(by: done.prepared != nil ? 1 : done.isOverlay ? 0.3 : 0)
                 composing = .some(done)
             }
             let next = [

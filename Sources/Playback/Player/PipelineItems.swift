@@ -1,0 +1,47 @@
+import Platform
+
+/// What is played, and what is known of it, with the lock held.
+extension Pipeline {
+    /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
+    mutating func exchange(_ list: inout Playlist, madeFrom revision: Int, forgotten: [PlayerItem.ID]) -> Bool {
+        guard cursor.list.revision == revision else { return false }
+        let wasEmpty = cursor.list.isEmpty
+        swap(&cursor.list, &list)
+        for id in forgotten { (statistics.items[id], titles[id]) = (nil, nil) }
+        // The first list there is begins with a move to its first item.
+        if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
+            seek.expect(SeekRequest(position: first))
+        }
+        return true
+    }
+
+    /// A playthrough of an item whose file has this title begins to be read.
+    mutating func setTitle(_ title: String?, of item: PlayerItem.ID) {
+        if titles[item] != title, cursor.list[item] != nil { titles[item] = title }
+    }
+
+    /// The source of a playthrough has been read to this item time.
+    mutating func setLoaded(_ time: MediaTime?, of serial: UInt64, isSeam: Bool) { loaded = (serial, isSeam, time) }
+
+    /// Up to which item time a playthrough is there without waiting for its source.
+    func loaded(of playthrough: Playthrough) -> MediaTime? {
+        // Of one that is read no longer, because its end has been, all is.
+        if playthrough.isWhole || loaded.serial > playthrough.serial && loaded.isSeam { return playthrough.itemEnd }
+        guard loaded.serial == playthrough.serial, let until = loaded.until else { return nil }
+        return min(until, playthrough.itemEnd ?? until)
+    }
+
+    /// Makes an item of a source that is to be played between two of the list, at the item `present`.
+    mutating func addInterlude(_ source: String, at present: PlayerItem.ID?) -> PlayerItem.ID {
+        var entry = PlaylistItem(source: source)
+        if let listed = cursor.list.items.first(where: { $0.entry.source == source })?.entry {
+            entry = listed
+        } else if let present {
+            entry.gravity = cursor.list[present]?.gravity ?? entry.gravity
+        }
+        (entry.repeatCount, entry.waitsForTap) = (1, false)
+        let (id, forgotten) = cursor.list.addInterlude(entry, at: present)
+        for id in forgotten { (statistics.items[id], titles[id]) = (nil, nil) }
+        return id
+    }
+}

@@ -1,0 +1,105 @@
+import Media
+import Platform
+import Testing
+
+@testable import Playback
+
+/// The slider and interludes in simulated time.
+@Suite struct ControlSimulationTests {
+    private static func clip(_ seconds: Double, rate: Double = 30) -> Scenario.Clip {
+        .init(edges: (0...Int(seconds * rate)).map { Double($0) / rate }, rate: rate)
+    }
+
+    /// A finger draws the slider back and forth, and lets go: whatever the decoder takes, one seek is under way and one waits, and the frame of
+    /// the place where it is let go is the next one seen.
+    @Test(arguments: [0.1, 0.9, 6]) func scrubbing(decodeShare: Double) throws {
+        var random = SeededRandom(seed: 7)
+        var scenario = Scenario(clips: [Self.clip(60)])
+        (scenario.seconds, scenario.slowPictures, scenario.slowShare) = (80, 13, decodeShare)
+        var ends: [(time: Double, target: Double)] = []
+        for begin in stride(from: 4.0, to: 70, by: 6) {
+            var (time, target) = (begin, 30 + 25 * random.unit())
+            for _ in 0..<Int(40 + 30 * abs(random.unit())) {
+                scenario.events.append((time, .command(.scrub(.seconds(target)))))
+                time += 0.016
+                target = min(max(target + random.unit(), 0.5), 59)
+            }
+            scenario.events.append((time, .command(.endScrub(.seconds(target)))))
+            ends.append((time, target))
+        }
+        let check = Check(scenario)
+        check.order()
+        if decodeShare < 1 { check.jumpsLand() }
+        let jumps = check.outcome.jumps
+        var scrubs = 0
+        for (jump, next) in zip(jumps, jumps.dropFirst()) where jump.jump.precision != .exact && next.jump.precision != .exact {
+            scrubs += 1
+            let first = check.outcome.shown.first { check.generation($0) == jump.generation }
+            // It has been committed, at least.
+            #expect(first.map { $0.time <= next.time + 1.1 * check.period } == true, "one more was begun before \(jump.time) was seen")
+        }
+        #expect(scrubs > ends.count, "enough to judge by")
+        for end in ends {
+            // What had been committed when it was let go comes with the vblank after that.
+            let next = try #require(check.outcome.shown.first { $0.time > end.time + check.period })
+            #expect(check.picture(next).frame == scenario.clips[0].frame(at: end.target), "\(end), \(next.time)")
+            #expect(check.outcome.shown.contains { $0.time > next.time + 0.5 && $0.time < next.time + 2 }, "it plays on")
+        }
+        #expect(check.outcome.snapshot?.status == .playing)
+    }
+
+    /// A clip of one second is played between: at both ends picture follows picture, and then it goes on where it was.
+    @Test(arguments: [false, true]) func anInterludeReturns(isPaused: Bool) throws {
+        var scenario = Scenario(clips: [Self.clip(20), Self.clip(1)])
+        scenario.listed = 1
+        if isPaused { scenario.events.append((5, .command(.pause))) }
+        scenario.events.append((6, .command(.playSource("1", resumes: true))))
+        if isPaused { scenario.events.append((10, .command(.play))) }
+        let check = Check(scenario)
+        check.order()
+        let pictures = check.pictures
+        let begin = try #require(pictures.firstIndex { check.picture($0).clip == 1 })
+        let after = try #require(pictures.lastIndex { check.picture($0).clip == 1 }) + 1
+        #expect(pictures[begin..<after].map { check.picture($0).frame } == Array(0..<30), "all of it, in order")
+        // What is on the screen stands until it has been opened.
+        #expect(pictures[begin].time - 6 < 0.1)
+        let left = check.picture(pictures[begin - 1]).frame, back = check.picture(pictures[after])
+        #expect(back.clip == 0 && back.frame == left, "\(left), \(back)")
+        // The first one stands until enough is decoded.
+        #expect(zip(pictures[(begin + 1)..<after], pictures[(begin + 2)...after]).allSatisfy { $1.vblank - $0.vblank == 2 })
+        #expect(check.outcome.snapshot?.statistics.framesLate == 0)
+        let next = pictures[after + 1]
+        if isPaused {
+            #expect(next.time > 10 && next.time < 10.2, "it was paused, and is again")
+        } else {
+            #expect(next.vblank - pictures[after].vblank == 2)
+        }
+        #expect(check.outcome.snapshot?.status == .playing && check.outcome.snapshot?.item == 0)
+    }
+
+    /// A source that cannot be opened is told of, and it goes on where it was.
+    @Test(arguments: [false, true]) func anInterludeThatCannotBeOpened(isPaused: Bool) throws {
+        var scenario = Scenario(clips: [Self.clip(20)])
+        if isPaused { scenario.events.append((5, .command(.pause))) }
+        scenario.events.append((6, .command(.playSource("none", resumes: true))))
+        let outcome = SimulatedPlayback.run(scenario)
+        let failures = outcome.events.compactMap { if case .itemFailed(let item, _) = $0 { item } else { nil } }
+        #expect(failures.count == 1 && failures[0] != 0)
+        let check = Check(scenario)
+        let next = try #require(check.pictures.first { $0.time > 6 })
+        let left = try #require(check.pictures.last { $0.time < 6 })
+        #expect((check.picture(left).frame...check.picture(left).frame + 2).contains(check.picture(next).frame) && next.time < 6.3)
+        #expect(outcome.snapshot?.status == (isPaused ? .paused : .playing))
+    }
+
+    /// Without a return the playlist goes on with what follows the item that it was asked for at.
+    @Test func anInterludeThatDoesNotReturn() {
+        var scenario = Scenario(clips: [Self.clip(4), Self.clip(3), Self.clip(1)])
+        scenario.listed = 2
+        scenario.events.append((2, .command(.playSource("2", resumes: false))))
+        let check = Check(scenario)
+        var clips: [Int] = []
+        for picture in check.pictures where clips.last != check.picture(picture).clip { clips.append(check.picture(picture).clip) }
+        #expect(clips.prefix(4) == [0, 2, 1, 0])
+    }
+}
