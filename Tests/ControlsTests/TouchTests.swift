@@ -276,6 +276,7 @@ import Vocabulary
         viewer.tap(0.3, 0.3)
         #expect(viewer.take() == [.waitEnded])
         viewer.now.waitsForTap = false
+        viewer.wait(.seconds(1))
         viewer.tap(0.3, 0.3)
         viewer.wait(.milliseconds(300))
         #expect(viewer.take() == [] && viewer.seesBars)
