@@ -103,7 +103,10 @@ enum Paint {
         unsafe cairo_clip(raw)
         set(.black(1))
         unsafe cairo_paint(raw)
-        let scale = min(Double(width) / Double(surface.width), Double(height) / Double(surface.height))
+        let scales = (Double(width) / Double(surface.width), Double(height) / Double(surface.height))
+        // Where there would be no more than a line of black beside it there is none.
+        let isNearly = abs(scales.0 / scales.1 - 1) < 0.03
+        let scale = isNearly ? max(scales.0, scales.1) : min(scales.0, scales.1)
         let (drawnWidth, drawnHeight) = (Double(surface.width) * scale, Double(surface.height) * scale)
         unsafe cairo_translate(raw, Double(x) + (Double(width) - drawnWidth) / 2, Double(y) + (Double(height) - drawnHeight) / 2)
         unsafe cairo_scale(raw, scale, scale)

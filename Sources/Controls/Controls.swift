@@ -91,6 +91,7 @@ package final class Controls: Sendable {
             ask(body(&shared.state), &shared)
             shared.input = shared.input ?? input
             shared.changes += 1
+            if shared.draws, shared.state.isSeen(at: input) { player.expectOverlay() }
         }
     }
 

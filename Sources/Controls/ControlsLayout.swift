@@ -225,6 +225,11 @@ package struct ControlsLayout: Hashable, Sendable {
         return max((Double(length - colons) * 0.66 + Double(colons) * 0.36) * timeSize, leastTarget - 2)
     }
 
+    /// Whether the toast below the title would lie over the discs, on low glass.
+    var toastCoversMiddle: Bool {
+        discs.values.contains { $0.y - $0.diameter / 2 < toastBelowTitle.y + toastBelowTitle.height }
+    }
+
     /// What can be touched.
     package var controls: Set<Control> { Set(targets.keys) }
 

@@ -193,7 +193,8 @@ package struct ControlsState: Sendable {
         let spins = spins(at: time), hasSign = sign != nil && fades.sign.target == 1
         fades.bars.go(to: isShown, at: time)
         fades.spinner.go(to: spins, at: time)
-        fades.middle.go(to: isShown && !isSliding && !spins && !hasSign, at: time)
+        let isCovered = toastSince != nil && layout?.toastCoversMiddle == true
+        fades.middle.go(to: isShown && !isSliding && !spins && !hasSign && !isCovered, at: time)
         fades.toast.go(to: toastSince != nil, at: time)
         // Beneath a finger it is there at once.
         if isSliding { fades.preview.jump(to: true) } else { fades.preview.go(to: false, at: time) }
