@@ -8,7 +8,8 @@ import Vocabulary
 ///
 /// What it means is decided where it happens, on the input thread, and the player is asked at once: ``ControlsState`` lies behind a lock that is
 /// held for some microseconds. Drawing has a thread of its own, `controls`. It sleeps until something has happened or ``ControlsState/deadline(after:)``;
-/// while nothing is shown it is not woken by the clock at all. It begins after the first picture, as the fonts are looked up then.
+/// while nothing is shown it is not woken by the clock at all. It begins after the first picture, as the fonts are looked up
+/// then, and only where there is something to touch: fonts are some megabytes.
 ///
 /// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
 /// The player calls nobody with its own lock held.
@@ -22,7 +23,8 @@ package final class Controls: Sendable {
         /// A turn that was asked for, while what lies over the picture is drawn for it; and how many there were.
         var turning: Rotation??
         var turns = 0
-        /// Whether there is a thread that draws.
+        /// Whether anything has been on the screen, and whether there is a thread that draws.
+        var hasPicture = false
         var draws = false
         var isStopped = false
     }
@@ -59,15 +61,21 @@ package final class Controls: Sendable {
     /// The display has become another one, or has turned. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
 
-    /// Begins to draw as soon as the first picture is on the screen.
-    package func start() {
+    /// Begins to draw as soon as the first picture is on the screen, where there is something to touch: `hasDevices` says so. It is asked
+    /// at each item; without it the first input begins.
+    package func start(hasDevices: @escaping @Sendable () -> Bool) {
         player.addObserver { [weak self] event in
-            if case .itemStarted = event { self?.begin() }
-            self?.noteEvent()
+            guard let self else { return }
+            if case .itemStarted = event {
+                shared.withLock { $0.hasPicture = true }
+                if hasDevices() { begin() }
+            }
+            noteEvent()
         }
     }
 
     private func begin() {
+        if settings.mode == .none { return }
         thread.withLock { thread in
             if thread != nil || shared.withLock({ $0.isStopped }) { return }
             previews.withLock { $0 = Previews { [weak self] in self?.show($0) } }
@@ -86,13 +94,15 @@ package final class Controls: Sendable {
 
     /// Lets something happen to the state, and asks the player for what it means.
     private func change(at input: HostTime, _ body: (inout ControlsState) -> [TimedCommand]) {
-        shared.signal { shared in
+        let begins = shared.signal { shared in
             refresh(&shared, at: input)
             ask(body(&shared.state), &shared)
             shared.input = shared.input ?? input
             shared.changes += 1
             if shared.draws, shared.state.isSeen(at: input) { player.expectOverlay() }
+            return shared.hasPicture && !shared.draws
         }
+        if begins { begin() }
     }
 
     /// The player has told something. The thread is woken only where that is seen.

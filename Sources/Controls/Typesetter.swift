@@ -35,7 +35,7 @@ let log = Logger(label: "controls")
         unsafe reportOtherFont(map)
     }
 
-    deinit { unsafe g_object_unref(UnsafeMutableRawPointer(context)) }
+    deinit { if let context = unsafe context { unsafe g_object_unref(UnsafeMutableRawPointer(context)) } }
 
     private static func hasFonts(_ map: UnsafeMutablePointer<PangoFontMap>) -> Bool {
         var families: UnsafeMutablePointer<UnsafeMutablePointer<PangoFontFamily>?>?

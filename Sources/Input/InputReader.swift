@@ -53,6 +53,9 @@ package final class InputReader: Sendable {
         (self.options, self.display) = (options, display)
     }
 
+    /// Whether any device is read now. From any thread.
+    package var hasDevices: Bool { control.names.withLock { !$0.isEmpty } }
+
     /// Begins to read. Called once.
     package func start(_ handler: InputHandler) {
         let (options, display, control) = (options, display, control)

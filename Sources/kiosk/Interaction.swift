@@ -57,7 +57,7 @@ final class Interaction: Sendable {
             input.setRotation(rotation)
             controls?.noteScreen()
         }
-        controls?.start()
+        controls?.start { [input] in input.hasDevices }
         input.start(handler)
         display.observeTerminal { [input] in input.setActive($0) }
         accelerometer?.start { [perform] rotation, time in perform(.rotate(rotation), time) }

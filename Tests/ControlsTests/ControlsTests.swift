@@ -45,7 +45,7 @@ import Vocabulary
             let keys = try KeyMap(
                 bindings: [("r", .rotate(nil)), ("i", .showControls), ("h", .hideControls)].map { (KeyTrigger($0)!, $1) })
             controls = Controls(own, keys: keys, player: player, screen: Turnable(display: display))
-            controls.start()
+            controls.start { true }
             player.start()
             try #require(until { self.player.snapshot.item != nil && self.player.snapshot.status == .playing })
         }
@@ -79,7 +79,7 @@ import Vocabulary
 
         func key(_ name: String) {
             for phase in [KeyEvent.Phase.press, .release] {
-                let key = try! KeyCode(named: name)
+                let key = (try? KeyCode(named: name))!
                 controls.handler.handle(.key(KeyEvent(device: DeviceID(rawValue: 1), key: key, phase: phase, time: .now)))
             }
         }

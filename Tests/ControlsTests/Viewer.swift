@@ -28,7 +28,7 @@ struct Viewer {
     ) {
         self.glass = glass
         self.now = now
-        state = ControlsState(settings, keys: try! KeyMap(bindings: keys.map { (KeyTrigger($0.0)!, $0.1) }))
+        state = ControlsState(settings, keys: (try? KeyMap(bindings: keys.map { (KeyTrigger($0.0)!, $0.1) }))!)
         settle()
     }
 
@@ -142,7 +142,7 @@ struct Viewer {
     }
 
     mutating func key(_ name: String, device: Int = 7) {
-        let key = try! KeyCode(named: name)
+        let key = (try? KeyCode(named: name))!
         send(.key(KeyEvent(device: DeviceID(rawValue: device), key: key, phase: .press, time: time)))
         send(.key(KeyEvent(device: DeviceID(rawValue: device), key: key, phase: .release, time: time)))
     }
