@@ -156,8 +156,8 @@ final class AtomicPipe: Pipe {
         try request.commit("switch planes off", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
     }
 
-    func overlayPlanes() -> (any OverlayHardware)? {
-        shown.map { KMSOverlay(route, over: plane, showing: $0, converted) }
+    func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)? {
+        shown.map { KMSOverlay(route, over: plane, showing: $0, converted, usesCursor: usesCursor) }
     }
 
     /// The other connectors that are on the CRTC now, each with its property that says so.

@@ -12,18 +12,24 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
     /// The plane of the picture, and what to show on it where the driver is only asked.
     private let beneath: PlaneProperties
     private let framebuffer: FramebufferID
+    private let usesCursor: Bool
     /// Ends that the output has a share of the card's planes.
     private let membership: UInt64
     /// All that could show drawn pictures on the CRTC, and the plane of the picture.
     private lazy var planes: [PlaneRecord] = route.card.planes().filter { plane in
         plane.id == beneath.id
-            || plane.type != .primary && plane.possibleCRTCs & route.crtcBit != 0 && plane.formats.contains(kDRM_FORMAT_ARGB8888)
+            || (plane.type == .overlay || plane.type == .cursor && usesCursor) && plane.possibleCRTCs & route.crtcBit != 0
+                && plane.formats.contains(kDRM_FORMAT_ARGB8888)
     }
     private var known: [PlaneID: PlaneProperties] = [:]
 
     /// Over `picture`, which is on the screen as `framebuffer` on the plane `beneath`.
-    init(_ route: PipeRoute, over beneath: PlaneProperties, showing framebuffer: FramebufferID, _ picture: PlanePlanner.Layer) {
+    init(
+        _ route: PipeRoute, over beneath: PlaneProperties, showing framebuffer: FramebufferID, _ picture: PlanePlanner.Layer,
+        usesCursor: Bool
+    ) {
         (self.route, self.beneath, self.framebuffer, self.picture) = (route, beneath, framebuffer, picture)
+        self.usesCursor = usesCursor
         membership = route.card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }
     }
 

@@ -45,7 +45,6 @@ final class KMSScreen: Screen {
         self.pipe = pipe
         self.method = method
         panelTurn = record.panelTurn
-        overlayPlanes = pipe.overlayPlanes()
         framebuffers = made.map(\.framebuffer)
         buffers = made
         let period = MediaTime(nanoseconds: Int64((1e9 / timing.refresh).rounded()))
@@ -56,6 +55,8 @@ final class KMSScreen: Screen {
         var sequence: UInt64 = 0
         var time: UInt64 = 0
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
+        // In virtual machines, which count no vblanks, the cursor is the host's, and is not on screenshots.
+        overlayPlanes = pipe.overlayPlanes(usesCursor: countsVblanks)
         tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
     }
 

@@ -54,7 +54,7 @@ final class LegacyPipe: Pipe {
     }
 
     /// The older calls cannot change two planes at once: there is no overlay.
-    func overlayPlanes() -> (any OverlayHardware)? { nil }
+    func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)? { nil }
     func hide(_ planes: [PlaneProperties]) {}
 
     func restore() {

@@ -54,9 +54,9 @@ final class OverlayPlanes: @unchecked Sendable {
 
     deinit { line.deallocate() }
 
-    /// Bytes that an overlay may take on a screen, its surfaces among them: 12 MB at 1920 x 1080 and below, and on larger ones as much for
+    /// Bytes that an overlay may take on a screen, its surfaces among them: 12 MiB at 1920 x 1080 and below, and on larger ones as much for
     /// each pixel.
-    static func memoryLimit(width: Int, height: Int) -> Int { max(12_000_000, width * height * 12_000_000 / (1920 * 1080)) }
+    static func memoryLimit(width: Int, height: Int) -> Int { max(12 << 20, width * height * (12 << 20) / (1920 * 1080)) }
 
     /// Draws `overlay` for planes. `queue` tells what they show and will show; nothing of it is next.
     func show(_ overlay: PlacedOverlay, over queue: OverlayQueue) -> Outcome {

@@ -13,8 +13,9 @@ protocol Pipe: AnyObject {
     func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError)
     /// Switches planes off, whatever it takes. Blocks.
     func hide(_ planes: [PlaneProperties]) throws(DeviceError)
-    /// What shows drawn pictures on planes of their own, in the mode that has been set; nil where that cannot be.
-    func overlayPlanes() -> (any OverlayHardware)?
+    /// What shows drawn pictures on planes of their own, in the mode that has been set; nil where that cannot be. `usesCursor`: a cursor plane
+    /// is one of the screen's.
+    func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)?
     /// Puts back what was there before the first modeset.
     func restore()
 }
