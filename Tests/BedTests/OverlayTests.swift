@@ -7,9 +7,12 @@ extension BedTests {
     @Suite struct Overlays {
         /// Plays one of those tests in the guest, with the overlay where it is to be.
         private func run(_ test: String, _ placement: String, _ clips: [NumberedClip]) async throws -> Record {
-            let machine = Machine { ($0.time, $0.recordsSound, $0.hasKeyboard, $0.hasTouchScreen) = (.free, false, false, false) }
+            let machine = Machine { machine in
+                (machine.time, machine.recordsSound, machine.hasKeyboard, machine.hasTouchScreen) = (.free, false, false, false)
+                if placement == "cursor" { machine.overlays = 0 }
+            }
             // The older calls know no planes.
-            let start = "export KIOSK_TEST_CARD=\(placement)\(placement == "plane" ? "" : " KIOSK_KMS=legacy"); exec \"$@\""
+            let start = "export KIOSK_TEST_CARD=\(placement)\(placement == "blended" ? " KIOSK_KMS=legacy" : ""); exec \"$@\""
             let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             let command = ["sh", "-c", start, "sh", tests, "--testing-library", "swift-testing", "--filter", "OverlayOnCardTests/\(test)"]
             let record = try await Bed.run("\(test) \(placement)", for: .seconds(60), playing: clips, .command(command), on: machine)
@@ -17,9 +20,9 @@ extension BedTests {
             return record
         }
 
-        /// The numbers stay right and none stands for too long, whether the overlay is on planes or in the picture; on planes it changes at the
-        /// vblanks that it was given to, with pictures and alone.
-        @Test(arguments: ["plane", "blended"]) func `over pictures`(placement: String) async throws {
+        /// The numbers stay right and none stands for too long, whether the overlay is on planes, the cursor's or others, or in the picture; on planes
+        /// it changes at the vblanks that it was given to, with pictures and alone.
+        @Test(arguments: ["plane", "cursor", "blended"]) func `over pictures`(placement: String) async throws {
             let record = try await run("overPictures", placement, [NumberedClip("upright", frames: 300, frameRate: 60)])
             let frames = record.frames
             #expect(frames.map(\.number) == Array(1...300))

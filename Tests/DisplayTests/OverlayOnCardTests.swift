@@ -23,12 +23,14 @@ import Vocabulary
         }
     }
 
-    /// A bar across the screen, and a disc in the middle of the screen that is elsewhere for every step; every third step nothing.
+    /// A bar across the screen, which no cursor takes, and a disc in its middle that is elsewhere for every step; every third step nothing.
     private func overlay(_ step: Int) -> Overlay {
         if step % 3 == 0 { return Overlay() }
         let bar = Surface(step % 2 == 0 ? 0xffff_0000 : 0xff00_ff00, 1280, 60)
         let disc = Surface(0x8000_0080, 120, 120)
-        return Overlay(pictures: [.init(surface: bar, x: 0, y: 100), .init(surface: disc, x: 500 + step % 50, y: 300)])
+        let middle = Overlay.Picture(surface: disc, x: 500 + step % 50, y: 300)
+        if placement == "cursor" { return Overlay(pictures: [middle]) }
+        return Overlay(pictures: [.init(surface: bar, x: 0, y: 100), middle])
     }
 
     /// An output on the card, and an engine's part with it.
@@ -81,7 +83,7 @@ import Vocabulary
         let stage = Stage()
         let output = stage.output
         let isPlane = output.setOverlay(overlay(1)) == .plane
-        #expect(isPlane == (placement == "plane"))
+        #expect(isPlane == (placement != "blended"))
         _ = output.setOverlay(Overlay())
         for number in 1...300 {
             if number % 5 == 0 { #expect((output.setOverlay(overlay(number / 5)) == .plane) == isPlane) }
@@ -98,7 +100,7 @@ import Vocabulary
     @Test func turning() throws {
         let stage = Stage()
         let output = stage.output
-        #expect((output.setOverlay(overlay(1)) == .plane) == (placement == "plane"))
+        #expect((output.setOverlay(overlay(1)) == .plane) == (placement != "blended"))
         for number in 1...48 { try stage.show(picture(number)) }
         let ready = [try stage.prepare(picture(49)), try stage.prepare(picture(50))]
         output.setRotation(.clockwise180)
