@@ -62,6 +62,9 @@ extension BedTests {
             for frame in frames.dropLast(2) { #expect(frame.vblanks == 1, "\(frame)") }
             for frame in frames.dropFirst() { #expect(frame.vblanksBefore == 0, "\(frame)") }
             guard placement == "plane" else { return }
+            // It was there to the end, and is not over the console.
+            #expect(record.vblanks.last { record.isFrame($0.number) }?.overlays.isEmpty == false)
+            #expect(record.vblanks.last?.overlays.isEmpty == true)
             // The bar is 60 pixels high, 100 from the viewer's top.
             for vblank in record.vblanks where record.isFrame(vblank.number) {
                 let bar = try #require(vblank.overlays.first { $0.destination.width == 1280 })

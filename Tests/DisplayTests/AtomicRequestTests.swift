@@ -1,4 +1,5 @@
 import Glibc
+import Playback
 import Testing
 
 @testable import Display
@@ -53,5 +54,36 @@ struct AtomicRequestTests {
             try request.test("try it", 0)
         }
         #expect(refused == "try it: Inappropriate ioctl for device (plane 31: FB_ID 70)")
+    }
+
+    /// What is asked for to show something on a plane that another program has left turned and half transparent.
+    @Test func aPlaneIsSetUpWhole() throws {
+        let card = DRMCard(
+            path: "/dev/dri/card9", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
+        let names = ["FB_ID", "CRTC_ID", "SRC_X", "SRC_Y", "SRC_W", "SRC_H", "CRTC_X", "CRTC_Y", "CRTC_W", "CRTC_H"]
+        var entries: [String: PropertyTable.Property] = [:]
+        for (index, name) in names.enumerated() { entries[name] = .init(id: UInt32(index + 1), value: 9) }
+        let geometry =
+            "FB_ID 70, CRTC_ID 7, SRC_X 0, SRC_Y 0, SRC_W 655360, SRC_H 1310720, CRTC_X 4, CRTC_Y 18446744073709551614, CRTC_W 10, CRTC_H 20"
+        func asked(_ body: (PlaneProperties, inout AtomicRequest) -> Void) -> String {
+            var request = AtomicRequest(card)
+            body(PlaneProperties(PropertyTable(entries), of: PlaneID(rawValue: 40)), &request)
+            do throws(DeviceError) { try request.test("try", 0) } catch { return error.changes.text }
+            return ""
+        }
+        func show(_ plane: PlaneProperties, _ request: inout AtomicRequest) {
+            let place = PixelRectangle(x: 4, y: -2, width: 10, height: 20)
+            plane.show(FramebufferID(rawValue: 70), at: place, on: CRTCID(rawValue: 7), zpos: 2, in: &request)
+        }
+        #expect(asked(show) == "plane 40: \(geometry)")
+        entries["rotation"] = .init(id: 11, value: 1, choices: ["rotate-0": 0])
+        entries["zpos"] = .init(id: 12, value: 0, range: 0...0, isImmutable: true)
+        #expect(asked(show) == "plane 40: \(geometry)")
+        entries["rotation"]?.value = 4
+        entries["alpha"] = .init(id: 13, value: 0x7fff)
+        entries["pixel blend mode"] = .init(id: 14, value: 0, choices: ["None": 0, "Pre-multiplied": 1, "Coverage": 2])
+        entries["zpos"] = .init(id: 12, value: 0, range: 0...3)
+        #expect(asked(show) == "plane 40: \(geometry), rotation 1, alpha 65535, pixel blend mode 1, zpos 2")
+        #expect(asked { $0.hide(in: &$1) } == "plane 40: FB_ID 0, CRTC_ID 0")
     }
 }

@@ -1,0 +1,56 @@
+import Media
+import Platform
+import Playback
+import Testing
+
+@testable import Display
+
+/// An output and its screen, and an engine's part with both.
+final class PlaneStage {
+    struct Unexpected: Error {}
+
+    let screen: PlaneScreen
+    let output: DisplayOutput
+    private var id: UInt64 = 0
+
+    init(_ screen: PlaneScreen, _ settings: DisplaySettings = DisplaySettings()) {
+        self.screen = screen
+        output = DisplayOutput(settings, screen: screen)
+    }
+
+    deinit { output.close() }
+
+    /// A gray picture, ready to be committed.
+    func prepare(_ luma: Int = 126) throws -> PreparedScene {
+        guard case .prepared(let scene) = output.prepare(Scene(Pictures.solid(luma, 128, 128, 8, 8))) else { throw Unexpected() }
+        return scene
+    }
+
+    func commit(_ scene: PreparedScene) -> CommitResult {
+        id += 1
+        return output.commit(scene, id: id)
+    }
+
+    func commitOverlay() -> CommitResult {
+        id += 1
+        return output.commitOverlay(id: id)
+    }
+
+    /// The vblank after a commit.
+    func flip() throws {
+        screen.vblank()
+        guard case .flipped(let flip) = output.wait(until: .now), flip.id == id else { throw Unexpected() }
+    }
+
+    /// A picture at the next vblank.
+    func show(_ luma: Int = 126) throws {
+        guard case .queued = commit(try prepare(luma)) else { throw Unexpected() }
+        try flip()
+    }
+
+    /// The overlay at the next vblank.
+    func showOverlay() throws {
+        guard case .queued = commitOverlay() else { throw Unexpected() }
+        try flip()
+    }
+}
