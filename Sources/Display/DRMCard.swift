@@ -156,7 +156,8 @@ final class DRMCard: @unchecked Sendable {
     var cursorSize: PlanePlanner.Size {
         func value(_ capability: Int32) -> Int {
             var value: UInt64 = 0
-            return drmGetCap(fd, UInt64(capability), &value) == 0 && (1...4096).contains(value) ? Int(value) : 64
+            return drmGetCap(fd, UInt64(capability), &value) == 0 && (1...UInt64(PlanePlanner.Size.mostCursor)).contains(value)
+                ? Int(value) : 64
         }
         return PlanePlanner.Size(width: value(DRM_CAP_CURSOR_WIDTH), height: value(DRM_CAP_CURSOR_HEIGHT))
     }

@@ -45,11 +45,13 @@ final class OverlayPlanes: @unchecked Sendable {
     private var refusals = 0
     private var buffers: [OverlayBuffer] = []
     private var boxes: [PixelRectangle] = []
+    /// A row of a buffer.
     private let line: UnsafeMutableRawPointer
 
     init(_ hardware: any OverlayHardware) {
         self.hardware = hardware
-        line = .allocate(byteCount: max(hardware.picture.destination.width, 1) * 4, alignment: 64)
+        // A cursor may be larger than a small screen.
+        line = .allocate(byteCount: max(hardware.picture.destination.width, PlanePlanner.Size.mostCursor) * 4, alignment: 64)
     }
 
     deinit { line.deallocate() }

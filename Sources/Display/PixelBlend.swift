@@ -15,8 +15,8 @@ struct PixelBlend {
         }
     }
 
-    /// 0…1 in 256ths.
-    static func weight(_ share: Double) -> UInt16 { UInt16((min(max(share, 0), 1) * 256).rounded()) }
+    /// 0…1 in 256ths; what is less or no number is 0, what is more is 1.
+    static func weight(_ share: Double) -> UInt16 { share > 0 ? UInt16((min(share, 1) * 256).rounded()) : 0 }
 
     private static func mixBytes(
         _ over: UnsafeMutableRawPointer, _ under: UnsafeMutableRawPointer, _ weight: UInt16, count: Int,

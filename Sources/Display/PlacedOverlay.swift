@@ -31,10 +31,12 @@ struct PlacedOverlay: Sendable {
         for picture in overlay.pictures {
             let weight = UInt32(PixelBlend.weight(picture.alpha))
             let surface = picture.surface
+            // Far outside is far enough to be reckoned with.
+            func near(_ place: Int) -> Int { min(max(place, -(1 << 30)), 1 << 30) }
             let source = SurfaceBitmap.Source(
                 surface: surface, crop: nil,
-                destination: PixelRectangle(x: picture.x, y: picture.y, width: surface.width, height: surface.height), turn: .none,
-                rotation: rotation, screenWidth: width, screenHeight: height)
+                destination: PixelRectangle(x: near(picture.x), y: near(picture.y), width: surface.width, height: surface.height),
+                turn: .none, rotation: rotation, screenWidth: width, screenHeight: height)
             guard weight > 0, source.isOnScreen else { continue }
             let former = before?.pictures.first { $0.bitmap.source == source }
             guard let bitmap = former?.bitmap ?? SurfaceBitmap(source),

@@ -46,6 +46,9 @@ struct PlanePlanner {
     /// Pixels across and down.
     struct Size: Hashable {
         var width: Int, height: Int
+
+        /// No cursor is larger, in either direction.
+        static let mostCursor = 4096
     }
 
     /// The plane of a layer.

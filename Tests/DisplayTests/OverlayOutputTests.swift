@@ -201,6 +201,15 @@ import Vocabulary
         #expect(stage.screen.seen(20, 9) == 0x00_ff00 && stage.screen.shows.isEmpty)
     }
 
+    /// On a panel of 480 pixels across.
+    @Test func aCursorPlaneLargerThanTheScreen() throws {
+        let planes = MemoryPlanes(64, 36, overlays: 0, cursor: .init(width: 128, height: 128))
+        let stage = PlaneStage(PlaneScreen(planes: planes))
+        #expect(stage.output.setOverlay(overlay(green, 50, 25)) == .plane)
+        try stage.show()
+        #expect(stage.screen.seen(51, 26) == 0x00_ff00 && near(stage.screen.seen(49, 26), gray))
+    }
+
     @Test func snapshotsHaveWhatLiesOverThePicture() throws {
         let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: 1)))
         _ = stage.output.setOverlay(overlay(Surface(patternOf: 13, 7), alpha: 0.75))

@@ -99,6 +99,18 @@ import Testing
         }
     }
 
+    @Test func nonsenseIsNotSeen() {
+        let surface = Surface(0xffff_ffff, 4, 4)
+        let places = [(Int.max, 0), (Int.min, 0), (0, Int.max), (0, Int.min)]
+        for rotation in Rotation.allCases {
+            let far = places.map { Overlay.Picture(surface: surface, x: $0.0, y: $0.1) }
+            let faint = [.nan, -.infinity, -1].map { Overlay.Picture(surface: surface, x: 0, y: 0, alpha: $0) }
+            #expect(placed(Overlay(pictures: far + faint), rotation).pictures.isEmpty)
+        }
+        let bright = placed(Overlay(pictures: [.init(surface: surface, x: 0, y: 0, alpha: .infinity)]), .none)
+        #expect(bright.pictures.map(\.weight) == [256])
+    }
+
     // MARK: The buffers of planes
 
     private func check(_ buffer: OverlayBuffer, _ overlay: PlacedOverlay, _ box: PixelRectangle) {
