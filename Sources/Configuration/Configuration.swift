@@ -79,6 +79,16 @@ package struct Configuration: Hashable, Sendable {
     /// The defaults, and an empty playlist.
     package init() {}
 
+    /// The files and URLs that keys, gestures, taps on items and the idle time play: each once, keys first.
+    package var commandSources: [String] {
+        let commands =
+            input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+            + playlist.map(\.onTap) + [idle.after == nil ? nil : idle.command]
+        var sources: [String] = []
+        for case .playSource(let source, _)? in commands where !sources.contains(source) { sources.append(source) }
+        return sources
+    }
+
     /// The complaint about a key name in the file that evdev does not know; nil for a default binding.
     package func complaint(unknownKey binding: KeyBinding) -> Complaint? {
         guard let path, let position = binding.position else { return nil }

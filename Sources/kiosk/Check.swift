@@ -5,6 +5,7 @@ import Logging
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 /// `kiosk check [SOURCE…]`: opens every item before it goes on the screen.
 struct Check: ParsableCommand {
@@ -12,10 +13,11 @@ struct Check: ParsableCommand {
         abstract: "Open every item and say what it is, and what would hurt on the screen.",
         usage: "kiosk check [<options>] [<source> ...]",
         discussion: """
-            Checks the configuration file, then every item of the playlist (or of the sources named here): whether it can be opened and \
-            decoded, sound that is longer than its picture, black frames at its end, a frame rate that does not fit the display's refresh. \
-            The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be read or there is nothing to \
-            play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the configuration file is.
+            Checks the configuration file, then every item of the playlist and what its keys and taps play (or the sources named here): \
+            whether it can be opened and decoded, sound that is longer than its picture, black frames at its end, a frame rate that does \
+            not fit the display's refresh. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
+            read or there is nothing to play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the \
+            configuration file is.
             """)
 
     @OptionGroup var settings: Settings
@@ -39,7 +41,11 @@ struct Check: ParsableCommand {
         let configuration = try settings.load(sources: sources)
         _ = try settings.keyMap(configuration)
         startLog(.error)
-        let (items, problems) = configuration.expandPlaylist()
+        let (playlist, problems) = configuration.expandPlaylist()
+        // What a key or a tap plays is on no list, and would be missed only by the visitor who asks for it.
+        let listed = Set(playlist.map(\.source))
+        let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains($0) }
+        let items = playlist + asked.map { PlaylistItem(source: $0, gravity: configuration.display.gravity) }
         for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60
 

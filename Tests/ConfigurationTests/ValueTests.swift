@@ -151,6 +151,27 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(ControlsPart.allCases.allSatisfy { open.lock.allows($0) })
     }
 
+    @Test("What commands play is known, each file once") func commandSources() throws {
+        let configuration = try parsed(
+            """
+            [input.keys]
+            f1 = "play b.mp4 then resume"
+            f2 = "play a.mp4"
+            [input.gestures]
+            long-press = "play rtsp://camera/1"
+            [idle]
+            after = 5
+            do = "play idle.mp4"
+            [[playlist]]
+            source = "x.mp4"
+            on-tap = "play b.mp4"
+            """)
+        let folder = "/srv/signs/"
+        #expect(configuration.commandSources == [folder + "b.mp4", folder + "a.mp4", "rtsp://camera/1", folder + "idle.mp4"])
+        #expect(try parsed("[idle]\ndo = \"play idle.mp4\"").commandSources.isEmpty, "which is never")
+        #expect(try parsed("[input]\nlocked = true\n[input.keys]\nf1 = \"play a.mp4\"").commandSources.isEmpty, "which nobody can ask for")
+    }
+
     @Test("Where nothing is drawn the defaults are a tap and the swipes, and what the file binds") func gesturesWithoutControls() throws {
         let input = try parsed("[input]\ncontrols = \"none\"\n[input.gestures]\nlong-press = \"mute\"\nswipe-left = \"none\"").input
         #expect(input.gestures == [.tap: .togglePlayback, .swipeRight: .seekSteps(1), .longPress: .toggleMute])

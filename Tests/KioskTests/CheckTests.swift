@@ -69,6 +69,25 @@ import Testing
         try expect(kiosk.output, isAsIn: "check-lists.txt")
     }
 
+    @Test func whatCommandsPlay() throws {
+        let good = try Clips.named("faststart.mp4")
+        let folder = try TestFolder()
+        _ = try folder.file(
+            "kiosk.conf",
+            """
+            [input.keys]
+            f1 = "play gone.mp4 then resume"
+            [[playlist]]
+            source = "\(good)"
+            on-tap = "play \(good)"
+            """)
+        let kiosk = try KioskProcess(["check", "--refresh", "60"], in: folder.path)
+        #expect(kiosk.status() == 1)
+        #expect(kiosk.output.contains("gone.mp4") && kiosk.output.contains("\n2 items, 1 cannot be played"))
+        let named = try KioskProcess(["check", "--refresh", "60", good], in: folder.path)
+        #expect(named.status() == 0, "only what is named is looked at")
+    }
+
     @Test func nothingToPlay() throws {
         let folder = try TestFolder()
         let list = try folder.file("list.m3u", "# nothing\n")
