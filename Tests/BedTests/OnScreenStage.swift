@@ -56,8 +56,11 @@ struct OnScreenStage {
 }
 
 extension Record {
-    /// When something lay over the clips, which were bare at first.
-    var covered: [Range<Duration>] { BarePictures(vblanks, in: OnScreenStage.bare).covered(vblanks.filter { $0.time > .zero }) }
+    /// When something lay over the clips, which were bare at first; until the last frame of theirs was seen.
+    var covered: [Range<Duration>] {
+        let end = vblanks.last { isFrame($0.number) }?.time ?? .zero
+        return BarePictures(vblanks, in: OnScreenStage.bare).covered(vblanks.filter { $0.time > .zero && $0.time <= end })
+    }
 
     /// The time from one vblank to the next.
     var period: Duration { .seconds(1 / refreshRate) }

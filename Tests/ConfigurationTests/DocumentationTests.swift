@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Configuration
+
+/// What the documents say about kiosk.conf can be pasted into one.
+@Suite struct DocumentationTests {
+    /// The indented blocks of a document that begin with a table: excerpts of a kiosk.conf.
+    private func excerpts(_ document: String, file: String = #filePath) throws -> [String] {
+        let path = file.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/" + document
+        let text = String(decoding: try Files.read(path, limit: 1 << 20), as: UTF8.self)
+        var blocks: [[Substring]] = [[]]
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("    ") { blocks[blocks.count - 1].append(line.dropFirst(4)) } else if !line.isEmpty { blocks.append([]) }
+        }
+        return blocks.filter { $0.first?.hasPrefix("[") == true }.map { $0.joined(separator: "\n") + "\n" }
+    }
+
+    @Test(arguments: [("README.md", 1), ("docs/controls.md", 8)]) func `excerpts of kiosk.conf are right`(
+        document: String, least: Int
+    ) throws {
+        let excerpts = try excerpts(document)
+        #expect(excerpts.count >= least)
+        for excerpt in excerpts {
+            let whole = excerpt.contains("[[playlist]]") ? excerpt : excerpt + "[[playlist]]\nsource = \"a.mp4\"\n"
+            #expect(throws: Never.self, "\(excerpt)") { _ = try parsed(whole) }
+        }
+    }
+}
