@@ -82,8 +82,9 @@ import Testing
         let over = placed(overlay(.none), .none)
         for kind in Kind.allCases {
             painter.paint(scene(kind), rotation: .none, background: 0, into: plain)
-            painter.paint(scene(kind), rotation: .none, background: 0, under: over, into: buffer)
-            painter.paint(scene(kind), rotation: .none, background: 0, into: buffer)
+            for overlay in [nil, over, nil] {
+                painter.paint(scene(kind), rotation: .none, background: 0, under: overlay, into: buffer)
+            }
             let (a, b) = (ScreenPixels(plain), ScreenPixels(buffer))
             #expect((0..<width * height).allSatisfy { a[$0 % width, $0 / width] == b[$0 % width, $0 / width] }, "\(kind)")
         }

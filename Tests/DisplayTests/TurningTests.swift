@@ -34,9 +34,9 @@ import Vocabulary
         let before = try prepareQuarters(output)
         output.setRotation(.clockwise180)
         _ = output.wait(until: .now)
+        let turned = try prepareQuarters(output)
         // What lies ready is shown as it is, and everything else stays with it.
         guard case .queued = stage.commit(before) else { throw PlaneStage.Unexpected() }
-        let turned = try prepareQuarters(output)
         try stage.flip()
         #expect(corners(stage.screen) == upright && stage.screen.seen(21, 11) == 0xff_00ff)
         #expect(output.rotation == .none && told.withLock { $0 } == [.none] && output.generation == generation)
