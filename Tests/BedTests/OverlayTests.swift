@@ -71,5 +71,15 @@ extension BedTests {
                 #expect(bar.destination.y == (vblank.number > 1000 ? 560 : 100), "\(vblank)")
             }
         }
+
+        /// Nothing of it lies over another terminal, and all of it over the picture that comes back.
+        @Test(arguments: ["plane", "blended"]) func `another terminal and back`(placement: String) async throws {
+            let record = try await run("comingBack", placement, [NumberedClip("upright", frames: 20, frameRate: 60)])
+            #expect(record.frames.map(\.number) == Array(1...20))
+            guard placement == "plane" else { return }
+            for vblank in record.vblanks where record.isFrame(vblank.number) && vblank.number != 10 {
+                #expect(vblank.overlays.count == 2, "\(vblank)")
+            }
+        }
     }
 }

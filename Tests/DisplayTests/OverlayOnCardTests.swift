@@ -113,4 +113,19 @@ import Vocabulary
         while true { if case .flipped = output.wait(until: .now + .seconds(1)) { break } }
         stage.close()
     }
+
+    /// Another terminal takes the screen and gives it back: what lay over the picture does so again, from its first one on.
+    @Test func comingBack() throws {
+        let stage = Stage()
+        let output = stage.output
+        #expect((output.setOverlay(overlay(1)) == .plane) == (placement != "blended"))
+        for number in 1...10 { try stage.show(picture(number)) }
+        output.seat.switchTerminal(wantsOut: true, cameBack: false)
+        while output.mode != nil { _ = output.wait(until: .now + .milliseconds(10)) }
+        usleep(200_000)
+        output.seat.switchTerminal(wantsOut: false, cameBack: true)
+        while output.mode == nil { _ = output.wait(until: .now + .milliseconds(10)) }
+        for number in 11...20 { try stage.show(picture(number)) }
+        output.close()
+    }
 }

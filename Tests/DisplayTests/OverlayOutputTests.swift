@@ -189,6 +189,17 @@ import Vocabulary
         #expect(stage.output.setOverlay(overlay(half)) == .plane)
     }
 
+    /// Whoever has the screen next may not know of the planes.
+    @Test func anotherTerminalHasNoOverlayOverIt() throws {
+        let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: 2)))
+        _ = stage.output.setOverlay(overlay(green))
+        try stage.show()
+        stage.output.seat.switchTerminal(wantsOut: true, cameBack: false)
+        _ = stage.output.wait(until: .now)
+        #expect(stage.output.mode == nil && stage.screen.hidden == [40])
+        #expect(stage.output.setOverlay(overlay(green)) == .blended)
+    }
+
     @Test func aCursorPlaneTakesWhatFits() throws {
         let planes = MemoryPlanes(64, 36, overlays: 0, cursor: .init(width: 16, height: 16))
         let stage = PlaneStage(PlaneScreen(planes: planes))
