@@ -37,17 +37,14 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
 
     func planner() -> PlanePlanner {
         let share = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }
-        let hasOverlay = share.contains { $0.type == .overlay }
-        let free = planes.filter { plane in
-            plane.id == beneath.id || share.contains { $0.id == plane.id } && (plane.type == .overlay) == hasOverlay
-        }.map { plane in
+        let free = planes.filter { plane in plane.id == beneath.id || share.contains { $0.id == plane.id } }.map { plane in
             var plane = plane
             plane.crtc = plane.id == beneath.id ? route.crtc : route.card.crtc(of: plane.id)
             return plane
         }
         return PlanePlanner(
             free, crtc: route.crtc, bit: route.crtcBit, width: picture.destination.width, height: picture.destination.height,
-            cursor: hasOverlay ? nil : route.card.cursorSize)
+            cursor: share.contains { $0.type == .cursor } ? route.card.cursorSize : nil)
     }
 
     func properties(of plane: PlaneID) -> PlaneProperties {

@@ -9,7 +9,7 @@ protocol OverlayHardware: AnyObject, Sendable {
     func planner() -> PlanePlanner
     /// The properties of a plane.
     func properties(of plane: PlaneID) -> PlaneProperties
-    /// Memory for drawn pictures of at most this size; a cursor's has just the size of the planner's.
+    /// Memory for drawn pictures of at most this size; a cursor's has just that of cursors.
     func makeBuffer(width: Int, height: Int) throws(DeviceError) -> OverlayBuffer
     /// Asks the driver whether it would show a frame without a modeset.
     func test(_ frame: OverlayFrame) throws(DeviceError)
@@ -68,27 +68,28 @@ final class OverlayPlanes: @unchecked Sendable {
         let planner = arrangements.planner
         let free = Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount
         var reason = "no plane takes drawn pictures"
-        for (count, former) in choices(planner) {
-            guard let boxes = fitted(OverlayBoxes.around(overlay.pictures.map(\.place), count: count, keeping: former), planner, overlay)
-            else {
+        for choice in choices(planner) {
+            guard let regions = regions(choice, overlay) else {
                 reason = "it is larger than a cursor"
                 continue
             }
-            guard 2 * boxes.reduce(0, { $0 + $1.area * 4 }) <= free else {
+            guard 2 * regions.reduce(0, { $0 + $1.place.area * 4 }) <= free else {
                 reason = "planes for it would take too much memory"
                 continue
             }
-            let layers = [hardware.picture] + boxes.map(PlanePlanner.Layer.drawn)
+            let layers = [hardware.picture] + regions.map { PlanePlanner.Layer.drawn($0.place) }
             guard (try? planner.assignments(for: layers)) != nil else { continue }
             let chosen: [OverlayBuffer]
             do throws(DeviceError) {
-                guard let found = try spare(for: boxes, of: overlay, over: queue, planner, free: free) else { return .noSpareBuffer }
+                guard let found = try spare(for: regions, over: queue, free: free) else {
+                    return .noSpareBuffer
+                }
                 chosen = found
             } catch { return .refused("\(error)") }
             func frame(_ assignments: [PlanePlanner.Assignment]) -> OverlayFrame {
-                let shows = zip(zip(assignments.dropFirst(), chosen), boxes).map { pair, box in
+                let shows = zip(zip(assignments.dropFirst(), chosen), regions).map { pair, region in
                     OverlayFrame.Show(
-                        plane: hardware.properties(of: pair.0.plane), zpos: pair.0.zpos, buffer: pair.1, place: box)
+                        plane: hardware.properties(of: pair.0.plane), zpos: pair.0.zpos, buffer: pair.1, place: region.place)
                 }
                 return OverlayFrame(shows: shows, below: assignments[0].zpos, rotation: overlay.rotation, drawn: overlay)
             }
@@ -99,8 +100,10 @@ final class OverlayPlanes: @unchecked Sendable {
             }
             switch answer {
             case .planes(let assignments):
-                for (buffer, box) in zip(chosen, boxes) where !buffer.shows(overlay, in: box) { buffer.draw(overlay, in: box, line: line) }
-                self.boxes = boxes
+                for (buffer, region) in zip(chosen, regions) where !buffer.shows(region.part, in: region.place) {
+                    buffer.draw(region.part, in: region.place, line: line)
+                }
+                boxes = regions.map(\.box)
                 hardware.hold(assignments.dropFirst().map(\.plane) + queue.planes.map(\.id))
                 return .frame(frame(assignments))
             case .converted(let why):
@@ -118,52 +121,83 @@ final class OverlayPlanes: @unchecked Sendable {
         if arrangements?.planner.planes != planner.planes { arrangements = PlaneArrangements(planner) }
     }
 
-    /// How many planes to try, and which rectangles to keep: the most planes first, as they take the least memory.
-    private func choices(_ planner: PlanePlanner) -> [(count: Int, former: [PixelRectangle])] {
-        let count = min(planner.planes.count { $0.type != .primary && $0.formats.contains(kDRM_FORMAT_ARGB8888) }, Self.mostPlanes)
-        guard count > 0 else { return [] }
-        return (1...count).reversed().flatMap { boxes.isEmpty ? [($0, [])] : [($0, boxes), ($0, [])] }
+    /// A way to show something.
+    private struct Choice {
+        var count: Int
+        /// The rectangles to keep.
+        var former: [PixelRectangle]
+        /// One of the planes is a cursor, of this size.
+        var cursor: PlanePlanner.Size?
     }
 
-    /// The rectangles as planes can have them: of whole pairs of pixels, as some hardware fetches two at a time, and on cursors as large as
-    /// those; nil where that is too small.
-    private func fitted(_ boxes: [PixelRectangle], _ planner: PlanePlanner, _ overlay: PlacedOverlay) -> [PixelRectangle]? {
-        guard let cursor = planner.cursor else {
-            return OverlayBoxes.merged(
-                boxes.map { box in
-                    let (left, top) = (box.x & ~1, box.y & ~1)
-                    let (right, bottom) = (
-                        min((box.x + box.width + 1) & ~1, overlay.width), min((box.y + box.height + 1) & ~1, overlay.height)
-                    )
-                    return PixelRectangle(x: left, y: top, width: right - left, height: bottom - top)
-                })
+    /// What to try: the most planes first, as they take the least memory; a cursor beside others only where those are not enough.
+    private func choices(_ planner: PlanePlanner) -> [Choice] {
+        let usable = planner.planes.filter { $0.formats.contains(kDRM_FORMAT_ARGB8888) }
+        let count = min(usable.count { $0.type == .overlay }, Self.mostPlanes)
+        var choices = (0..<count).reversed().map { Choice(count: $0 + 1, former: []) }
+        if let cursor = planner.cursor, usable.contains(where: { $0.type == .cursor }) {
+            choices.append(Choice(count: count + 1, former: [], cursor: cursor))
         }
-        guard boxes.allSatisfy({ $0.width <= cursor.width && $0.height <= cursor.height }) else { return nil }
-        return boxes.map { box in
+        return choices.flatMap { choice in
+            if boxes.isEmpty { return [choice] }
+            return [Choice(count: choice.count, former: boxes, cursor: choice.cursor), choice]
+        }
+    }
+
+    /// What one plane is to show.
+    private struct Region {
+        /// What there is to be seen, and the rectangle that it is in.
+        var part: PlacedOverlay
+        var box: PixelRectangle
+        /// The plane's: larger than that where it is a cursor's, and may then reach beneath others.
+        var place: PixelRectangle
+        var isCursor = false
+    }
+
+    /// The rectangles as planes can have them: of whole pairs of pixels, as some hardware fetches two at a time; the last one, where that is
+    /// to be a cursor's, as large as a cursor. nil where none is small enough for that.
+    private func regions(_ choice: Choice, _ overlay: PlacedOverlay) -> [Region]? {
+        var boxes = OverlayBoxes.around(overlay.pictures.map(\.place), count: choice.count, keeping: choice.former)
+        var last: Region?
+        if let cursor = choice.cursor {
+            let fitting = boxes.indices.filter { boxes[$0].width <= cursor.width && boxes[$0].height <= cursor.height }
+            guard let index = fitting.min(by: { boxes[$0].area < boxes[$1].area }) else { return nil }
+            let box = boxes.remove(at: index)
             let (x, y) = (min(box.x, max(overlay.width - cursor.width, 0)), min(box.y, max(overlay.height - cursor.height, 0)))
-            return PixelRectangle(x: x, y: y, width: cursor.width, height: cursor.height)
+            let place = PixelRectangle(x: x, y: y, width: cursor.width, height: cursor.height)
+            last = Region(part: overlay.part(in: box), box: box, place: place, isCursor: true)
         }
+        let even = OverlayBoxes.merged(
+            boxes.map { box in
+                let (left, top) = (box.x & ~1, box.y & ~1)
+                let (right, bottom) = (min((box.x + box.width + 1) & ~1, overlay.width), min((box.y + box.height + 1) & ~1, overlay.height))
+                return PixelRectangle(x: left, y: top, width: right - left, height: bottom - top)
+            })
+        return even.map { Region(part: overlay.part(in: $0), box: $0, place: $0) } + (last.map { [$0] } ?? [])
     }
 
     /// A buffer for each rectangle: the one that shows it already, else one that nothing shows. nil where there is none.
     private func spare(
-        for boxes: [PixelRectangle], of overlay: PlacedOverlay, over queue: OverlayQueue, _ planner: PlanePlanner, free limit: Int
+        for regions: [Region], over queue: OverlayQueue, free limit: Int
     ) throws(DeviceError) -> [OverlayBuffer]? {
         var chosen: [OverlayBuffer] = []
         func isChosen(_ buffer: OverlayBuffer) -> Bool { chosen.contains { $0 === buffer } }
         let shown = queue.newest.shows
         // Those that stay, first: they are no longer to be had for the others.
-        let stay = boxes.map { box in shown.first { $0.place == box && $0.buffer.shows(overlay, in: box) }?.buffer }
+        let stay = regions.map { region in
+            shown.first { $0.place == region.place && $0.buffer.shows(region.part, in: region.place) }?.buffer
+        }
         chosen = stay.compactMap { $0 }
         var found: [OverlayBuffer] = []
-        for (box, staying) in zip(boxes, stay) {
+        for (region, staying) in zip(regions, stay) {
+            let box = region.place
             if let staying {
                 found.append(staying)
                 continue
             }
             let fitting = buffers.filter { buffer in
                 let (width, height) = (buffer.pixels.width, buffer.pixels.height)
-                let fits = planner.cursor == nil ? width >= box.width && height >= box.height : (width, height) == (box.width, box.height)
+                let fits = region.isCursor ? (width, height) == (box.width, box.height) : width >= box.width && height >= box.height
                 return fits && !isChosen(buffer) && !queue.isBusy(buffer)
             }
             if let buffer = fitting.first(where: { $0.box == box }) ?? fitting.min(by: { $0.byteCount < $1.byteCount }) {

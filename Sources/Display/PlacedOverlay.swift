@@ -51,6 +51,13 @@ struct PlacedOverlay: Sendable {
         }
     }
 
+    /// Only the pictures that are whole in a rectangle.
+    func part(in box: PixelRectangle) -> PlacedOverlay {
+        var part = self
+        part.pictures = pictures.filter { box.contains($0.place) }
+        return part
+    }
+
     /// Bytes of ordinary memory that it keeps alive, the surfaces' own among them.
     var byteCount: Int {
         pictures.reduce(0) { sum, picture in

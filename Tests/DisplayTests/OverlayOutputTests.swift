@@ -212,6 +212,35 @@ import Vocabulary
         #expect(stage.screen.seen(20, 9) == 0x00_ff00 && stage.screen.shows.isEmpty)
     }
 
+    /// Where two planes would take too much memory, as one of them would be most of the screen.
+    @Test func aCursorPlaneHelpsOthers() throws {
+        let surfaces = [Surface(0x8080_8080, 1920, 94), Surface(0xff00_ff00, 320, 88), Surface(0x8080_8080, 1920, 200)]
+        let controls = Overlay(pictures: [
+            .init(surface: surfaces[0], x: 0, y: 0), .init(surface: surfaces[1], x: 800, y: 496), .init(surface: surfaces[2], x: 0, y: 880),
+        ])
+        let few = PlaneStage(PlaneScreen(1920, 1080, planes: MemoryPlanes(1920, 1080, overlays: 2)))
+        #expect(few.output.setOverlay(controls) == .blended)
+        let planes = MemoryPlanes(1920, 1080, overlays: 2, cursor: .init(width: 512, height: 512))
+        let stage = PlaneStage(PlaneScreen(1920, 1080, planes: planes))
+        #expect(stage.output.setOverlay(controls) == .plane)
+        try stage.show()
+        #expect(stage.screen.shows.map(\.plane.id.rawValue) == [40, 41, 60])
+        #expect(stage.screen.seen(801, 497) == 0x00_ff00 && near(stage.screen.seen(799, 497), gray))
+        // The cursor reaches over the bar at the bottom, which is drawn once all the same.
+        #expect(stage.screen.seen(820, 900) == stage.screen.seen(100, 900))
+        // What changes beside it leaves it as it is.
+        let before = planes.made.count
+        var other = controls
+        other.pictures[2].alpha = 0.5
+        #expect(stage.output.setOverlay(other) == .plane && planes.made.count == before + 1)
+        // Where the others are enough it is not used.
+        _ = stage.output.setOverlay(Overlay())
+        try stage.showOverlay()
+        #expect(stage.output.setOverlay(overlay(green)) == .plane)
+        try stage.showOverlay()
+        #expect(stage.screen.shows.map(\.plane.id.rawValue) == [40])
+    }
+
     /// On a panel of 480 pixels across.
     @Test func aCursorPlaneLargerThanTheScreen() throws {
         let planes = MemoryPlanes(64, 36, overlays: 0, cursor: .init(width: 128, height: 128))
