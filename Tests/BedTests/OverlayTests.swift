@@ -10,6 +10,7 @@ extension BedTests {
             let machine = Machine { machine in
                 (machine.time, machine.recordsSound, machine.hasKeyboard, machine.hasTouchScreen) = (.free, false, false, false)
                 if placement == "cursor" { machine.overlays = 0 }
+                if placement == "mixed" { machine.mode = Machine.Mode(width: 1920, height: 1080) }
             }
             // The older calls know no planes.
             let start = "export KIOSK_TEST_CARD=\(placement)\(placement == "blended" ? " KIOSK_KMS=legacy" : ""); exec \"$@\""
@@ -22,7 +23,7 @@ extension BedTests {
 
         /// The numbers stay right and none stands for too long, whether the overlay is on planes, the cursor's or others, or in the picture; on planes
         /// it changes at the vblanks that it was given to, with pictures and alone.
-        @Test(arguments: ["plane", "cursor", "blended"]) func `over pictures`(placement: String) async throws {
+        @Test(arguments: ["plane", "cursor", "mixed", "blended"]) func `over pictures`(placement: String) async throws {
             let record = try await run("overPictures", placement, [NumberedClip("upright", frames: 300, frameRate: 60)])
             let frames = record.frames
             #expect(frames.map(\.number) == Array(1...300))

@@ -30,6 +30,11 @@ import Vocabulary
         let disc = Surface(0x8000_0080, 120, 120)
         let middle = Overlay.Picture(surface: disc, x: 500 + step % 50, y: 300)
         if placement == "cursor" { return Overlay(pictures: [middle]) }
+        // Two planes for all of it would take too much memory.
+        if placement == "mixed" {
+            let (top, bottom) = (Surface(0x8080_8080, 1920, 94), Surface(0x8080_8080, 1920, 200))
+            return Overlay(pictures: [.init(surface: top, x: 0, y: 0), middle, .init(surface: bottom, x: 0, y: 880)])
+        }
         return Overlay(pictures: [.init(surface: bar, x: 0, y: 100), middle])
     }
 
@@ -41,7 +46,8 @@ import Vocabulary
 
         init() {
             var settings = DisplaySettings()
-            settings.mode = .size(width: 1280, height: 720, refresh: nil)
+            let isLarge = getenv("KIOSK_TEST_CARD").map { String(cString: $0) } == "mixed"
+            settings.mode = isLarge ? .size(width: 1920, height: 1080, refresh: nil) : .size(width: 1280, height: 720, refresh: nil)
             output = DisplayOutput.open(settings)
         }
 
