@@ -47,12 +47,14 @@ extension BedTests {
         static let cases = [
             Case(name: "landscape", mode: .init(width: 1280, height: 720), size: (154, 86)),
             Case(name: "blended", mode: .init(width: 1280, height: 720), size: (154, 86), overlays: 0),
-            Case(name: "portrait", mode: .init(width: 480, height: 800), size: (65, 108)),
+            Case(name: "portrait", mode: .init(width: 480, height: 800), size: (92, 153)),
             Case(name: "turned-90", mode: .init(width: 1280, height: 720), rotation: 90, size: (154, 86), title: "סתיו בנמל"),
             Case(name: "turned-270", mode: .init(width: 1280, height: 720), rotation: 270, size: (154, 86), title: "港の秋、海の色"),
             Case(
                 name: "full-hd", mode: .init(width: 1920, height: 1080), size: (531, 299),
-                title: "A title that is longer than any display is wide, so that it must end with an ellipsis wherever it is shown at all"),
+                title:
+                    "A title that is longer than any display is wide, so that it must end with an ellipsis wherever it is shown, on the widest of walls too, as nobody would read it to its end"
+            ),
             Case(name: "4k", mode: .init(width: 3840, height: 2160), size: (1430, 804), title: "خريف في المرفأ"),
         ]
 

@@ -266,7 +266,7 @@ extension BedTests {
             let end = stall.time + record.period * stall.vblanks
             let wheel = try #require(record.covered.first { $0.upperBound > stall.time })
             let delay = wheel.lowerBound - stall.time
-            #expect(delay > .seconds(0.5) && delay < .seconds(0.8), "the wheel came after \(delay)")
+            #expect(delay > .seconds(0.4) && delay < .seconds(0.8), "the wheel came after \(delay)")
             #expect(wheel.upperBound - end < .seconds(0.4))
             // It turns.
             let turning = record.vblanks.filter { $0.time > wheel.lowerBound + .seconds(0.3) && $0.time < end - .seconds(0.1) }
