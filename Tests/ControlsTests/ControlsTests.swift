@@ -125,23 +125,29 @@ import Vocabulary
         #expect(changed > paused.count / 20 && changed < paused.count / 4 * 3, "\(changed) of \(paused.count)")
     }
 
-    @Test func `tap-only shows a sign for a moment, none shows nothing`() throws {
+    @Test func `tap-only shows a sign in the middle for a moment, none shows nothing`() throws {
         for mode in [ControlsMode.tapOnly, .none] {
             let screen = try Screen(mode)
-            screen.controls.perform(.pause)
-            #expect(screen.until { screen.player.snapshot.status == .paused })
-            let bare = try screen.settled()
-            // The tap plays, and the command pauses at once: the frame may be another, but nothing moves then, except for a sign.
-            screen.tap(0.5, 0.3)
-            screen.controls.perform(.pause)
-            #expect(screen.until { screen.player.snapshot.status == .paused })
-            var seen: Set<[UInt32]> = []
-            for _ in 0..<20 {
-                seen.insert(try screen.picture())
-                usleep(60_000)
+            /// The tap plays, and the command pauses at once: what moves then is the sign.
+            func seesSign() throws -> Bool {
+                screen.tap(0.5, 0.3)
+                screen.controls.perform(.pause)
+                #expect(screen.until { screen.player.snapshot.status == .paused })
+                var seen: [[UInt32]] = []
+                for _ in 0..<10 {
+                    seen.append(try screen.picture())
+                    usleep(50_000)
+                }
+                let bare = try screen.settled()
+                return seen.contains { picture in
+                    let changed = picture.indices.filter { picture[$0] != bare[$0] }
+                    // 24 mm of 1280x720, which counts as 10", around the middle.
+                    return !changed.isEmpty && changed.allSatisfy { abs($0 % 1280 - 640) < 80 && abs($0 / 1280 - 360) < 80 }
+                }
             }
-            let after = try screen.settled()
-            #expect((seen.subtracting([bare, after]).count > 0) == (mode == .tapOnly), "\(seen.count) pictures")
+            // On a machine that has much else to do the sign may be over before it is drawn.
+            let attempts = mode == .tapOnly ? 10 : 1
+            #expect(try (0..<attempts).contains { _ in try seesSign() } == (mode == .tapOnly))
         }
     }
 
