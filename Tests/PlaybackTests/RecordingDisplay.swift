@@ -30,7 +30,9 @@ final class RecordingDisplay: VideoOutput {
         var violations: [String] = []
         var lastID: UInt64 = 0
         var shown: Int?
-        var pending: (buffer: Int, id: UInt64, vblank: Int64)?
+        var pending: (buffer: Int?, id: UInt64, vblank: Int64, overlay: Int)?
+        /// What lies over the picture: as it was given, in each buffer, and on the screen.
+        var overlay = 0, overlays: [Int], seenOverlay = 0
         /// Vblank from which on each number was on the screen.
         var flips: [Vblank] = []
         var isLit = true
@@ -49,9 +51,17 @@ final class RecordingDisplay: VideoOutput {
     /// How long a conversion takes.
     private let composeTime: MediaTime
     let reportsVblank: Bool
+    /// Whether overlays have a plane; else they are in the pictures.
+    private let hasOverlayPlane: Bool
 
-    init(buffers: Int = 3, refreshRate: Double = 60, composeTime: MediaTime = .zero, reportsVblank: Bool = true) {
-        state = Monitor(State(numbers: Array(repeating: (0, nil), count: buffers), free: Set(0..<buffers)))
+    init(
+        buffers: Int = 3, refreshRate: Double = 60, composeTime: MediaTime = .zero, reportsVblank: Bool = true,
+        hasOverlayPlane: Bool = false
+    ) {
+        state = Monitor(
+            State(
+                numbers: Array(repeating: (0, nil), count: buffers), free: Set(0..<buffers), overlays: Array(repeating: 0, count: buffers)))
+        self.hasOverlayPlane = hasOverlayPlane
         bufferCount = buffers
         period = .seconds(1 / refreshRate)
         self.composeTime = composeTime
@@ -70,8 +80,11 @@ final class RecordingDisplay: VideoOutput {
 
     /// Buffers that are neither free nor on the screen nor waiting for their flip: composed, and with the engine.
     var buffersOut: Int {
-        state.withLock { bufferCount - $0.free.count - ($0.shown == nil ? 0 : 1) - ($0.pending == nil ? 0 : 1) }
+        state.withLock { bufferCount - $0.free.count - ($0.shown == nil ? 0 : 1) - ($0.pending?.buffer == nil ? 0 : 1) }
     }
+
+    /// Where the picture lies that lies over the one on the screen; 0 where there is none.
+    var overlay: Int { state.withLock { $0.seenOverlay } }
 
     /// The numbers shown, each with the vblank it began at.
     var flips: [Vblank] { state.withLock { $0.flips } }
@@ -88,6 +101,7 @@ final class RecordingDisplay: VideoOutput {
             state.isLit = isLit
             state.generation += 1
             state.changed = true
+            (state.overlay, state.seenOverlay) = (0, 0)
             state.pending = nil
             state.shown = nil
             state.free = Set(0..<bufferCount)
@@ -111,6 +125,7 @@ final class RecordingDisplay: VideoOutput {
             guard state.isLit else { return .noDisplay }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
             state.numbers[buffer] = (shown?.number ?? 0, beneath)
+            state.overlays[buffer] = hasOverlayPlane ? 0 : state.overlay
             return .prepared(PreparedScene(buffer: buffer, generation: state.generation))
         }
     }
@@ -121,17 +136,30 @@ final class RecordingDisplay: VideoOutput {
             if state.free.contains(prepared.buffer) || state.shown == prepared.buffer {
                 state.violations.append("committed \(prepared) twice")
             }
-            if id <= state.lastID { state.violations.append("id \(id) after \(state.lastID)") }
-            state.lastID = id
-            if state.pending != nil { return .busy }
-            let next = (HostTime.now - begin).nanoseconds / period.nanoseconds + 1
-            state.pending = (prepared.buffer, id, next)
-            return .queued
+            return flip(to: prepared.buffer, id: id, overlay: hasOverlayPlane ? state.overlay : state.overlays[prepared.buffer], &state)
         }
     }
 
-    func setOverlay(_ overlay: Overlay) -> OverlayPlacement { .blended }
-    func commitOverlay(id: UInt64) -> CommitResult { .stale }
+    private func flip(to buffer: Int?, id: UInt64, overlay: Int, _ state: inout State) -> CommitResult {
+        if id <= state.lastID { state.violations.append("id \(id) after \(state.lastID)") }
+        state.lastID = id
+        if state.pending != nil { return .busy }
+        let next = (HostTime.now - begin).nanoseconds / period.nanoseconds + 1
+        state.pending = (buffer, id, next, overlay)
+        return .queued
+    }
+
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
+        state.withLock { $0.overlay = overlay.pictures.first?.x ?? 0 }
+        return hasOverlayPlane ? .plane : .blended
+    }
+
+    func commitOverlay(id: UInt64) -> CommitResult {
+        state.withLock { state in
+            if !hasOverlayPlane { state.violations.append("an overlay alone, without a plane") }
+            return state.isLit ? flip(to: nil, id: id, overlay: state.overlay, &state) : .stale
+        }
+    }
 
     func discard(_ prepared: PreparedScene) {
         state.withLock { state in
@@ -153,10 +181,13 @@ final class RecordingDisplay: VideoOutput {
                     return .changed
                 }
                 if let pending = state.pending, begin + period * pending.vblank <= .now {
-                    if let shown = state.shown, shown != pending.buffer { state.free.insert(shown) }
-                    state.shown = pending.buffer
                     state.pending = nil
-                    state.flips.append(Vblank(index: pending.vblank, state.numbers[pending.buffer]))
+                    state.seenOverlay = pending.overlay
+                    if let buffer = pending.buffer {
+                        if let shown = state.shown, shown != buffer { state.free.insert(shown) }
+                        state.shown = buffer
+                        state.flips.append(Vblank(index: pending.vblank, state.numbers[buffer]))
+                    }
                     return .flipped(Flip(id: pending.id, time: begin + period * pending.vblank, sequence: UInt64(pending.vblank)))
                 }
                 if state.isWoken {
