@@ -139,10 +139,13 @@ extension BedTests {
             let again = record.time(of: "playing"), lifted = again + .seconds(1.5)
             let held = record.numbers(from: again + .milliseconds(50), to: lifted)
             #expect(held.allSatisfy { ($0 - 1) % 15 == 0 } && held.count >= 3, "\(held)")
-            let onwards = record.numbers(from: lifted + .milliseconds(1), to: .seconds(11.5))
+            let onwards = record.numbers(from: lifted, to: .seconds(11.5))
             let first = try #require(onwards.first)
             #expect(frame(at: places[2]).contains(first), "\(first), expected about \(frame(at: places[2]))")
-            #expect(onwards.count > 60 && zip(onwards, onwards.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(onwards)")
+            // It may stand until what is decoded ahead will last; then nothing is left out.
+            let playing = onwards.dropFirst()
+            #expect((1...2).contains((playing.first ?? 0) - first), "\(onwards)")
+            #expect(playing.count > 60 && zip(playing, playing.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(onwards)")
             #expect(record.frames.allSatisfy { $0.vblanksBefore == 0 || $0.time < .milliseconds(200) }, "it was dark in between")
         }
 
@@ -159,7 +162,7 @@ extension BedTests {
             let held = record.numbers(from: down + .seconds(0.3), to: down + .seconds(2))
             #expect(held.count > 30 && zip(held, held.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(held)")
             let expected = 1 + Int(slider.fraction(at: Double(place)) * 300)
-            let after = record.numbers(from: down + .seconds(2.101), to: down + .seconds(3))
+            let after = record.numbers(from: down + .seconds(2.1), to: down + .seconds(3))
             #expect(after.contains { abs($0 - expected) <= 1 }, "\(after), expected \(expected)")
         }
 
