@@ -54,7 +54,7 @@ sanitize: setup demo
 	$(call sanitized,address)
 	$(call sanitized,thread,$(SINGLE:%=--skip %))
 
-SINGLE := FuzzTests GalleryTests DamagedHeaderTests CheckTests CommandLineTests BedAnalysisTests BenchTests
+SINGLE := FuzzTests GalleryTests GalleryReaderTests DamagedHeaderTests CheckTests CommandLineTests BedAnalysisTests BenchTests
 
 define sanitized
 	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)

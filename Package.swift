@@ -87,16 +87,18 @@ let package = Package(
             ],
             swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
-        .testTarget(name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport"], swiftSettings: upcoming),
+        .testTarget(
+            name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "Vocabulary"], swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",
-            dependencies: ["Playback", "Audio", "Media", "Platform", "CFFmpeg", "TestSupport", deque], swiftSettings: upcoming),
+            dependencies: ["Playback", "Audio", "Media", "Platform", "CFFmpeg", "TestSupport", deque, "Vocabulary"], swiftSettings: upcoming
+        ),
         // Damaged files by the thousand: docs/testing.md.
         .executableTarget(
             name: "Fuzz",
             dependencies: [
                 "Audio", "CFFmpeg", "Display", "Media", "Platform", "Playback", log,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), "Vocabulary",
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),
         .testTarget(name: "FuzzTests", dependencies: ["Fuzz", "TestSupport"], swiftSettings: upcoming),
@@ -107,7 +109,7 @@ let package = Package(
         // What ThreadSanitizer must be told of the standard library.
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
-        .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media"], path: "Tests/TestSupport", swiftSettings: upcoming),
+        .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media", "Vocabulary"], path: "Tests/TestSupport", swiftSettings: upcoming),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
         .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),
         .testTarget(name: "BedAnalysisTests", dependencies: ["Bed"], swiftSettings: upcoming),

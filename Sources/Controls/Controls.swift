@@ -131,8 +131,8 @@ package final class Controls: Sendable {
         let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
         let start = snapshot.item.flatMap { player.item($0) }?.entry.start ?? .zero
         let now = NowPlaying(snapshot, start: start, rate: player.rate)
-        let glass = mode.map { Glass(mode: $0, rotation: rotation) }
-        ask(shared.state.update(now, on: glass, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
+        let geometry = mode.map { ScreenGeometry(mode: $0, rotation: rotation) }
+        ask(shared.state.update(now, on: geometry, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
     }
 
     private func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
@@ -158,7 +158,7 @@ package final class Controls: Sendable {
     /// What there is to draw.
     private struct Frame {
         var parts: [PlacedPart]
-        var glass: Glass?
+        var geometry: ScreenGeometry?
         var input: HostTime?
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
         var deadline: HostTime?
@@ -190,7 +190,7 @@ package final class Controls: Sendable {
             deadline = frame.deadline
             request(frame, &preview)
             var overlay = Overlay()
-            if let glass = frame.glass, !frame.parts.isEmpty { overlay = drawing.overlay(frame.parts, on: glass) }
+            if let geometry = frame.geometry, !frame.parts.isEmpty { overlay = drawing.overlay(frame.parts, on: geometry) }
             if let turns = frame.turns { carryOutTurn(turns) }
             if overlay == shown { continue }
             shown = overlay
@@ -204,7 +204,7 @@ package final class Controls: Sendable {
         defer { shared.input = nil }
         // What is drawn now is seen a vblank later: a fade that begins now is seen to have begun then.
         return Frame(
-            parts: shared.state.parts(at: now + shared.state.refreshPeriod), glass: shared.state.glass, input: shared.input,
+            parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
             preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
             turns: shared.turning == nil ? nil : shared.turns)
     }

@@ -16,8 +16,8 @@ struct ControlsDrawing: ~Copyable {
         typesetter = Typesetter(font: theme.font)
     }
 
-    /// What lies over the picture for `parts`, on a screen of `glass`.
-    mutating func overlay(_ parts: [PlacedPart], on glass: Glass) -> Overlay {
+    /// What lies over the picture for `parts`, on a screen of `screen`.
+    mutating func overlay(_ parts: [PlacedPart], on geometry: ScreenGeometry) -> Overlay {
         if !parts.isEmpty {
             let seen = Set(parts.map(\.part))
             surfaces = surfaces.filter { seen.contains($0.key) }
@@ -25,7 +25,7 @@ struct ControlsDrawing: ~Copyable {
         let pictures = parts.map { placed in
             Overlay.Picture(surface: surface(placed.part), x: placed.x, y: placed.y, alpha: placed.alpha)
         }
-        return Overlay(pictures: pictures, width: glass.width, height: glass.height)
+        return Overlay(pictures: pictures, width: geometry.width, height: geometry.height)
     }
 
     /// Draws parts before they are to be seen.

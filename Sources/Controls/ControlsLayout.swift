@@ -1,14 +1,14 @@
 import Playback
 import Vocabulary
 
-/// Where everything is on the glass. A pure value: glass, parts and what there is to show in, rectangles of pixels out.
+/// Where everything is on the screen. A pure value: screen, parts and what there is to show in, rectangles of pixels out.
 ///
-/// All lengths are millimetres of glass until the last step. A target is at least ``leastTarget`` across and down, whatever is drawn in it,
-/// and no two overlap. There are two forms: the wide one has everything in one row along the bottom; on glass narrower than ``narrowWidth``
+/// All lengths are millimetres of screen until the last step. A target is at least ``leastTarget`` across and down, whatever is drawn in it,
+/// and no two overlap. There are two forms: the wide one has everything in one row along the bottom; on screen narrower than ``narrowWidth``
 /// the slider has a row of its own above the times. What does not fit beside the slider is left out: first the volume bar, then the buttons
-/// for the previous and the next item. On low glass the discs in the middle become smaller.
+/// for the previous and the next item. On low screen the discs in the middle become smaller.
 package struct ControlsLayout: Hashable, Sendable {
-    /// What a layout depends on beside the glass.
+    /// What a layout depends on beside the screen.
     package struct Content: Hashable, Sendable {
         /// The parts that are drawn.
         package var parts: Set<ControlsPart>
@@ -63,7 +63,7 @@ package struct ControlsLayout: Hashable, Sendable {
     /// How far a finger may leave a target and still be on it.
     static let slop = 5.0
 
-    package let glass: Glass
+    package let geometry: ScreenGeometry
     package let isNarrow: Bool
     private var targets: [Control: PixelRectangle] = [:]
 
@@ -80,9 +80,9 @@ package struct ControlsLayout: Hashable, Sendable {
     /// The slider's preview: its size without the border, and where its upper edge is.
     private(set) var preview = PixelRectangle.empty
 
-    package init(glass: Glass, content: Content = Content()) {
-        self.glass = glass
-        isNarrow = glass.millimetres.width < Self.narrowWidth
+    package init(geometry: ScreenGeometry, content: Content = Content()) {
+        self.geometry = geometry
+        isNarrow = geometry.millimetres.width < Self.narrowWidth
         placeAlongEdges(content)
         let barTop = placeBottomBar(content)
         placeMiddle(content, above: barTop)
@@ -90,7 +90,7 @@ package struct ControlsLayout: Hashable, Sendable {
 
     // MARK: From millimetres to pixels
 
-    private func pixel(_ millimetres: Double) -> Int { Int((millimetres * glass.density).rounded()) }
+    private func pixel(_ millimetres: Double) -> Int { Int((millimetres * geometry.density).rounded()) }
 
     private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
         let (left, top) = (pixel(x), pixel(y))
@@ -98,7 +98,7 @@ package struct ControlsLayout: Hashable, Sendable {
     }
 
     private func disc(_ x: Double, _ y: Double, _ diameter: Double) -> Disc {
-        Disc(x: pixel(x), y: pixel(y), diameter: glass.pixels(diameter))
+        Disc(x: pixel(x), y: pixel(y), diameter: geometry.pixels(diameter))
     }
 
     private func track(_ left: Double, _ right: Double, _ y: Double) -> Track { Track(left: pixel(left), right: pixel(right), y: pixel(y)) }
@@ -106,9 +106,9 @@ package struct ControlsLayout: Hashable, Sendable {
     // MARK: What lies where
 
     private mutating func placeAlongEdges(_ content: Content) {
-        let (width, height) = glass.millimetres
+        let (width, height) = geometry.millimetres
         let margin = Self.margin
-        // On low glass there is more picture than shade.
+        // On low screen there is more picture than shade.
         topScrim = box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = box(0, height - bottomHeight, width, bottomHeight)
@@ -128,7 +128,7 @@ package struct ControlsLayout: Hashable, Sendable {
 
     /// Everything at the bottom, from the ends inwards. Returns where its targets begin, from the top.
     private mutating func placeBottomBar(_ content: Content) -> Double {
-        let (width, height) = glass.millimetres
+        let (width, height) = geometry.millimetres
         let margin = Self.margin
         let sliderY = height - margin - (isNarrow ? 14 : 4.5)
         let rowY = isNarrow ? sliderY + 8 : sliderY
@@ -199,7 +199,7 @@ package struct ControlsLayout: Hashable, Sendable {
 
     /// The discs, between the title and what is at the bottom.
     private mutating func placeMiddle(_ content: Content, above barTop: Double) {
-        let (width, height) = glass.millimetres
+        let (width, height) = geometry.millimetres
         let (top, bottom) = (Self.margin + 7, barTop - 1)
         let skip = min(isNarrow ? Self.narrowSkipSize : Self.skipSize, bottom - top)
         let gap = min(isNarrow ? 26 : 36, width / 2 - Self.margin / 2 - skip / 2)
@@ -225,7 +225,7 @@ package struct ControlsLayout: Hashable, Sendable {
         return max((Double(length - colons) * 0.66 + Double(colons) * 0.36) * timeSize, leastTarget - 2)
     }
 
-    /// Whether the toast below the title would lie over the discs, on low glass.
+    /// Whether the toast below the title would lie over the discs, on low screen.
     var toastCoversMiddle: Bool {
         discs.values.contains { $0.y - $0.diameter / 2 < toastBelowTitle.y + toastBelowTitle.height }
     }
@@ -238,12 +238,12 @@ package struct ControlsLayout: Hashable, Sendable {
 
     /// The control at a position, 0…1 from the left and from the top.
     package func control(atX x: Double, y: Double) -> Control? {
-        targets.first { $0.value.contains(x * Double(glass.width), y * Double(glass.height), slop: 0) }?.key
+        targets.first { $0.value.contains(x * Double(geometry.width), y * Double(geometry.height), slop: 0) }?.key
     }
 
     /// Whether a finger that went down on `control` counts as on it, at a position.
     func isOn(_ control: Control, atX x: Double, y: Double) -> Bool {
-        targets[control]?.contains(x * Double(glass.width), y * Double(glass.height), slop: Self.slop * glass.density) ?? false
+        targets[control]?.contains(x * Double(geometry.width), y * Double(geometry.height), slop: Self.slop * geometry.density) ?? false
     }
 }
 

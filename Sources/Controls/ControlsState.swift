@@ -39,18 +39,18 @@ package struct ControlsState: Sendable {
     static let spinnerDelay = MediaTime.milliseconds(500)
     /// How long a level and a sign stay.
     static let toastStay = MediaTime.milliseconds(1500), signStay = MediaTime.milliseconds(600)
-    /// A finger that has not moved for so long is dirt on the glass.
+    /// A finger that has not moved for so long is dirt on the screen.
     static let ghostTimeout = MediaTime.seconds(30)
     /// At the end of the playlist the controls appear where somebody has touched something within this time.
     static let presence = MediaTime.seconds(60)
     /// How long the player may take to say that it does what it was told.
-    static let patience = MediaTime.milliseconds(300)
+    static let answerTimeout = MediaTime.milliseconds(300)
 
     let settings: ControlsSettings
     /// What the player said last, with what it was told since.
     var now = NowPlaying()
     var layout: ControlsLayout?
-    var glass: Glass?
+    var geometry: ScreenGeometry?
     /// The time from one vblank to the next: fades have a step for each.
     var refreshPeriod = MediaTime.milliseconds(16)
     /// The status that the player had before it was told another, and until when it may still say so.
@@ -100,7 +100,9 @@ package struct ControlsState: Sendable {
     // MARK: What the player and the display say
 
     /// Takes what is played now, and on what it is shown; nil while there is no display.
-    package mutating func update(_ news: NowPlaying, on glass: Glass?, refreshPeriod: MediaTime, at time: HostTime) -> [TimedCommand] {
+    package mutating func update(
+        _ news: NowPlaying, on geometry: ScreenGeometry?, refreshPeriod: MediaTime, at time: HostTime
+    ) -> [TimedCommand] {
         var next = news
         if let outdated {
             if next.status == outdated.status, time < outdated.until {
@@ -126,13 +128,13 @@ package struct ControlsState: Sendable {
         self.refreshPeriod = refreshPeriod
 
         var requests: [TimedCommand] = []
-        if glass != self.glass, let press {
+        if geometry != self.geometry, let press {
             // What lies beneath the finger is something else now.
             requests += end(press, at: time, acts: false)
             drop(press)
         }
-        self.glass = glass
-        let renewed = settings.mode == .full ? glass.map { ControlsLayout(glass: $0, content: content) } : nil
+        self.geometry = geometry
+        let renewed = settings.mode == .full ? geometry.map { ControlsLayout(geometry: $0, content: content) } : nil
         if renewed != layout { layout = renewed }
         if let press, layout?.target(of: press.control) == nil { drop(press) }
         if ends, let lastInput, time - lastInput < Self.presence { reveal(at: time) }

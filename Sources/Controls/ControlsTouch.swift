@@ -117,7 +117,7 @@ extension ControlsState {
     /// Where a finger is on a slider, in whole pixels of it: between two of them nothing changes.
     private func value(of control: Control, at event: ContactEvent) -> Double? {
         guard let layout, let track = control == .slider ? layout.slider : control == .volume ? layout.volume : nil else { return nil }
-        return track.fraction(at: (event.contact.x * Double(layout.glass.width)).rounded())
+        return track.fraction(at: (event.contact.x * Double(layout.geometry.width)).rounded())
     }
 
     private mutating func dragged(_ press: Press, at time: HostTime) -> [TimedCommand] {
@@ -234,7 +234,7 @@ extension ControlsState {
     private mutating func setPlaying(_ plays: Bool, _ origin: Origin, at time: HostTime) {
         let isChange = plays == (now.status == .paused)
         if isChange {
-            outdated = (now.status, time + Self.patience)
+            outdated = (now.status, time + Self.answerTimeout)
             now.status = plays ? .playing : .paused
             now.hasEnded = false
             playingSince = plays ? time : nil

@@ -6,7 +6,7 @@ import Vocabulary
 extension ControlsState {
     /// What is seen at `time`, from back to front.
     func parts(at time: HostTime) -> [PlacedPart] {
-        guard let glass else { return [] }
+        guard let geometry else { return [] }
         var list = PartList(opacity: settings.theme.opacity)
         let bars = fades.bars.value(at: time)
         if let layout {
@@ -22,7 +22,7 @@ extension ControlsState {
             }
         }
         let signed = fades.sign.value(at: time)
-        if signed > 0, let sign { add(sign.sign, layout ?? ControlsLayout(glass: glass), signed, to: &list) }
+        if signed > 0, let sign { add(sign.sign, layout ?? ControlsLayout(geometry: geometry), signed, to: &list) }
         return list.parts
     }
 
@@ -83,19 +83,19 @@ extension ControlsState {
     // MARK: The bars
 
     private func addBars(_ layout: ControlsLayout, _ alpha: Double, to list: inout PartList) {
-        let glass = layout.glass
+        let geometry = layout.geometry
         for (box, isTop) in [(layout.topScrim, true), (layout.bottomScrim, false)] {
             if isTop, layout.title == nil { continue }
             list.add(.scrim(width: box.width, height: box.height, isTop: isTop), box.x, box.y, alpha)
         }
         if let box = layout.title {
-            list.add(now.title, in: box, size: glass.pixels(ControlsLayout.titleSize), isBold: true, alpha: alpha)
+            list.add(now.title, in: box, size: geometry.pixels(ControlsLayout.titleSize), isBold: true, alpha: alpha)
         }
         if let box = layout.place, let place = now.place {
-            let size = glass.pixels(ControlsLayout.placeSize)
+            let size = geometry.pixels(ControlsLayout.placeSize)
             list.add("\(place) / \(now.count)", in: box, size: size, shade: 85, .trailing, alpha: alpha)
         }
-        let size = glass.pixels(ControlsLayout.timeSize), elapsed = now.elapsed(at: shownTime)
+        let size = geometry.pixels(ControlsLayout.timeSize), elapsed = now.elapsed(at: shownTime)
         if let box = layout.elapsed { list.add(NowPlaying.text(elapsed), in: box, size: size, alpha: alpha) }
         if let box = layout.remaining, let total = now.total {
             let text = showsTotal ? NowPlaying.text(total) : "\u{2212}" + NowPlaying.text(max(0, total - elapsed))
@@ -106,16 +106,16 @@ extension ControlsState {
             let length = track.right - track.left
             let played = Int((now.fraction(shownTime) * Double(length)).rounded())
             let loaded = now.bufferedUntil.map { Int((now.fraction($0) * Double(length)).rounded()) } ?? 0
-            list.add(track, played, max(loaded, played), isHeld: isSliding, hasKnob: now.isSeekable, isAccented: true, glass, alpha)
+            list.add(track, played, max(loaded, played), isHeld: isSliding, hasKnob: now.isSeekable, isAccented: true, geometry, alpha)
         }
         if let track = layout.volume {
             let level = (track.right - track.left) * (now.isMuted ? 0 : min(max(now.volume, 0), 100)) / 100
-            list.add(track, level, level, isHeld: press?.control == .volume, hasKnob: true, isAccented: false, glass, alpha)
+            list.add(track, level, level, isHeld: press?.control == .volume, hasKnob: true, isAccented: false, geometry, alpha)
         }
         let signs: [(Control, Icon)] = [(.previousItem, .previous), (.nextItem, .next), (.mute, speaker)]
         for (control, icon) in signs {
             guard let place = layout.icons[control] else { continue }
-            let area = glass.pixels(10)
+            let area = geometry.pixels(10)
             list.add(
                 .icon(icon, size: place.diameter, area: area, isPressed: isPressed(control)), place.x - area / 2, place.y - area / 2, alpha)
         }
@@ -163,18 +163,18 @@ extension ControlsState {
 
     private func addPreview(_ layout: ControlsLayout, _ alpha: Double, to list: inout PartList) {
         guard let track = layout.slider else { return }
-        let glass = layout.glass
+        let geometry = layout.geometry
         let knob = track.left + Int((now.fraction(shownTime) * Double(track.right - track.left)).rounded())
         let hasPicture = settings.theme.parts.contains(.preview) && previewPicture != nil
         // Without a picture it is as high as its text.
-        let (width, height) = hasPicture ? (layout.preview.width, layout.preview.height) : (glass.pixels(18), glass.pixels(8))
-        let border = hasPicture ? glass.pixels(0.5) : 0
-        let margin = glass.pixels(ControlsLayout.margin)
-        let left = min(max(knob - width / 2, margin), max(margin, glass.width - margin - width))
+        let (width, height) = hasPicture ? (layout.preview.width, layout.preview.height) : (geometry.pixels(18), geometry.pixels(8))
+        let border = hasPicture ? geometry.pixels(0.5) : 0
+        let margin = geometry.pixels(ControlsLayout.margin)
+        let left = min(max(knob - width / 2, margin), max(margin, geometry.width - margin - width))
         let top = layout.preview.y + layout.preview.height - height
         let part = Part.preview(
             width: width + 2 * border, height: height + 2 * border, border: border,
-            radius: glass.pixels(hasPicture ? 2 : 4), textSize: glass.pixels(4),
+            radius: geometry.pixels(hasPicture ? 2 : 4), textSize: geometry.pixels(4),
             text: NowPlaying.text(now.elapsed(at: shownTime)), picture: hasPicture ? previewPicture : nil)
         list.add(part, left - border, top - border, alpha)
     }
@@ -215,14 +215,15 @@ private struct PartList {
     }
 
     mutating func add(
-        _ track: ControlsLayout.Track, _ played: Int, _ loaded: Int, isHeld: Bool, hasKnob: Bool, isAccented: Bool, _ glass: Glass,
+        _ track: ControlsLayout.Track, _ played: Int, _ loaded: Int, isHeld: Bool, hasKnob: Bool, isAccented: Bool,
+        _ geometry: ScreenGeometry,
         _ alpha: Double
     ) {
-        let knob = glass.pixels(isHeld ? ControlsLayout.heldKnobSize : ControlsLayout.knobSize)
-        let inset = glass.pixels(ControlsLayout.heldKnobSize) / 2 + 1
+        let knob = geometry.pixels(isHeld ? ControlsLayout.heldKnobSize : ControlsLayout.knobSize)
+        let inset = geometry.pixels(ControlsLayout.heldKnobSize) / 2 + 1
         let slider = Part.Slider(
             width: track.right - track.left + 2 * inset, height: 2 * inset, inset: inset, played: played, loaded: loaded,
-            bar: glass.pixels(isHeld ? ControlsLayout.heldBarSize : ControlsLayout.barSize), knob: hasKnob ? knob : 0,
+            bar: geometry.pixels(isHeld ? ControlsLayout.heldBarSize : ControlsLayout.barSize), knob: hasKnob ? knob : 0,
             isAccented: isAccented)
         add(.slider(slider), track.left - inset, track.y - inset, alpha)
     }

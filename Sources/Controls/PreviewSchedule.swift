@@ -57,7 +57,7 @@ struct PreviewSchedule {
     /// The most pictures that are kept.
     static let capacity = 16
     /// How long file and pictures are kept after the last request.
-    static let patience = MediaTime.seconds(10)
+    static let idleTimeout = MediaTime.seconds(10)
 
     private var newest: Request?
     /// What the pictures are of, and the open file.
@@ -102,7 +102,7 @@ struct PreviewSchedule {
             }
         }
         guard subject != nil, let lastUse else { return .wait(until: nil) }
-        guard now >= lastUse + Self.patience else { return .wait(until: lastUse + Self.patience) }
+        guard now >= lastUse + Self.idleTimeout else { return .wait(until: lastUse + Self.idleTimeout) }
         forget()
         if isOpen {
             isOpen = false

@@ -1,5 +1,6 @@
 import CDRM
 import Media
+import Vocabulary
 
 /// A socket on a graphics card, and what is plugged into it.
 package struct Connector: Hashable, Sendable {

@@ -2,6 +2,7 @@ import CDRM
 import Glibc
 import Media
 import Platform
+import Vocabulary
 
 /// An open DRM card (`/dev/dri/card0`). Referenced by everything that lives in it, so that the descriptor closes last.
 ///

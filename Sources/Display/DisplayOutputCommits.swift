@@ -1,6 +1,7 @@
 import Logging
 import Platform
 import Playback
+import Vocabulary
 
 // What is committed together: the picture, what lies over it, and how both are turned.
 extension DisplayOutput {

@@ -1,5 +1,6 @@
 import Platform
 import Playback
+import Vocabulary
 
 // What whoever draws has to know of a turn before it is seen.
 extension DisplayOutput {

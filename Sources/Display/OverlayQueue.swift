@@ -1,4 +1,5 @@
 import Playback
+import Vocabulary
 
 /// Which drawn pictures the overlay planes show, and will show. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///

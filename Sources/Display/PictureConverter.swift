@@ -2,6 +2,7 @@ import CFFmpeg
 import Glibc
 import Media
 import Playback
+import Vocabulary
 
 /// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, turned.
 ///

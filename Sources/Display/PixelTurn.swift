@@ -1,5 +1,6 @@
 import Glibc
 import Media
+import Vocabulary
 
 /// Copies a picture mirrored and turned, in ordinary memory first: the source is read in tiles of 16 x 16 pixels (one cache line each
 /// way) into a strip of 16 destination rows, and the strip is copied out row by row, so that the destination, which may be

@@ -1,5 +1,6 @@
 import CDRM
 import Media
+import Vocabulary
 
 /// A plane as the kernel describes it.
 struct PlaneRecord: Hashable {

@@ -2,6 +2,7 @@ import Logging
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 let log = Logger(label: "display")
 

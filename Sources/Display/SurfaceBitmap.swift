@@ -1,6 +1,7 @@
 import CFFmpeg
 import Media
 import Playback
+import Vocabulary
 
 /// A surface as it is blended: cropped, scaled, turned into scan-out.
 final class SurfaceBitmap: Sendable {

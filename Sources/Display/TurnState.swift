@@ -1,11 +1,12 @@
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 /// How pictures are turned now, and how those that are prepared from now on are. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///
 /// A turn voids nothing. While it plays, what was prepared before is shown as it is, and then the first turned picture, at its own time. Once
-/// that is committed, what was turned otherwise is not shown any more. Where nothing is prepared for ``patience``, because it is paused or a
+/// that is committed, what was turned otherwise is not shown any more. Where nothing is prepared for ``preparationTimeout``, because it is paused or a
 /// still stands, the engine is told to paint again what is on the screen.
 struct TurnState {
     /// One turn of the screen.
@@ -16,7 +17,7 @@ struct TurnState {
     }
 
     /// How long nothing turned may be prepared before it is asked for. At 24 frames a second one is prepared every 42 ms.
-    static let patience = MediaTime.milliseconds(100)
+    static let preparationTimeout = MediaTime.milliseconds(100)
 
     /// What was asked for, without the turn of the panel.
     private(set) var configured: Rotation
@@ -67,7 +68,7 @@ struct TurnState {
     }
 
     /// When ``takeRepaint(at:)`` is to be asked; nil where nothing is to be turned.
-    var repaintTime: HostTime? { askedAt.map { $0 + Self.patience } }
+    var repaintTime: HostTime? { askedAt.map { $0 + Self.preparationTimeout } }
 
     /// Whether what is on the screen is to be painted again; once for every turn.
     mutating func takeRepaint(at now: HostTime) -> Bool {

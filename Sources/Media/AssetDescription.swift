@@ -2,63 +2,63 @@ import CFFmpeg
 import Platform
 
 /// What a source holds, as far as its headers tell.
-public struct AssetDescription: Hashable, Sendable {
+package struct AssetDescription: Hashable, Sendable {
     /// A picture track.
-    public struct Video: Hashable, Sendable {
+    package struct Video: Hashable, Sendable {
         /// FFmpeg's short codec name: `h264`.
-        public var codec: String
+        package var codec: String
         /// Stored pixels across and down, before orientation.
-        public var width: Int, height: Int
+        package var width: Int, height: Int
         /// Width of a stored pixel divided by its height.
-        public var pixelAspectRatio: Double
+        package var pixelAspectRatio: Double
         /// How the stored picture must be rotated to be upright.
-        public var orientation: Orientation
+        package var orientation: Orientation
         /// Average frames a second; nil for a still and where the container tells none.
-        public var frameRate: Double?
+        package var frameRate: Double?
         /// Whether the frames follow each other at one rate, as far as the container tells.
-        public var isConstantFrameRate: Bool
+        package var isConstantFrameRate: Bool
         /// FFmpeg's name of the pixel format: `yuv420p10le`.
-        public var pixelFormat: String
+        package var pixelFormat: String
         /// FFmpeg's names of its primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`; nil where neither the
         /// container nor the first picture has them.
-        public var colorPrimaries: String?, colorTransfer: String?, colorMatrix: String?
+        package var colorPrimaries: String?, colorTransfer: String?, colorMatrix: String?
         /// Whether it consists of fields.
-        public var isInterlaced: Bool
+        package var isInterlaced: Bool
         /// When the track begins and how long it lasts, as its header tells, in the container's time.
-        public var start: MediaTime?, duration: MediaTime?
+        package var start: MediaTime?, duration: MediaTime?
     }
 
     /// A sound track.
-    public struct Audio: Hashable, Sendable {
+    package struct Audio: Hashable, Sendable {
         /// FFmpeg's short codec name: `aac`.
-        public var codec: String
+        package var codec: String
         /// Samples a second for each channel.
-        public var sampleRate: Int
+        package var sampleRate: Int
         /// Number of channels.
-        public var channelCount: Int
+        package var channelCount: Int
         /// When the track begins and how long it lasts, as its header tells, in the container's time.
-        public var start: MediaTime?, duration: MediaTime?
+        package var start: MediaTime?, duration: MediaTime?
     }
 
     /// The container's short name: `mov,mp4,m4a,3gp,3g2,mj2`.
-    public var container: String
+    package var container: String
     /// Length as the container tells it; nil for stills and live streams.
-    public var duration: MediaTime?
+    package var duration: MediaTime?
     /// The picture track that is played.
-    public var video: Video?
+    package var video: Video?
     /// The sound track that is played.
-    public var audio: Audio?
+    package var audio: Audio?
     /// Whether it is a single image without a duration; an animation of one frame is one, too.
-    public var isStill: Bool
+    package var isStill: Bool
     /// Whether it can be sought in.
-    public var isSeekable: Bool
+    package var isSeekable: Bool
     /// What the file calls itself, on one line of at most 200 characters; nil where it does not say.
-    public var title: String?
+    package var title: String?
 }
 
 extension AssetDescription.Video {
     /// Whether its transfer function is one of high dynamic range (PQ, HLG).
-    public var isHighDynamicRange: Bool { colorTransfer.map { ["smpte2084", "arib-std-b67"].contains($0) } ?? false }
+    package var isHighDynamicRange: Bool { colorTransfer.map { ["smpte2084", "arib-std-b67"].contains($0) } ?? false }
 
     /// What is wrong with its colours where they are shown as those of a standard display; nil where they are such.
     var colorProblem: String? {

@@ -1,12 +1,12 @@
 /// The one format of sound from the decoders to the output, for the life of the process: interleaved 32-bit float, nominal range −1…1.
-public struct AudioFormat: Hashable, Sendable {
+package struct AudioFormat: Hashable, Sendable {
     /// Frames (one sample for each channel) a second.
-    public var sampleRate: Int
+    package var sampleRate: Int
     /// Samples a frame; 2 is left, right.
-    public var channelCount: Int
+    package var channelCount: Int
 
     /// A format from its parts.
-    public init(sampleRate: Int, channelCount: Int) {
+    package init(sampleRate: Int, channelCount: Int) {
         self.sampleRate = sampleRate
         self.channelCount = channelCount
     }

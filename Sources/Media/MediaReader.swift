@@ -13,7 +13,7 @@ import Platform
 ///      FileInput)
 ///
 /// A reader is not shared: one thread at a time owns it. Everything it waits for is bounded by its ``Interruption``.
-public struct MediaReader: ~Copyable, Sendable {
+package struct MediaReader: ~Copyable, Sendable {
     /// What the source holds.
     package private(set) var description: AssetDescription
     /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
@@ -131,7 +131,7 @@ public struct MediaReader: ~Copyable, Sendable {
     // MARK: Seeking
 
     /// How exactly a seek must meet its time.
-    public enum SeekPrecision: Hashable, Sendable {
+    package enum SeekPrecision: Hashable, Sendable {
         /// The frame that covers the time.
         case exact
         /// The key frame at or before the time: fast, for scrubbing. Where that lies at or before `after` (the frame that is on the screen

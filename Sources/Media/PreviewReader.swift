@@ -1,5 +1,6 @@
 import CFFmpeg
 import Platform
+import Vocabulary
 
 /// Small pictures of a file for a slider: at each time the key frame that is nearest to it.
 ///

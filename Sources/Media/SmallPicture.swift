@@ -1,5 +1,6 @@
 import CFFmpeg
 import Platform
+import Vocabulary
 
 /// A picture in ordinary memory, as it is drawn.
 package struct SmallPicture: Hashable, Sendable {

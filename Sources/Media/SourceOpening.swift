@@ -1,6 +1,7 @@
 import CFFmpeg
 import Glibc
 import Platform
+import Vocabulary
 
 // From a path or URL to an opened, probed AVFormatContext, with a typed reason for each thing that can be wrong with it.
 

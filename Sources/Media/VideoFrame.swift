@@ -4,17 +4,17 @@ import Platform
 /// A decoded picture. Owns its `AVFrame`, whose planes may be shared with the decoder and so must not be written.
 ///
 /// It has one owner at a time, so it may be handed from thread to thread.
-public struct VideoFrame: ~Copyable, @unchecked Sendable {
+package struct VideoFrame: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
 
     /// The frame: planes, line sizes, pixel format, colour description. Valid as long as this value; read only.
-    public let av: UnsafeMutablePointer<AVFrame>
+    package let av: UnsafeMutablePointer<AVFrame>
 
     /// How the stored picture must be rotated to be upright.
-    public var orientation: Orientation
+    package var orientation: Orientation
 
     /// Takes ownership of `av`, which must hold a picture in ordinary memory.
-    public init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up) {
+    package init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up) {
         self.av = av
         self.orientation = orientation
     }
@@ -25,24 +25,24 @@ public struct VideoFrame: ~Copyable, @unchecked Sendable {
     }
 
     /// Another frame with the same picture, which is not copied; nil without memory. The corresponding C function is `av_frame_clone`.
-    public func shared() -> VideoFrame? { av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation) } }
+    package func shared() -> VideoFrame? { av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation) } }
 
     /// Stored width in pixels, before orientation.
-    public var width: Int { Int(av.pointee.width) }
+    package var width: Int { Int(av.pointee.width) }
     /// Stored height in pixels, before orientation.
-    public var height: Int { Int(av.pointee.height) }
+    package var height: Int { Int(av.pointee.height) }
 
     /// Width of a stored pixel divided by its height; 1 where the stream does not say.
-    public var pixelAspectRatio: Double {
+    package var pixelAspectRatio: Double {
         let ratio = av.pointee.sample_aspect_ratio
         return ratio.num > 0 && ratio.den > 0 ? Double(ratio.num) / Double(ratio.den) : 1
     }
 
     /// Whether the decoder had to conceal errors in the picture.
-    public var isDamaged: Bool { av.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || av.pointee.decode_error_flags != 0 }
+    package var isDamaged: Bool { av.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || av.pointee.decode_error_flags != 0 }
 
     /// Bytes of picture memory this frame keeps alive.
-    public var byteCount: Int {
+    package var byteCount: Int {
         withUnsafePointer(to: &av.pointee.buf) { pointer in
             pointer.withMemoryRebound(to: UnsafeMutablePointer<AVBufferRef>?.self, capacity: 8) { buffers in
                 (0..<8).reduce(0) { $0 + Int(buffers[$1]?.pointee.size ?? 0) }

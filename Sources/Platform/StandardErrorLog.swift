@@ -21,7 +21,7 @@ package struct StandardErrorLog: LogHandler {
 
     /// Makes every logger of the process write here. Call once, at the start, with the signals blocked that no thread may receive. What
     /// was logged is still written at exit, if that takes no longer than half a second.
-    public static func bootstrap(level: Logger.Level) {
+    package static func bootstrap(level: Logger.Level) {
         openStandardDescriptors()
         _ = writer
         // Whoever reads the log may leave without taking the player with him.

@@ -1,5 +1,5 @@
 /// Where the sound goes: `auto`, any PCM name ALSA knows, or `off`.
-public enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
+package enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
     /// The system's default where somebody has set one, else the sound of the display in use, else the first real card with playback.
     case automatic
     /// A PCM by ALSA's name for it: `default`, `hw:1,0`, `hdmi:CARD=vc4hdmi0`.
@@ -8,7 +8,7 @@ public enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
     case off
 
     /// nil when `text` is empty, too long for a name or contains control characters.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         switch text {
         case "auto": self = .automatic
         case "off": self = .off
@@ -20,7 +20,7 @@ public enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
     }
 
     /// The text in kiosk.conf.
-    public var description: String {
+    package var description: String {
         switch self {
         case .automatic: "auto"
         case .pcm(let name): name

@@ -1,7 +1,7 @@
 import Platform
 
 /// What a viewer or an operator asks of the player: the one vocabulary of keys, fingers and (later) the control socket.
-public enum Command: Hashable, Sendable {
+package enum Command: Hashable, Sendable {
     case play
     case pause
     /// Pauses when playing or waiting, plays when paused; replays when the playlist has ended.

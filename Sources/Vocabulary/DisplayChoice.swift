@@ -1,7 +1,7 @@
 // The words of [display]: each is made from its text in kiosk.conf or on the command line, and prints as that text.
 
 /// Where the picture goes: `auto`, `HDMI-A-1`, `card1:HDMI-A-1`, `/dev/fb0` or `offscreen`.
-public enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
+package enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
     /// The first connector with a display on it, or the framebuffer device where there is no KMS.
     case automatic
     /// A KMS connector by the kernel's name for it, on `card` (`card1`) or, when that is nil, on whichever card has it.
@@ -12,7 +12,7 @@ public enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
     case offscreen
 
     /// nil when `text` has not the shape of any of them.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         switch text {
         case "auto": self = .automatic
         case "offscreen": self = .offscreen
@@ -24,7 +24,7 @@ public enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
     }
 
     /// The text in kiosk.conf.
-    public var description: String {
+    package var description: String {
         switch self {
         case .automatic: "auto"
         case .named(let name, let card): card.map { "\($0):\(name)" } ?? name
@@ -35,14 +35,14 @@ public enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
 }
 
 /// How the display is driven: `preferred`, `1920x1080`, `1920x1080@50` or `1280x720@59.94`.
-public enum DisplayModeChoice: Hashable, Sendable, LosslessStringConvertible {
+package enum DisplayModeChoice: Hashable, Sendable, LosslessStringConvertible {
     /// The mode the display itself prefers.
     case preferred
     /// A size in pixels, as scanned out; with a refresh in Hz where the file gives one.
     case size(width: Int, height: Int, refresh: Double?)
 
     /// nil when `text` has not the shape of any of them.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if text == "preferred" {
             self = .preferred
             return
@@ -56,7 +56,7 @@ public enum DisplayModeChoice: Hashable, Sendable, LosslessStringConvertible {
     }
 
     /// The text in kiosk.conf.
-    public var description: String {
+    package var description: String {
         switch self {
         case .preferred: return "preferred"
         case .size(let width, let height, let refresh):
@@ -67,28 +67,28 @@ public enum DisplayModeChoice: Hashable, Sendable, LosslessStringConvertible {
 }
 
 /// A colour, as `#rrggbb`: sRGB, full range.
-public struct Color: Hashable, Sendable, LosslessStringConvertible {
+package struct Color: Hashable, Sendable, LosslessStringConvertible {
     /// The three parts, 0…255.
-    public var red: UInt8, green: UInt8, blue: UInt8
+    package var red: UInt8, green: UInt8, blue: UInt8
 
     /// A colour from its parts.
-    public init(red: UInt8, green: UInt8, blue: UInt8) {
+    package init(red: UInt8, green: UInt8, blue: UInt8) {
         self.red = red
         self.green = green
         self.blue = blue
     }
 
     /// What a display shows that is given no light.
-    public static let black = Color(red: 0, green: 0, blue: 0)
+    package static let black = Color(red: 0, green: 0, blue: 0)
 
     /// nil when `text` is not `#` and six hexadecimal digits.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil, let value = UInt32(text.dropFirst(), radix: 16) else { return nil }
         self.init(red: UInt8(value >> 16), green: UInt8(value >> 8 & 255), blue: UInt8(value & 255))
     }
 
     /// The text in kiosk.conf, in small letters.
-    public var description: String {
+    package var description: String {
         let value = UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)
         let digits = String(value, radix: 16)
         return "#" + String(repeating: "0", count: 6 - digits.count) + digits

@@ -1,5 +1,5 @@
 /// What follows the last item of the playlist.
-public enum LoopMode: String, Sendable, CaseIterable {
+package enum LoopMode: String, Sendable, CaseIterable {
     /// The first item.
     case playlist
     /// The present item, again and again; commands for the next and the previous item still work.

@@ -1,33 +1,33 @@
 import Platform
 
 /// One entry of the playlist: what to play, and how.
-public struct PlaylistItem: Hashable, Sendable {
+package struct PlaylistItem: Hashable, Sendable {
     /// An absolute path, or a URL that libavformat opens.
-    public var source: String
+    package var source: String
     /// How the picture is fitted to the screen.
-    public var gravity: VideoGravity
+    package var gravity: VideoGravity
     /// Loudness of this item, 0…1, on the same scale as the player's and on top of it.
-    public var volume: Double
+    package var volume: Double
     /// Whether this item's sound is left out.
-    public var isMuted: Bool
+    package var isMuted: Bool
     /// How many times in a row it is played, at least 1.
-    public var repeatCount: Int
+    package var repeatCount: Int
     /// Where in the source to begin.
-    public var start: MediaTime
+    package var start: MediaTime
     /// Where in the source to end; nil is its end.
-    public var end: MediaTime?
+    package var end: MediaTime?
     /// How long one playthrough lasts: a still is held for it, a longer clip is cut, a shorter one begins again from
     /// `start`. nil is the clip's own length; of a still, `Player.Options.imageDuration`.
-    public var duration: MediaTime?
+    package var duration: MediaTime?
     /// Whether it is repeated, without a seam, until ``Command/waitEnded`` asks for the next item.
-    public var waitsForTap: Bool
+    package var waitsForTap: Bool
     /// What a tap does while it is shown, instead of what a tap does otherwise.
-    public var onTap: Command?
+    package var onTap: Command?
     /// What it is called on the screen; nil is the title in the file, else its name.
-    public var title: String?
+    package var title: String?
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
-    public var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
+    package var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
 
     /// The same without the ending of a file's name: what it is called on the screen where nothing else is known.
     package var plainName: String {
@@ -37,10 +37,10 @@ public struct PlaylistItem: Hashable, Sendable {
     }
 
     /// What a tap does while it is shown; nil where that is what a tap does otherwise.
-    public var tap: Command? { onTap ?? (waitsForTap ? .waitEnded : nil) }
+    package var tap: Command? { onTap ?? (waitsForTap ? .waitEnded : nil) }
 
     /// An item that plays all of `source` once.
-    public init(
+    package init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
         title: String? = nil
@@ -60,7 +60,7 @@ public struct PlaylistItem: Hashable, Sendable {
 }
 
 /// Whether `source` is something other than a file path for libavformat: it begins with a scheme and `://` (`https://…`, `rtsp://…`).
-public func isURL(_ source: String) -> Bool {
+package func isURL(_ source: String) -> Bool {
     let scheme = source.unicodeScalars.prefix { $0 != ":" }
     guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
     guard source.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }

@@ -1,13 +1,13 @@
 /// A clockwise turn by a multiple of 90°.
-public enum Rotation: Int, Sendable, CaseIterable {
+package enum Rotation: Int, Sendable, CaseIterable {
     case none = 0
     case clockwise90 = 90
     case clockwise180 = 180
     case clockwise270 = 270
 
     /// Whether width and height change places.
-    public var swapsAxes: Bool { self == .clockwise90 || self == .clockwise270 }
+    package var swapsAxes: Bool { self == .clockwise90 || self == .clockwise270 }
 
     /// One turn after another.
-    public static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
+    package static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
 }

@@ -1,5 +1,5 @@
 /// What happens where one item gives way to the next.
-public enum Transition: String, Sendable, CaseIterable {
+package enum Transition: String, Sendable, CaseIterable {
     /// The first frame of the next item follows the last frame of the present one.
     case cut
     /// The next item fades in over the end of the present one, picture and sound, for the configured duration but at most half of either.

@@ -1,5 +1,5 @@
 /// How a picture is fitted into the screen: AVFoundation's words; in kiosk.conf `fit`, `fill` and `stretch`.
-public enum VideoGravity: String, Sendable, CaseIterable {
+package enum VideoGravity: String, Sendable, CaseIterable {
     /// The whole picture, its shape kept, bars where it does not reach.
     case resizeAspect = "fit"
     /// The whole screen, the picture's shape kept, its overhang cut off evenly.

@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// A run boots a guest (0.3 s), starts the director in it (guest/direct.c), which starts the player and does to it what the timeline says,
 /// and reads what the director and the kernel wrote down. One guest runs at a time on a machine, whoever asks: two would starve each other.
-public enum Bed {
+package enum Bed {
     /// The folder of the package.
-    public static let package = String(#filePath.dropLast("/Tests/Bed/Bed.swift".count))
+    package static let package = String(#filePath.dropLast("/Tests/Bed/Bed.swift".count))
 
     /// The folder with the guest's kernels and tools, or the reason why there is none.
-    public static let ready: Result<String, BedError> = {
+    package static let ready: Result<String, BedError> = {
         do {
             let build = try Outcome.of([package + "/Tests/Bed/build", "--where"])
             if build.status == 0 { return .success(build.output.trimmingCharacters(in: .whitespacesAndNewlines)) }
@@ -22,18 +22,18 @@ public enum Bed {
     }()
 
     /// The reason why there is no bed; nil where there is one.
-    public static var unavailability: String? { if case .failure(let error) = ready { "\(error)" } else { nil } }
+    package static var unavailability: String? { if case .failure(let error) = ready { "\(error)" } else { nil } }
 
     /// Where runs have left their folders; see ``Folders``.
-    @TaskLocal public static var folders: Folders?
+    @TaskLocal package static var folders: Folders?
 
     /// How many runs there are at most until one in real time was not starved.
-    @TaskLocal public static var attempts = 5
+    @TaskLocal package static var attempts = 5
 
     /// The binary that is judged: the release build, as a debug build is too slow for a 60 Hz display on one core.
     ///
     /// $KIOSK_BED_PLAYER names another one.
-    public static func player() throws(BedError) -> String {
+    package static func player() throws(BedError) -> String {
         if let path = ProcessInfo.processInfo.environment["KIOSK_BED_PLAYER"] { return path }
         let path = package + "/.build/release/kiosk"
         func changed(_ path: String) -> Date? {
@@ -62,12 +62,12 @@ public enum Bed {
     ///   - timeline: what is done to the player meanwhile.
     /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, or the host is too slow (``Machine/measuresHost``),
     ///   ``BedError/unavailable(_:)`` where there is no bed, ``BedError/failed(_:)`` when there is nothing to judge.
-    public static func run(
+    package static func run(
         _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
         on machine: Machine = Machine(), area: Vblank.Rectangle? = nil,
-        timeline: (inout Timeline) -> Void = { _ in }
+        timeline: (inout ActionTimeline) -> Void = { _ in }
     ) async throws -> Record {
-        var entries = Timeline()
+        var entries = ActionTimeline()
         timeline(&entries)
         if let stretch = ProcessInfo.processInfo.environment["KIOSK_BED_PICTURES"] {
             entries.takePictures(stretch, refresh: machine.mode.refresh)
@@ -92,17 +92,17 @@ public enum Bed {
     }
 
     /// The folders of runs, kept until it is known whether what they show is right. Set ``Bed/folders`` to collect them.
-    public final class Folders: Sendable {
+    package final class Folders: Sendable {
         private let state = Mutex((paths: [String](), areNeeded: false))
 
         /// None yet.
-        public init() {}
+        package init() {}
 
         /// Those of all runs so far.
-        public var all: [String] { state.withLock { $0.paths } }
+        package var all: [String] { state.withLock { $0.paths } }
 
         /// Somebody will want to look at them.
-        public var areNeeded: Bool {
+        package var areNeeded: Bool {
             get { state.withLock { $0.areNeeded } }
             set { state.withLock { $0.areNeeded = newValue } }
         }
@@ -110,12 +110,12 @@ public enum Bed {
         func add(_ path: String) { state.withLock { $0.paths.append(path) } }
 
         /// Removes them.
-        public func remove() { for path in all { try? FileManager.default.removeItem(atPath: path) } }
+        package func remove() { for path in all { try? FileManager.default.removeItem(atPath: path) } }
     }
 }
 
 /// Why there is no record.
-public enum BedError: Error, CustomStringConvertible {
+package enum BedError: Error, CustomStringConvertible {
     /// This machine has no bed.
     case unavailable(String)
     /// The host kept the guest from its processor: whatever was seen proves nothing.
@@ -126,7 +126,7 @@ public enum BedError: Error, CustomStringConvertible {
     case failed(String)
 
     /// The reason, for people.
-    public var description: String {
+    package var description: String {
         switch self {
         case .unavailable(let reason): reason
         case .starved(let reason): "the bed was starved: \(reason)"

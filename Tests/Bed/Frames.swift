@@ -1,14 +1,14 @@
 /// A clip with a number burned into every frame.
-public struct NumberedClip: Sendable, Equatable {
+package struct NumberedClip: Sendable, Equatable {
     /// The file.
-    public var path: String
+    package var path: String
     /// The numbers of its first and last frame.
-    public var numbers: ClosedRange<Int>
+    package var numbers: ClosedRange<Int>
     /// Frames a second.
-    public var frameRate: Double
+    package var frameRate: Double
 
     /// A clip whose frames are numbered from `first`.
-    public init(_ path: String, frames: Int, from first: Int = 1, frameRate: Double) {
+    package init(_ path: String, frames: Int, from first: Int = 1, frameRate: Double) {
         self.path = path
         numbers = first...(first + frames - 1)
         self.frameRate = frameRate
@@ -16,20 +16,20 @@ public struct NumberedClip: Sendable, Equatable {
 }
 
 /// A frame as a viewer saw it: a number, and for how many vblanks it stood without a break.
-public struct ShownFrame: Sendable, Equatable {
+package struct ShownFrame: Sendable, Equatable {
     /// The number in it.
-    public var number: Int
+    package var number: Int
     /// How long it stood, in vblanks.
-    public var vblanks: Int
+    package var vblanks: Int
     /// Its first vblank, from the start of the player.
-    public var time: Duration
+    package var time: Duration
     /// The vblanks before it that showed no frame of the clips: dark, or something else.
-    public var vblanksBefore: Int
+    package var vblanksBefore: Int
 
     /// The frames in a log, in order. Vblanks that are missing in it count for the frame before them.
     ///
     /// - Parameter isFrame: whether a number is one of a clip's, and not just what the cells read in some other picture.
-    public static func all(in vblanks: some Sequence<Vblank>, where isFrame: (Int) -> Bool) -> [ShownFrame] {
+    package static func all(in vblanks: some Sequence<Vblank>, where isFrame: (Int) -> Bool) -> [ShownFrame] {
         var frames: [ShownFrame] = []
         var foreign = 0
         var isStanding = false
@@ -54,22 +54,22 @@ public struct ShownFrame: Sendable, Equatable {
 }
 
 /// How many vblanks a frame should stand for.
-public struct Cadence: Sendable, Equatable {
+package struct Cadence: Sendable, Equatable {
     /// Vblanks a frame; exact where it is within 0.5 % of a whole number, as the player then locks to the display.
-    public var ideal: Double
+    package var ideal: Double
 
     /// That of frames at `frameRate` on a display with this refresh rate, both in Hz.
-    public init(frameRate: Double, refreshRate: Double) {
+    package init(frameRate: Double, refreshRate: Double) {
         ideal = refreshRate / frameRate
         if ideal.rounded() >= 1, abs(ideal / ideal.rounded() - 1) <= 0.005 { ideal = ideal.rounded() }
     }
 
     /// The holds a single frame may have.
-    public var holds: ClosedRange<Int> { Int(ideal.rounded(.down))...Int(ideal.rounded(.up)) }
+    package var holds: ClosedRange<Int> { Int(ideal.rounded(.down))...Int(ideal.rounded(.up)) }
 
     /// The frames that stood for too long or too short, alone or together with the one before them (24 on 60 Hz is 3, 2, 3, 2 and not
     /// 3, 3, 2, 2). The first and the last are not judged: nobody knows when they would have begun or ended.
-    public func wrongHolds(in frames: some Collection<ShownFrame>) -> [ShownFrame] {
+    package func wrongHolds(in frames: some Collection<ShownFrame>) -> [ShownFrame] {
         let pairs = Int((2 * ideal).rounded(.down))...Int((2 * ideal).rounded(.up))
         var wrong: [ShownFrame] = []
         var before: ShownFrame?
@@ -84,30 +84,30 @@ public struct Cadence: Sendable, Equatable {
 }
 
 /// The place where one turn of a clip ends and the next one, of the same clip or another, begins.
-public struct Seam: Sendable, Equatable, CustomStringConvertible {
+package struct Seam: Sendable, Equatable, CustomStringConvertible {
     /// The last frame before and the first one after.
-    public var last: ShownFrame, first: ShownFrame
+    package var last: ShownFrame, first: ShownFrame
     /// Frames at the end of the one and the beginning of the other clip that were never shown.
-    public var lostFrames: Int
+    package var lostFrames: Int
     /// Vblanks between them that showed something else.
-    public var darkVblanks: Int { first.vblanksBefore }
+    package var darkVblanks: Int { first.vblanksBefore }
     /// How many vblanks too late the first frame came: those that the last one stood too long, and the dark ones.
-    public var latePresents: Int
+    package var latePresents: Int
     /// The first frame stood for a wrong number of vblanks. Not judged when it is the last of the log.
-    public var isFirstFrameWrong: Bool
+    package var isFirstFrameWrong: Bool
     /// The last frame stood too short.
-    public var isLastFrameShort: Bool
+    package var isLastFrameShort: Bool
 
     /// Nothing lost, nothing late, nothing dark.
-    public var isClean: Bool { lostFrames == 0 && latePresents == 0 && darkVblanks == 0 && !isFirstFrameWrong && !isLastFrameShort }
+    package var isClean: Bool { lostFrames == 0 && latePresents == 0 && darkVblanks == 0 && !isFirstFrameWrong && !isLastFrameShort }
 
     /// What was seen on either side of it.
-    public var description: String {
+    package var description: String {
         "\(last.number)×\(last.vblanks) → \(first.number)×\(first.vblanks), \(darkVblanks) dark, \(lostFrames) lost, \(latePresents) late"
     }
 
     /// The seams among `frames`: where the number goes back, or into another clip. A seek backwards looks the same.
-    public static func all(in frames: [ShownFrame], of clips: [NumberedClip], refreshRate: Double) -> [Seam] {
+    package static func all(in frames: [ShownFrame], of clips: [NumberedClip], refreshRate: Double) -> [Seam] {
         func clip(_ number: Int) -> NumberedClip? { clips.first { $0.numbers.contains(number) } }
         return frames.indices.dropFirst().compactMap { index in
             let (last, first) = (frames[index - 1], frames[index])

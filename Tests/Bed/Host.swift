@@ -1,12 +1,12 @@
 /// What the guest could do just before a run in real time, measured in the same guest: the host decides that, and it can change from run to
 /// run. The director measures (`able` and `reference` in guest/direct.c).
-public struct Host: Sendable, Equatable {
+package struct Host: Sendable, Equatable {
     /// Mean time of a system call, of a change from one process to another, and of a page touched for the first time.
-    public var call: Duration, change: Duration, fault: Duration
+    package var call: Duration, change: Duration, fault: Duration
     /// From before exec until ffmpeg has decoded and converted the first frame of the first clip.
-    public var firstFrame: Duration?
+    package var firstFrame: Duration?
     /// The share of real time in which ffmpeg decodes and converts ``seconds`` of that clip: what any player has to do, without showing it.
-    public var decoding: Double?
+    package var decoding: Double?
 
     /// How much of a clip is decoded for ``decoding``.
     static let seconds = 5

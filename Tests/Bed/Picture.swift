@@ -1,29 +1,29 @@
 import Foundation
 
 /// A screenshot: what a display scans out, all planes of it, 8 bits a colour.
-public struct Picture: Sendable, Equatable {
-    public let width: Int, height: Int
+package struct Picture: Sendable, Equatable {
+    package let width: Int, height: Int
     /// Red, green, blue, row by row from the top.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// A colour of a pixel.
-    public struct Color: Sendable, Equatable, CustomStringConvertible {
-        public var red: Int, green: Int, blue: Int
+    package struct Color: Sendable, Equatable, CustomStringConvertible {
+        package var red: Int, green: Int, blue: Int
 
         /// Values from 0 to 255.
-        public init(_ red: Int, _ green: Int, _ blue: Int) { (self.red, self.green, self.blue) = (red, green, blue) }
+        package init(_ red: Int, _ green: Int, _ blue: Int) { (self.red, self.green, self.blue) = (red, green, blue) }
 
         /// The three numbers.
-        public var description: String { "(\(red), \(green), \(blue))" }
+        package var description: String { "(\(red), \(green), \(blue))" }
 
         /// Whether no part of it differs by more than `tolerance`: limited-range YUV and chroma at half the size change colours a little.
-        public func isLike(_ other: Color, within tolerance: Int = 40) -> Bool {
+        package func isLike(_ other: Color, within tolerance: Int = 40) -> Bool {
             abs(red - other.red) <= tolerance && abs(green - other.green) <= tolerance && abs(blue - other.blue) <= tolerance
         }
     }
 
     /// Reads a binary PPM with 8 bits a colour.
-    public init?(ppm: [UInt8]) {
+    package init?(ppm: [UInt8]) {
         let header = ppm.prefix(64).split(maxSplits: 4, omittingEmptySubsequences: true) { $0 == 32 || $0 == 10 }
         guard header.count >= 4, header[0].elementsEqual("P6".utf8), let width = Int(String(decoding: header[1], as: UTF8.self)),
             let height = Int(String(decoding: header[2], as: UTF8.self)), header[3].elementsEqual("255".utf8)
@@ -34,13 +34,13 @@ public struct Picture: Sendable, Equatable {
     }
 
     /// The pixel at `x`, `y` from the upper left.
-    public subscript(x: Int, y: Int) -> Color {
+    package subscript(x: Int, y: Int) -> Color {
         let at = 3 * (y * width + x)
         return Color(Int(bytes[at]), Int(bytes[at + 1]), Int(bytes[at + 2]))
     }
 
     /// Whether all of it has one colour, to a hair.
-    public var isUniform: Bool {
+    package var isUniform: Bool {
         let first = self[0, 0]
         return stride(from: 0, to: bytes.count, by: 3).allSatisfy {
             Color(Int(bytes[$0]), Int(bytes[$0 + 1]), Int(bytes[$0 + 2])).isLike(first, within: 2)
@@ -48,7 +48,7 @@ public struct Picture: Sendable, Equatable {
     }
 
     /// The mean brightness of a rectangle, 0 to 255.
-    public func brightness(of area: Vblank.Rectangle) -> Double {
+    package func brightness(of area: Vblank.Rectangle) -> Double {
         var sum = 0
         for y in area.y..<area.y + area.height {
             for x in area.x..<area.x + area.width { sum += self[x, y].red + self[x, y].green + self[x, y].blue }
@@ -57,7 +57,7 @@ public struct Picture: Sendable, Equatable {
     }
 
     /// Draws it into an image file, of the kind that its name ends with; at `width` where that is given, with the same shape.
-    public func write(to path: String, width: Int? = nil) throws {
+    package func write(to path: String, width: Int? = nil) throws {
         let draft = NSTemporaryDirectory() + "kiosk-picture-\(getpid())-\(UUID().uuidString).ppm"
         defer { unlink(draft) }
         try (Data("P6 \(self.width) \(height) 255\n".utf8) + Data(bytes)).write(to: URL(fileURLWithPath: draft))

@@ -1,38 +1,38 @@
 /// What a run was, on one time axis: all times count from the start of the player.
-public struct Record: Sendable {
+package struct Record: Sendable {
     /// What each display scanned out, vblank by vblank; one list a display.
-    public var displays: [[Vblank]]
+    package var displays: [[Vblank]]
     /// What the sound card was fed; nil where nothing was recorded.
-    public var sound: Sound?
+    package var sound: Sound?
     /// The player's lines on standard output and error.
-    public var log: [LogLine]
+    package var log: [LogLine]
     /// What was done, in the order of the timeline.
-    public var events: [Event]
+    package var events: [Event]
     /// The player's processor time and memory.
-    public var usage: Usage
+    package var usage: Usage
     /// Its exit status, 128 + n for signal n.
-    public var status: Int
+    package var status: Int
     /// How long it took to end from SIGTERM on; nil where it ended by itself.
-    public var timeToEnd: Duration?
+    package var timeToEnd: Duration?
     /// It had to be killed because it did not end when asked to.
-    public var wasKilled: Bool
+    package var wasKilled: Bool
     /// How the console's terminal was left: "text on auto" is as it should be (KDGETMODE, keyboard, VT switching).
-    public var terminal: String
+    package var terminal: String
     /// The clips that were on the playlist; what the numbers are judged by.
-    public var clips: [NumberedClip]
+    package var clips: [NumberedClip]
     /// Screenshots that succeeded, by name.
-    public var screenshots: [String: Picture]
+    package var screenshots: [String: Picture]
     /// What shell lines printed, by name.
-    public var outputs: [String: String]
+    package var outputs: [String: String]
     /// What the guest could do just before; nil where that was not measured (``Machine/measuresHost``).
-    public var host: Host?
+    package var host: Host?
 
     /// A line the player said.
-    public struct LogLine: Sendable, Equatable {
+    package struct LogLine: Sendable, Equatable {
         /// When it was read from the pipe.
-        public var time: Duration
+        package var time: Duration
         /// All of it, without the line feed.
-        public var text: String
+        package var text: String
 
         /// Reads "MICROSECONDS TEXT".
         init?(_ line: some StringProtocol, start: Int) {
@@ -43,73 +43,73 @@ public struct Record: Sendable {
     }
 
     /// Something that was done to the player.
-    public struct Event: Sendable, Equatable {
+    package struct Event: Sendable, Equatable {
         /// What the timeline calls it.
-        public var name: String?
+        package var name: String?
         /// When; nil where the run was over before.
-        public var time: Duration?
+        package var time: Duration?
     }
 
     /// What the player used. Processor time means nothing in virtual time.
-    public struct Usage: Sendable, Equatable {
+    package struct Usage: Sendable, Equatable {
         /// User and system, of its whole life.
-        public var cpu: Duration
+        package var cpu: Duration
         /// The most memory it ever had resident, in bytes.
-        public var peakMemory: Int
+        package var peakMemory: Int
         /// Looked at after 2 s, every so often, and just before its end.
-        public var samples: [Sample]
+        package var samples: [Sample]
 
         /// One look at it; memory in bytes.
-        public struct Sample: Sendable, Equatable {
-            public var time: Duration, cpu: Duration
-            public var residentMemory: Int, threads: Int, descriptors: Int
+        package struct Sample: Sendable, Equatable {
+            package var time: Duration, cpu: Duration
+            package var residentMemory: Int, threads: Int, descriptors: Int
         }
     }
 
     /// The vblanks of the first display.
-    public var vblanks: [Vblank] { displays.first ?? [] }
+    package var vblanks: [Vblank] { displays.first ?? [] }
 
     /// Whether a number is of one of the clips.
-    public func isFrame(_ number: Int) -> Bool { clips.contains { $0.numbers.contains(number) } }
+    package func isFrame(_ number: Int) -> Bool { clips.contains { $0.numbers.contains(number) } }
 
     /// The frames of the clips that the first display showed, from the start of the player to its end.
-    public var frames: [ShownFrame] { frames(on: 0) }
+    package var frames: [ShownFrame] { frames(on: 0) }
 
     /// The frames that a display showed.
-    public func frames(on display: Int) -> [ShownFrame] {
+    package func frames(on display: Int) -> [ShownFrame] {
         ShownFrame.all(in: displays[display].drop { $0.time < .zero }, where: isFrame)
     }
 
     /// Vblanks a second of the first display, by the median of its periods.
-    public var refreshRate: Double {
+    package var refreshRate: Double {
         let shown = vblanks.drop { !isFrame($0.number) }
         let periods = zip(shown, shown.dropFirst()).filter { $1.sequence == $0.sequence + 1 }.map { $1.time - $0.time }.sorted()
         return periods.isEmpty ? 0 : .seconds(1) / periods[periods.count / 2]
     }
 
     /// Where one clip ends and the next begins.
-    public var seams: [Seam] { Seam.all(in: frames, of: clips, refreshRate: refreshRate) }
+    package var seams: [Seam] { Seam.all(in: frames, of: clips, refreshRate: refreshRate) }
 
     /// Frames that stood for too many or too few vblanks, by the frame rate of the first clip.
-    public var wrongHolds: [ShownFrame] { wrongHolds(from: .zero) }
+    package var wrongHolds: [ShownFrame] { wrongHolds(from: .zero) }
 
     /// The same among frames that began after `time`.
-    public func wrongHolds(from time: Duration) -> [ShownFrame] {
+    package func wrongHolds(from time: Duration) -> [ShownFrame] {
         guard let clip = clips.first, refreshRate > 0 else { return [] }
         return Cadence(frameRate: clip.frameRate, refreshRate: refreshRate).wrongHolds(in: frames.filter { $0.time >= time })
     }
 
     /// From the start of the player to the first vblank that showed a frame.
-    public var firstPicture: Duration? { vblanks.first { $0.time >= .zero && isFrame($0.number) }?.time }
+    package var firstPicture: Duration? { vblanks.first { $0.time >= .zero && isFrame($0.number) }?.time }
 
     /// What the display showed at a moment, from the last vblank before it.
-    public func vblank(at time: Duration, on display: Int = 0) -> Vblank? { displays[display].last { $0.time <= time } }
+    package func vblank(at time: Duration, on display: Int = 0) -> Vblank? { displays[display].last { $0.time <= time } }
 
     /// The event called `name`.
-    public subscript(name: String) -> Event? { events.first { $0.name == name } }
+    package subscript(name: String) -> Event? { events.first { $0.name == name } }
 
     /// When the event called `name` was done. Fails the run where there is none or it was not.
-    public func time(of name: String) -> Duration {
+    package func time(of name: String) -> Duration {
         guard let time = self[name]?.time else { preconditionFailure("the timeline has done nothing called \(name)") }
         return time
     }
@@ -118,14 +118,14 @@ public struct Record: Sendable {
     ///
     /// Something else is another arrangement of planes, a number that jumps, or a picture that goes on after it stood still. Where it
     /// comes to stand still (for longer than 8 vblanks) it is the time to the last new frame; zero when none came.
-    public func response(to name: String, on display: Int = 0) -> Duration? {
+    package func response(to name: String, on display: Int = 0) -> Duration? {
         let time = time(of: name)
         return Response.time(after: time, in: displays[display], clips: clips).map { $0 - time }
     }
 
     /// The jump that an event led to: the number before it, the first one that does not follow from the one before, and how long after the
     /// event that was on the display. Nil where the clip just went on for 3 s.
-    public func jump(after name: String) -> (from: Int, to: Int, time: Duration)? {
+    package func jump(after name: String) -> (from: Int, to: Int, time: Duration)? {
         let time = time(of: name)
         guard var last = frames.last(where: { $0.time <= time }) else { return nil }
         for frame in frames where frame.time > time && frame.time < time + .seconds(3) {
@@ -136,31 +136,31 @@ public struct Record: Sendable {
     }
 
     /// What kiosk says at its end about what it showed; nil where it did not come to say it.
-    public var statistics: Statistics? { log.reversed().lazy.compactMap { Statistics($0.text) }.first }
+    package var statistics: Statistics? { log.reversed().lazy.compactMap { Statistics($0.text) }.first }
 
     /// What it says there about each item, by the name of its file.
-    public var itemStatistics: [String: ItemStatistics] {
+    package var itemStatistics: [String: ItemStatistics] {
         Dictionary(log.compactMap { line in ItemStatistics(line.text).map { ($0.name, $0) } }, uniquingKeysWith: { $1 })
     }
 }
 
 /// The player's own count, of its last log line.
-public struct Statistics: Sendable, Equatable {
-    public var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int, flipsLost: Int
+package struct Statistics: Sendable, Equatable {
+    package var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int, flipsLost: Int
     /// Half of the frames, and 99 % of them, were no further from their sound than so many milliseconds; nil where there was nothing to
     /// compare.
-    public var synchrony: (half: Int, most: Int)?
+    package var synchrony: (half: Int, most: Int)?
     /// How much faster than written the sound was played at the end, in parts per million.
-    public var soundChange: Int
+    package var soundChange: Int
     /// How often picture and sound stood still for want of anything ready, and how long in all.
-    public var stalls: (count: Int, time: Duration)
+    package var stalls: (count: Int, time: Duration)
 
     /// Half of what input events asked for was seen after so many milliseconds, and 99 % of it; nil where nothing was asked for.
-    public var inputLatency: (half: Int, most: Int)?
+    package var inputLatency: (half: Int, most: Int)?
 
     /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm;
     /// stood still 2 times, 310 ms in all; input 21/48 ms; never less than 3 frames and 110 ms ahead", of which the end is not read.
-    public init?(_ line: String) {
+    package init?(_ line: String) {
         let counts = #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#
         guard let match = line.firstMatch(of: counts) else { return nil }
         let output = match.output
@@ -181,7 +181,7 @@ public struct Statistics: Sendable, Equatable {
     }
 
     /// Whether all counts are equal.
-    public static func == (a: Statistics, b: Statistics) -> Bool {
+    package static func == (a: Statistics, b: Statistics) -> Bool {
         (a.shown, a.late, a.dropped, a.seams, a.worstSeam, a.flipsLost) == (b.shown, b.late, b.dropped, b.seams, b.worstSeam, b.flipsLost)
             && a.synchrony?.half == b.synchrony?.half && a.synchrony?.most == b.synchrony?.most && a.soundChange == b.soundChange
             && a.stalls == b.stalls && a.inputLatency?.half == b.inputLatency?.half && a.inputLatency?.most == b.inputLatency?.most
@@ -189,13 +189,13 @@ public struct Statistics: Sendable, Equatable {
 }
 
 /// The player's own count for one item, of a log line of its own.
-public struct ItemStatistics: Sendable, Equatable {
+package struct ItemStatistics: Sendable, Equatable {
     /// Its file's.
-    public var name: String
-    public var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int
+    package var name: String
+    package var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int
 
     /// Reads "… kiosk: clip.mp4: 149 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late".
-    public init?(_ line: String) {
+    package init?(_ line: String) {
         let counts = #/kiosk: (.+): (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late$/#
         guard let output = line.firstMatch(of: counts)?.output, let shown = Int(output.2), let late = Int(output.3),
             let dropped = Int(output.4), let seams = Int(output.5), let worst = Int(output.6)

@@ -1,14 +1,14 @@
 import Foundation
 
 /// What a touch device is and what it sent, in the format of evemu-record, as guest/replay.c reads it.
-public struct Recording: Sendable, Equatable {
+package struct Recording: Sendable, Equatable {
     /// A name of its own within a run.
-    public var fileName: String
+    package var fileName: String
     /// The file.
-    public var text: String
+    package var text: String
 
     /// The kinds of devices that screens have.
-    public enum Device: String, Sendable, CaseIterable {
+    package enum Device: String, Sendable, CaseIterable {
         /// Multitouch protocol B: a slot for each finger, and only what has changed.
         case slots
         /// Multitouch protocol A: all fingers in every report, without names.
@@ -20,14 +20,14 @@ public struct Recording: Sendable, Equatable {
     }
 
     /// A finger from its touch to its lift.
-    public struct Stroke: Sendable {
+    package struct Stroke: Sendable {
         /// Seconds of touch and lift, on one clock for all strokes of a recording.
-        public var from: Double, to: Double
+        package var from: Double, to: Double
         /// Where, in parts of the screen's width and height; straight and even in between.
-        public var begin: (x: Double, y: Double), end: (x: Double, y: Double)
+        package var begin: (x: Double, y: Double), end: (x: Double, y: Double)
 
         /// A finger that moves from one place to another, or stays where it is.
-        public init(_ from: Double, _ to: Double, at begin: (Double, Double), to end: (Double, Double)? = nil) {
+        package init(_ from: Double, _ to: Double, at begin: (Double, Double), to end: (Double, Double)? = nil) {
             (self.from, self.to) = (from, to)
             self.begin = (begin.0, begin.1)
             self.end = end.map { ($0.0, $0.1) } ?? (begin.0, begin.1)
@@ -35,7 +35,7 @@ public struct Recording: Sendable, Equatable {
     }
 
     /// What `device` sends of these strokes: a report every 10 ms while a finger is on it. Each trembles by a unit, as real ones do.
-    public init(_ name: String, by device: Device, _ strokes: [Stroke]) {
+    package init(_ name: String, by device: Device, _ strokes: [Stroke]) {
         fileName = "\(name)-\(device.rawValue).evemu"
         var lines = device.description
         var contacts: [Int: Int] = [:]  // stroke → tracking id

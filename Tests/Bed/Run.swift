@@ -8,7 +8,7 @@ struct Run {
     var program: Program
     var machine: Machine
     var area: Vblank.Rectangle?
-    var timeline: Timeline
+    var timeline: ActionTimeline
 
     /// Boots a guest, and another one where the first was starved.
     func perform() async throws -> Record {

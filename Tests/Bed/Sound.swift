@@ -1,68 +1,68 @@
 import Foundation
 
 /// What a sound card was fed: 16-bit samples of two channels, on the time axis of the run.
-public struct Sound: Sendable, Equatable {
+package struct Sound: Sendable, Equatable {
     /// Samples a second, of each channel, by the clock of the run.
-    public var rate: Double
-    public var left: [Int16], right: [Int16]
+    package var rate: Double
+    package var left: [Int16], right: [Int16]
     /// When the first sample was played, from the start of the player.
-    public var start: Duration
+    package var start: Duration
 
     /// A recording made by hand, as tests of the analysis do.
-    public init(rate: Double = 48_000, left: [Int16], right: [Int16]? = nil, start: Duration = .zero) {
+    package init(rate: Double = 48_000, left: [Int16], right: [Int16]? = nil, start: Duration = .zero) {
         (self.rate, self.left, self.right, self.start) = (rate, left, right ?? left, start)
     }
 
     /// How long it is.
-    public var duration: Duration { .seconds(Double(left.count) / rate) }
+    package var duration: Duration { .seconds(Double(left.count) / rate) }
 
     /// When sample `index` was played.
-    public func time(of index: Int) -> Duration { start + .seconds(Double(index) / rate) }
+    package func time(of index: Int) -> Duration { start + .seconds(Double(index) / rate) }
 
     /// Each channel by itself.
-    public var channels: [Sound] { [left, right].map { Sound(rate: rate, left: $0, start: start) } }
+    package var channels: [Sound] { [left, right].map { Sound(rate: rate, left: $0, start: start) } }
 
     /// What was played from one moment to another, as far as it was recorded.
-    public subscript(_ times: Range<Duration>) -> Sound {
+    package subscript(_ times: Range<Duration>) -> Sound {
         let bounds = [times.lowerBound, times.upperBound].map { min(left.count, max(0, Int(($0 - start) / .seconds(1) * rate))) }
         return Sound(
             rate: rate, left: Array(left[bounds[0]..<bounds[1]]), right: Array(right[bounds[0]..<bounds[1]]), start: time(of: bounds[0]))
     }
 
     /// The same without a stretch of it: what comes after that follows at once upon what came before.
-    public func cutting(_ stretch: Stretch) -> Sound {
+    package func cutting(_ stretch: Stretch) -> Sound {
         let bounds = [stretch.start, stretch.start + stretch.duration].map { Int((($0 - start) / .seconds(1) * rate).rounded()) }
         func cut(_ samples: [Int16]) -> [Int16] { Array(samples[..<bounds[0]] + samples[bounds[1]...]) }
         return Sound(rate: rate, left: cut(left), right: cut(right), start: start)
     }
 
     /// The largest absolute value on either channel.
-    public var peak: Int { max(left.map { Int($0.magnitude) }.max() ?? 0, right.map { Int($0.magnitude) }.max() ?? 0) }
+    package var peak: Int { max(left.map { Int($0.magnitude) }.max() ?? 0, right.map { Int($0.magnitude) }.max() ?? 0) }
 
     /// The most by which the channels differ at any time.
-    public var largestDifference: Int {
+    package var largestDifference: Int {
         var largest = 0
         for index in left.indices where left[index] != right[index] { largest = max(largest, abs(Int(left[index]) - Int(right[index]))) }
         return largest
     }
 
     /// Whether nobody could hear it: nothing over -60 dB.
-    public var isSilent: Bool { peak < 33 }
+    package var isSilent: Bool { peak < 33 }
 
     /// The part between the first and the last sample that can be heard, or nothing.
-    public var audible: Sound {
+    package var audible: Sound {
         guard let first = left.firstIndex(where: { $0.magnitude > 500 }), let last = left.lastIndex(where: { $0.magnitude > 500 })
         else { return Sound(rate: rate, left: [], start: start) }
         return Sound(rate: rate, left: Array(left[first...last]), right: Array(right[first...last]), start: time(of: first))
     }
 
     /// A stretch of time.
-    public struct Stretch: Sendable, Equatable {
-        public var start: Duration, duration: Duration
+    package struct Stretch: Sendable, Equatable {
+        package var start: Duration, duration: Duration
     }
 
     /// Silence of 0.8 ms or more within what can be heard.
-    public var holes: [Stretch] {
+    package var holes: [Stretch] {
         let sound = audible
         var holes: [Stretch] = []
         var begin: Int?
@@ -79,7 +79,7 @@ public struct Sound: Sendable, Equatable {
     }
 
     /// When something begins that can be heard: each first sample over 1 % of full scale after a quarter of a second without one.
-    public var onsets: [Duration] {
+    package var onsets: [Duration] {
         var onsets: [Duration] = []
         var heard = -Int(rate)
         for (index, sample) in left.enumerated() where sample.magnitude >= 328 {
@@ -90,22 +90,22 @@ public struct Sound: Sendable, Equatable {
     }
 
     /// The left channel taken as one tone that goes on and on.
-    public var tone: Tone? { Tone(self) }
+    package var tone: Tone? { Tone(self) }
 }
 
 /// A sine wave, and where it is broken. Lengths of its periods are measured from one upward crossing of zero to the next.
-public struct Tone: Sendable, Equatable {
+package struct Tone: Sendable, Equatable {
     /// In Hz, of the periods that are whole.
-    public var frequency: Double
+    package var frequency: Double
     /// Where samples were left out (durations below zero) or put in, by how much, from 0.1 ms on.
     ///
     /// Those are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip, which makes
     /// some of them too long and as many too short; so neighbours within 10 ms are taken together.
-    public var phaseJumps: [Sound.Stretch]
+    package var phaseJumps: [Sound.Stretch]
     /// Steps from a sample to the next that no sine of this loudness has.
-    public var clicks: [Duration]
+    package var clicks: [Duration]
     /// The largest step from a sample to the next, and the largest that the sine itself has.
-    public var largestStep: Int, expectedStep: Int
+    package var largestStep: Int, expectedStep: Int
 
     init?(_ sound: Sound) {
         let sound = sound.audible

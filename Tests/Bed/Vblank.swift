@@ -1,42 +1,42 @@
 /// What a display latched at one vblank: a line of the kernel's own log, taken inside its vblank timer.
-public struct Vblank: Sendable, Equatable {
+package struct Vblank: Sendable, Equatable {
     /// The kernel's count of vblanks. It goes on while nobody watches, so a step of more than 1 is a hole in the log.
-    public var sequence: Int
+    package var sequence: Int
     /// When, from the start of the player.
-    public var time: Duration
+    package var time: Duration
     /// How long after it the interrupt was served.
-    public var lateness: Duration
+    package var lateness: Duration
     /// How many commits arrived since the vblank before.
-    public var commits: Int
+    package var commits: Int
     /// A sum over sampled pixels of all planes: equal where the picture is.
-    public var hash: UInt64
+    package var hash: UInt64
     /// The number in the cells of the picture; whatever stands there when it is not a numbered clip (0 where that is black).
-    public var number: Int
+    package var number: Int
     /// From the lowest upwards.
-    public var planes: [Plane]
+    package var planes: [Plane]
 
     /// A plane as it was scanned out.
-    public struct Plane: Sendable, Equatable {
+    package struct Plane: Sendable, Equatable {
         /// The kernel's object ids.
-        public var plane: Int, framebuffer: Int
+        package var plane: Int, framebuffer: Int
         /// The fourcc of the framebuffer, such as XR24 or NV12.
-        public var format: String
+        package var format: String
         /// What of the framebuffer, and where on the display, in pixels.
-        public var source: Rectangle, destination: Rectangle
+        package var source: Rectangle, destination: Rectangle
         /// DRM_MODE_ROTATE_*: 1 is upright.
-        public var rotation: Int
+        package var rotation: Int
     }
 
     /// In pixels.
-    public struct Rectangle: Sendable, Equatable {
-        public var x: Int, y: Int, width: Int, height: Int
+    package struct Rectangle: Sendable, Equatable {
+        package var x: Int, y: Int, width: Int, height: Int
 
         /// A rectangle with its upper left corner at `x`, `y`.
-        public init(x: Int, y: Int, width: Int, height: Int) { (self.x, self.y, self.width, self.height) = (x, y, width, height) }
+        package init(x: Int, y: Int, width: Int, height: Int) { (self.x, self.y, self.width, self.height) = (x, y, width, height) }
     }
 
     /// A vblank made by hand, as tests of the analysis do.
-    public init(
+    package init(
         sequence: Int, time: Duration, number: Int, lateness: Duration = .zero, commits: Int = 0, hash: UInt64 = 0, planes: [Plane] = []
     ) {
         (self.sequence, self.time, self.number) = (sequence, time, number)
@@ -46,7 +46,7 @@ public struct Vblank: Sendable, Equatable {
     /// Reads a line "seq vblank_us irq_late_us commits hash code plane:fb:FOURCC:sx,sy,sw,sh:dx,dy,dw,dh:rotation …".
     ///
     /// - Parameter start: the start of the player on the line's clock, in microseconds.
-    public init?(line: some StringProtocol, start: Int) {
+    package init?(line: some StringProtocol, start: Int) {
         let words = line.split(separator: " ")
         guard words.count >= 6, let sequence = Int(words[0]), let time = Int(words[1]), let late = Int(words[2]),
             let commits = Int(words[3]), let hash = UInt64(words[4], radix: 16), let number = Int(words[5])
@@ -59,7 +59,7 @@ public struct Vblank: Sendable, Equatable {
     }
 
     /// All lines of a log; what the last one lacks because the watcher was stopped in the middle of it is left out.
-    public static func log(_ text: String, start: Int) -> [Vblank] {
+    package static func log(_ text: String, start: Int) -> [Vblank] {
         text.split(separator: "\n").compactMap { Vblank(line: $0, start: start) }
     }
 }

@@ -31,7 +31,7 @@ struct ReportTests {
 
 struct TimelineTests {
     @Test func `the script is in the order of time`() {
-        var at = Timeline()
+        var at = ActionTimeline()
         at(2, .tap(10, 20), "tap")
         at(1, .key(.space))
         at(-0.2, .display(false, display: 1))
@@ -44,7 +44,7 @@ struct TimelineTests {
     }
 
     @Test func `a swipe is a way of many places`() {
-        var at = Timeline()
+        var at = ActionTimeline()
         at(0, .swipe(from: (100, 50), to: (300, 50)))
         #expect(at.script.count == 22 && at.script[1] == "at 12500 0 move 110 50" && at.script[20] == "at 250000 0 move 300 50")
     }

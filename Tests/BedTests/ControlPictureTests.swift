@@ -28,9 +28,9 @@ extension BedTests {
             /// Where the controls are.
             var layout: ControlsLayout {
                 let (across, down) = rotation % 180 == 0 ? size : (size.height, size.width)
-                let glass = Glass(
+                let geometry = ScreenGeometry(
                     width: viewed.width, height: viewed.height, physicalWidth: Double(across), physicalHeight: Double(down))
-                return ControlsLayout(glass: glass, content: .init(hasQueue: true))
+                return ControlsLayout(geometry: geometry, content: .init(hasQueue: true))
             }
 
             /// The place on the panel of one that a viewer sees; the picture is turned clockwise on it.
@@ -62,7 +62,7 @@ extension BedTests {
         static let states = ["hidden", "paused", "pressed", "playing", "muted", "scrubbing", "toast", "seek", "ended"]
 
         @Test(arguments: cases) func `every state`(_ display: Case) async throws {
-            let clip = try Gallery.demo()
+            let clip = try BedGallery.demo()
             let layout = display.layout
             let disc = try #require(layout.discs[.playPause]), slider = try #require(layout.slider),
                 mute = try #require(layout.icons[.mute])
@@ -141,10 +141,10 @@ extension BedTests {
             #expect(pixel("scrubbing", slider.left + Int(length * 0.62), slider.y).isLike(.init(255, 255, 255), within: 48), "no knob")
             let finger = slider.left + Int(length * 0.62)
             let left = min(
-                max(finger - layout.preview.width / 2, layout.glass.pixels(6)),
-                layout.glass.width - layout.glass.pixels(6) - layout.preview.width)
+                max(finger - layout.preview.width / 2, layout.geometry.pixels(6)),
+                layout.geometry.width - layout.geometry.pixels(6) - layout.preview.width)
             let middle = layout.preview.y + layout.preview.height / 2
-            let edge = (left - layout.glass.pixels(1)...left + 1).contains {
+            let edge = (left - layout.geometry.pixels(1)...left + 1).contains {
                 pixel("scrubbing", $0, middle).isLike(.init(255, 255, 255), within: 64)
             }
             #expect(edge, "no preview at the finger")

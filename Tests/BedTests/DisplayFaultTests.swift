@@ -8,7 +8,7 @@ extension BedTests {
         let clip: NumberedClip
         let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
 
-        init() throws { clip = try Gallery.clip("a", frames: 150, frameRate: 30) }
+        init() throws { clip = try BedGallery.clip("a", frames: 150, frameRate: 30) }
 
         @Test func `a display that may not be there gives the picture up to one that is connected`() async throws {
             let machine = Machine { ($0.time, $0.recordsSound, $0.displays) = (.free, false, 2) }

@@ -95,7 +95,7 @@ extension BedTests {
 
         /// The marks at the corners of the picture, clockwise from the top left: red, green, yellow, blue.
         @Test(arguments: [2, 0]) func `it turns at one vblank while it plays`(overlays: Int) async throws {
-            let clip = NumberedClip(try Gallery.path("corners.mp4"), frames: 60, frameRate: 30)
+            let clip = NumberedClip(try BedGallery.path("corners.mp4"), frames: 60, frameRate: 30)
             let machine = Machine { ($0.time, $0.overlays) = (.free, overlays) }
             let configuration = KioskConfiguration(input: "[input.keys]\nf3 = \"rotate\"")
             let count = 24

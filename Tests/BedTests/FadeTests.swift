@@ -8,7 +8,7 @@ extension BedTests {
         /// commits.
         @Test func `every vblank of a fade has its own mixture, and the sound is mixed without a click`() async throws {
             let clips = try [("red", "0xD03030", 1), ("green", "0x30B060", 1001)].map {
-                try Gallery.plain($0.0, $0.1, frames: 60, from: $0.2)
+                try BedGallery.plain($0.0, $0.1, frames: 60, from: $0.2)
             }
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
             let configuration = KioskConfiguration(playback: "transition = \"fade\"\ntransition-duration = 0.5005")

@@ -10,8 +10,8 @@ extension BedTests {
         let machine = Machine { $0.time = .free }
 
         init() throws {
-            clip = try Gallery.clip("a", frames: 150, frameRate: 30)
-            other = try Gallery.clip("b", frames: 150, from: 1001, frameRate: 30)
+            clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+            other = try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30)
         }
 
         @Test func `a display is unplugged and plugged in again`() async throws {
@@ -40,8 +40,8 @@ extension BedTests {
         }
 
         /// Nothing is plugged in, or the first to open the card has it.
-        @Test(arguments: [Timeline.Action.display(false), .shell("sleep 9 <>/dev/dri/card0 &")])
-        func `a preview goes to memory where no display is free`(_ obstacle: Timeline.Action) async throws {
+        @Test(arguments: [ActionTimeline.Action.display(false), .shell("sleep 9 <>/dev/dri/card0 &")])
+        func `a preview goes to memory where no display is free`(_ obstacle: ActionTimeline.Action) async throws {
             let record = try await Bed.run(
                 "preview", for: .seconds(3), playing: [clip], .kiosk(KioskConfiguration(), arguments: ["--preview"]), on: machine
             ) { at in
@@ -176,7 +176,7 @@ extension BedTests {
 
         @Test func `bad items are left out before their turn`() async throws {
             let bad = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
-            let items = [clip.path] + (try bad.map(Gallery.path)) + ["/nowhere.mp4", other.path]
+            let items = [clip.path] + (try bad.map(BedGallery.path)) + ["/nowhere.mp4", other.path]
             let configuration = KioskConfiguration(playlist: items.map { "source = \"\($0)\"" })
             let record = try await Bed.run("bad items", for: .seconds(12), playing: [clip, other], .kiosk(configuration), on: machine)
             #expect(record.seams.map(\.first.number) == [1001, 1])

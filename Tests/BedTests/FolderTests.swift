@@ -8,7 +8,7 @@ extension BedTests {
         let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
 
         @Test func `files come and go, and nobody can tell but by what is shown`() async throws {
-            let clips = try [("loop30", 1), ("other30", 1001)].map { try Gallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
+            let clips = try [("loop30", 1), ("other30", 1001)].map { try BedGallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
             let folder = NSTemporaryDirectory() + "kiosk-folder-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }

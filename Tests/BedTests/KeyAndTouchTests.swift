@@ -10,8 +10,8 @@ extension BedTests {
         let machine = Machine { $0.time = .free }
 
         init() throws {
-            clip = try Gallery.clip("a", frames: 150, frameRate: 30)
-            other = try Gallery.clip("b", frames: 150, from: 1001, frameRate: 30)
+            clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+            other = try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30)
         }
 
         private func configuration(_ input: String) -> Program { .kiosk(KioskConfiguration(input: input)) }

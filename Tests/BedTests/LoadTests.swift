@@ -23,7 +23,7 @@ extension BedTests {
 
         /// Two items in turn; from 2 s on with so many busy processes on the same CPU.
         private func playing(_ name: String, for duration: Duration, beside count: Int, until end: Duration) async throws -> Record {
-            let clips = try [("a", 1), ("b", 1001)].map { try Gallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
+            let clips = try [("a", 1), ("b", 1001)].map { try BedGallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
             let configuration = KioskConfiguration(playlist: clips.map { "source = \"\($0.path)\"\nend = 1" })
             // A host stops for 50 ms in every second what computes all the time with real-time priority.
             let machine = Machine { ($0.isRealTime, $0.measuresHost) = (false, true) }

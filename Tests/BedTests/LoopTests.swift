@@ -19,7 +19,7 @@ extension BedTests {
         }
 
         private func clip(_ name: String, _ rate: Int, from first: Int) throws -> NumberedClip {
-            try Gallery.clip("\(name)\(rate)", frames: rate, from: first, frameRate: Double(rate))
+            try BedGallery.clip("\(name)\(rate)", frames: rate, from: first, frameRate: Double(rate))
         }
 
         @discardableResult
@@ -63,7 +63,7 @@ extension BedTests {
                 ("mix-7.mov", 24), ("mix-8.mkv", 15), ("mix-9.mp4", 30000.0 / 1001), ("mix-10.mp4", 30),
             ].enumerated().map { index, clip in
                 NumberedClip(
-                    try Gallery.path(clip.0), frames: Int(clip.1.rounded()), from: 1000 * (index + 1) + 1, frameRate: clip.1)
+                    try BedGallery.path(clip.0), frames: Int(clip.1.rounded()), from: 1000 * (index + 1) + 1, frameRate: clip.1)
             }
             let machine = Machine { ($0.time, $0.mode.refresh) = (.free, refresh) }
             let configuration = KioskConfiguration(display: "gravity = \"stretch\"")
@@ -106,7 +106,7 @@ extension BedTests {
         /// Picture and sound are compared by flash and beep, as somebody in front of the screen would.
         @Test(arguments: [200, -200])
         func `minutes with a sound card that is off`(partsPerMillion: Int) async throws {
-            let clip = try Gallery.clip("flash-half", frames: 15, frameRate: 30000 / 1001)
+            let clip = try BedGallery.clip("flash-half", frames: 15, frameRate: 30000 / 1001)
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
             let area = Vblank.Rectangle(x: 0, y: 60, width: 640, height: 360)
             let record = try await Bed.run("\(partsPerMillion) ppm", for: .seconds(150), playing: [clip], on: machine, area: area) { at in

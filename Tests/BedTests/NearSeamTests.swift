@@ -10,7 +10,7 @@ extension BedTests {
         private let times = (0..<14).map { 1.2 + 1.37 * Double($0) }
 
         init() throws {
-            clips = try [("loop30", 1), ("other30", 1001)].map { try Gallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
+            clips = try [("loop30", 1), ("other30", 1001)].map { try BedGallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
         }
 
         @Test func `a pause, and on with the next frame and sample`() async throws {
@@ -46,8 +46,8 @@ extension BedTests {
             expectJumps(record) { last, first in first == (last > 1000 ? 1 : 1001) }
         }
 
-        @Test(arguments: [Timeline.Key.right, .left])
-        func `a tenth of a second forward or back, within the item`(key: Timeline.Key) async throws {
+        @Test(arguments: [ActionTimeline.Key.right, .left])
+        func `a tenth of a second forward or back, within the item`(key: ActionTimeline.Key) async throws {
             let configuration = KioskConfiguration(playback: "seek-step = 0.1")
             let record = try await Bed.run("seeks", for: .seconds(21), playing: clips, .kiosk(configuration), on: machine) { at in
                 for time in times { at(time, .key(key), "seek \(time)") }

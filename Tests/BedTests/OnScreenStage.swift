@@ -34,19 +34,19 @@ struct OnScreenStage {
 
     /// Clips of 1280 x 400 pixels that have a key frame every half second.
     static func clip(_ name: String, frames: Int = 60, from first: Int = 1) throws -> NumberedClip {
-        try Gallery.plain(name, "0x406080", size: "1280x400", frames: frames, from: first, keyFrameEvery: 15)
+        try BedGallery.plain(name, "0x406080", size: "1280x400", frames: frames, from: first, keyFrameEvery: 15)
     }
 
     /// Where the controls are, for one item of less than ten minutes, or several.
     static func layout(hasQueue: Bool = false) -> ControlsLayout {
         ControlsLayout(
-            glass: Glass(width: 1280, height: 720, physicalWidth: 320, physicalHeight: 180), content: .init(hasQueue: hasQueue))
+            geometry: ScreenGeometry(width: 1280, height: 720, physicalWidth: 320, physicalHeight: 180), content: .init(hasQueue: hasQueue))
     }
 
     /// Plays the clip, or `clips`.
     func run(
         _ name: String, for seconds: Double, clips: [NumberedClip]? = nil, playlist: [String] = [], playback: String = "",
-        audio: String = "", input: String = "", _ timeline: (inout Timeline) -> Void
+        audio: String = "", input: String = "", _ timeline: (inout ActionTimeline) -> Void
     ) async throws -> Record {
         let configuration = KioskConfiguration(
             display: Self.display, audio: audio, playback: playback, input: input, playlist: playlist)

@@ -10,7 +10,7 @@ extension BedTests {
         /// The 4:3 picture in 1280x720, with each gravity, turned each way.
         @Test(arguments: [0, 90, 180, 270]) func `gravity and rotation`(rotation: Int) async throws {
             let gravities = ["fit", "stretch", "fill"]
-            let picture = try Gallery.path("corners.png")
+            let picture = try BedGallery.path("corners.png")
             let configuration = KioskConfiguration(
                 display: "rotation = \(rotation)\nbackground = \"#2080a0\"",
                 playlist: gravities.map { "source = \"\(picture)\"\ngravity = \"\($0)\"\nduration = 1" })

@@ -8,7 +8,7 @@ extension BedTests {
         /// much faster.
         @Test(arguments: [("film.mp4", 24, 24000.0 / 1001), ("ntsc.mp4", 30, 30000.0 / 1001)])
         func `a thousandth too slow for the display`(name: String, frames: Int, frameRate: Double) async throws {
-            let clip = NumberedClip(try Gallery.path(name), frames: frames, frameRate: frameRate)
+            let clip = NumberedClip(try BedGallery.path(name), frames: frames, frameRate: frameRate)
             let record = try await Bed.run(name, for: .seconds(42), playing: [clip], on: Machine { $0.time = .free })
             #expect(record.seams.count >= 40 && record.seams.filter { !$0.isClean } == [])
             #expect(record.wrongHolds == [])
@@ -22,7 +22,7 @@ extension BedTests {
 
         /// Pictures that stand for 20, 40 and 60 ms in turn.
         @Test func `every frame has a time of its own`() async throws {
-            let clip = NumberedClip(try Gallery.path("vfr.mp4"), frames: 30, frameRate: 25)
+            let clip = NumberedClip(try BedGallery.path("vfr.mp4"), frames: 30, frameRate: 25)
             let machine = Machine { ($0.time, $0.mode.refresh) = (.free, 50) }
             let record = try await Bed.run("vfr", for: .seconds(12), playing: [clip], on: machine)
             let wrong = record.frames.dropFirst().dropLast().filter { $0.number < 30 && $0.vblanks != ($0.number - 1) % 3 + 1 }

@@ -5,7 +5,7 @@ extension BedTests {
     /// The loop, in the host's time where processor time counts.
     @Suite struct Seams {
         @Test func `one item comes round, and nobody can tell`() async throws {
-            let clip = try Gallery.clip("a", frames: 150, frameRate: 30)
+            let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let record = try await Bed.run("one item", for: .seconds(13), playing: [clip], on: .measured)
             #expect(record.seams.count == 2)
             expectNothingToBeSeenOrHeard(record)
@@ -20,7 +20,7 @@ extension BedTests {
 
         @Test func `two items follow each other, and nobody can tell`() async throws {
             let clips = [
-                try Gallery.clip("a", frames: 150, frameRate: 30), try Gallery.clip("b", frames: 150, from: 1001, frameRate: 30),
+                try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
             ]
             let record = try await Bed.run("two items", for: .seconds(13), playing: clips, on: .measured)
             #expect(record.seams.map(\.first.number) == [1001, 1])

@@ -7,7 +7,7 @@ extension BedTests {
         /// its turn. In virtual time, as it is about memory: it takes a faster processor than the bed's to play this in real time.
         @Test func `two 4K items in turn fit into a box of 512 MB`() async throws {
             let clips = try [("large-red", "0xD03030", 1), ("large-green", "0x30B060", 1001)].map {
-                try Gallery.plain($0.0, $0.1, size: "3840x2160", frames: 15, from: $0.2)
+                try BedGallery.plain($0.0, $0.1, size: "3840x2160", frames: 15, from: $0.2)
             }
             let machine = Machine { ($0.time, $0.memory) = (.free, 512) }
             let record = try await Bed.run("small box", for: .seconds(2.3), playing: clips, on: machine)

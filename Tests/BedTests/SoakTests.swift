@@ -8,7 +8,7 @@ extension BedTests {
         @Test func `a thousand loops of half a second: every seam clean, and nothing grows`() async throws {
             let loops = ProcessInfo.processInfo.environment["KIOSK_SOAK"].flatMap { Int($0) } ?? 1000
             let seconds = Int(Double(loops) * 0.5005) + 3
-            let clip = try Gallery.halfSecond()
+            let clip = try BedGallery.halfSecond()
             let machine = Machine { ($0.time, $0.mode, $0.recordsSound) = (.free, Machine.Mode(width: 640, height: 480), false) }
             let area = Vblank.Rectangle(x: 0, y: 60, width: 640, height: 360)
             let record = try await Bed.run("soak", for: .seconds(seconds), playing: [clip], on: machine, area: area)

@@ -7,7 +7,7 @@ extension BedTests {
     @Suite struct SoundDevices {
         let clip: NumberedClip
 
-        init() throws { clip = try Gallery.clip("a", frames: 150, frameRate: 30) }
+        init() throws { clip = try BedGallery.clip("a", frames: 150, frameRate: 30) }
 
         /// `front` is one of the names that ALSA's configuration has for a card only when the card was there as the configuration was read.
         @Test func `a card that comes late opens by a name of its driver's configuration`() async throws {
@@ -33,11 +33,11 @@ extension BedTests {
         private let eld = "10000700661100010000000000000000" + "1e6d085b" + "424544205456" + "090707"
         private let noELD = String(repeating: "00", count: 24)
 
-        private func control(_ name: String, _ value: String, card: String = "hw:Loopback") -> Timeline.Action {
+        private func control(_ name: String, _ value: String, card: String = "hw:Loopback") -> ActionTimeline.Action {
             .shell("control \(card) \"\(name)\" \(value)")
         }
 
-        private var identify: Timeline.Action {
+        private var identify: ActionTimeline.Action {
             .shell("printf '\(edid())' >/run/edid; mount --bind /run/edid /sys/class/drm/card0-Virtual-1/edid")
         }
 

@@ -8,7 +8,7 @@ extension BedTests {
         /// A debugger, a swapping machine, a hypervisor: the process stands still while display and card go on. The card runs dry, the
         /// timeline stands still with it, and both go on where they were.
         @Test func `the process is stopped for a while, and goes on where it was`() async throws {
-            let clip = try Gallery.clip("flash", frames: 150, frameRate: 30)
+            let clip = try BedGallery.clip("flash", frames: 150, frameRate: 30)
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
             let area = Vblank.Rectangle(x: 0, y: 60, width: 640, height: 360)
             let stops = [(3.1, 0.3), (6.0, 2.0), (11.0, 20.0)]
@@ -47,7 +47,7 @@ extension BedTests {
 
         /// Nothing in the player asks for the date.
         @Test func `the date is set, and nothing happens`() async throws {
-            let clips = try [("loop30", 1), ("other30", 1001)].map { try Gallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
+            let clips = try [("loop30", 1), ("other30", 1001)].map { try BedGallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
             let machine = Machine { $0.time = .free }
             let record = try await Bed.run("date", for: .seconds(7), playing: clips, on: machine) { at in
                 at(2.0, .shell("date +%s; date -s '+1 hour' >/dev/null; date +%s"), "forth")

@@ -7,7 +7,7 @@ extension BedTests {
         /// A stream of 60 frames a second with sound comes slowly for a second, and then as fast as it is read. The first picture stands
         /// while it does; then nothing stops again. In virtual time, so that it is the stream that is slow, and by as much every time.
         @Test func `a stream that is slow at first begins when it can go on`() async throws {
-            let clip = try Gallery.clip("loop60", frames: 60, frameRate: 60)
+            let clip = try BedGallery.clip("loop60", frames: 60, frameRate: 60)
             let url = "http://127.0.0.1:8080/x.ts"
             let configuration = KioskConfiguration(playlist: ["source = \"\(url)\""])
             let machine = Machine { $0.time = .free }

@@ -44,7 +44,7 @@ struct Findings {
     var series: [Series]
 
     /// The samples of a measure; empty where there are none.
-    func samples(_ measure: Measure, _ player: Scenario.Player, in scenario: String) -> Samples {
+    func samples(_ measure: Measure, _ player: BenchCase.Player, in scenario: String) -> Samples {
         Samples(series.first { $0.scenario == scenario && $0.player == player.rawValue }?.samples[measure] ?? [])
     }
 }

@@ -22,7 +22,7 @@ import Foundation
     @Option(help: "The JSON file; Markdown goes beside it. Default: .build/bench/ and the date.") var output: String?
 
     func validate() throws {
-        if let name = cases.first(where: { name in !Scenario.all.contains { $0.name == name } }) {
+        if let name = cases.first(where: { name in !BenchCase.all.contains { $0.name == name } }) {
             throw ValidationError("no case is called \(name): --list names them")
         }
         if let runs, runs < 1 { throw ValidationError("--runs \(runs): at least one") }
@@ -30,7 +30,7 @@ import Foundation
     }
 
     func run() async throws {
-        if list { return print(Scenario.all.map(\.name).joined(separator: "\n")) }
+        if list { return print(BenchCase.all.map(\.name).joined(separator: "\n")) }
         if let reason = Bed.unavailability {
             complain("there is no test bed here: \(reason)")
             throw ExitCode(69)
@@ -54,23 +54,23 @@ import Foundation
         complain("written: \(path)")
     }
 
-    private var selection: [Scenario] {
-        var scenarios = quick ? Array(Scenario.all.prefix(1)) : Scenario.all
-        if !cases.isEmpty { scenarios = Scenario.all.filter { cases.contains($0.name) } }
+    private var selection: [BenchCase] {
+        var scenarios = quick ? Array(BenchCase.all.prefix(1)) : BenchCase.all
+        if !cases.isEmpty { scenarios = BenchCase.all.filter { cases.contains($0.name) } }
         for index in scenarios.indices { scenarios[index].seconds = seconds ?? scenarios[index].seconds }
         return scenarios
     }
 
     /// In turn: kiosk, mpv, kiosk, mpv …, so that what else the machine does hits all alike.
-    private func turns(of scenarios: [Scenario]) -> [(round: Int, scenario: Scenario, player: Scenario.Player)] {
-        func rounds(_ scenario: Scenario) -> Int { runs ?? (quick || !scenario.isMain ? 1 : 3) }
+    private func turns(of scenarios: [BenchCase]) -> [(round: Int, scenario: BenchCase, player: BenchCase.Player)] {
+        func rounds(_ scenario: BenchCase) -> Int { runs ?? (quick || !scenario.isMain ? 1 : 3) }
         return (0..<(scenarios.map(rounds).max() ?? 0)).flatMap { round in
             scenarios.filter { round < rounds($0) }.flatMap { scenario in scenario.players.map { (round, scenario, $0) } }
         }
     }
 
     /// One run that counts, if it can be had within three.
-    private func perform(_ scenario: Scenario, _ player: Scenario.Player, _ modeName: String?, into series: inout Series) async {
+    private func perform(_ scenario: BenchCase, _ player: BenchCase.Player, _ modeName: String?, into series: inout Series) async {
         for _ in 1...3 {
             do {
                 let record = try await record(scenario, player, modeName ?? "\(scenario.mode)")
@@ -92,7 +92,7 @@ import Foundation
         }
     }
 
-    private func record(_ scenario: Scenario, _ player: Scenario.Player, _ modeName: String) async throws -> Record {
+    private func record(_ scenario: BenchCase, _ player: BenchCase.Player, _ modeName: String) async throws -> Record {
         let clips = try scenario.clips.map { try $0.file() }
         let machine = Machine {
             $0.mode = scenario.mode
@@ -128,7 +128,7 @@ import Foundation
     private func complain(_ text: String) { FileHandle.standardError.write(Data("kiosk-bench: \(text)\n".utf8)) }
 }
 
-extension Scenario {
+extension BenchCase {
     /// One for each player, still empty.
     var series: [Series] { players.map { Series(scenario: name, player: $0.rawValue) } }
 }

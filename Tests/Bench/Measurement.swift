@@ -5,7 +5,7 @@ struct Measurement: Equatable {
     var samples: [Measure: [Double]] = [:]
 
     /// Everything that a run of `scenario` tells.
-    init(_ record: Record, _ scenario: Scenario, _ player: Scenario.Player) {
+    init(_ record: Record, _ scenario: BenchCase, _ player: BenchCase.Player) {
         // It shows nothing; its frames are those of its option -frames:v.
         if player == .ffmpeg {
             measureUsage(record, frames: scenario.convertedFrames)

@@ -18,7 +18,7 @@ extension Findings {
     private static let playlist = "720p30@60-two-items"
 
     private func all(_ measure: Measure) -> [Double] {
-        series.filter { $0.player == Scenario.Player.kiosk.rawValue }.flatMap { $0.samples[measure] ?? [] }
+        series.filter { $0.player == BenchCase.Player.kiosk.rawValue }.flatMap { $0.samples[measure] ?? [] }
     }
 
     private var seams: Promise? {
@@ -41,9 +41,9 @@ extension Findings {
 
     /// Of the cases in which the refresh is a multiple of the frame rate.
     private var cadence: Promise? {
-        let fitting = Scenario.all.filter { $0.kind == .playback && $0.mode.refresh % $0.clips[0].frameRate == 0 }.map(\.name)
+        let fitting = BenchCase.all.filter { $0.kind == .playback && $0.mode.refresh % $0.clips[0].frameRate == 0 }.map(\.name)
         let wrong = fitting.flatMap { name in
-            series.first { $0.scenario == name && $0.player == Scenario.Player.kiosk.rawValue }?.samples[.wrongHolds] ?? []
+            series.first { $0.scenario == name && $0.player == BenchCase.Player.kiosk.rawValue }?.samples[.wrongHolds] ?? []
         }
         guard let worst = wrong.max() else { return nil }
         return Promise(
@@ -68,7 +68,7 @@ extension Findings {
     private var conversion: Promise? { ratio("CPU", .cpu, to: .ffmpeg, atMost: 1.25, in: Self.main) }
     private var memory: Promise? { ratio("peak memory", .peakMemory, to: .mpv, atMost: 0.8, in: Self.playlist) }
 
-    private func ratio(_ subject: String, _ measure: Measure, to other: Scenario.Player, atMost limit: Double, in name: String) -> Promise?
+    private func ratio(_ subject: String, _ measure: Measure, to other: BenchCase.Player, atMost limit: Double, in name: String) -> Promise?
     {
         guard let ours = samples(measure, .kiosk, in: name).median, let theirs = samples(measure, other, in: name).median, theirs > 0
         else { return nil }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct MeasurementTests {
     private static let period = Duration.seconds(1) / 60
-    private let main = Scenario.all[0]
+    private let main = BenchCase.all[0]
     private let clip = NumberedClip("a.mp4", frames: 150, frameRate: 30)
 
     /// Vblanks at 60 Hz from half a second on: each number for so many of them.
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `flashes are compared with the beeps that begin with them`() throws {
-        let flash = try #require(Scenario.all.first { $0.kind == .flash })
+        let flash = try #require(BenchCase.all.first { $0.kind == .flash })
         // Frames 16, 46, 76 … are white: at 1 s, 2 s … when frame 1 is shown at 0.5 s. The beeps come 20 ms later.
         var samples = [Int16](repeating: 0, count: 48_000 * 6)
         for second in 1...5 { for index in 0..<2400 { samples[48_000 * second + 960 + index] = index % 48 < 24 ? 16_000 : -16_000 } }
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `a pause is answered by the first vblank without a new frame, play by the first with one`() throws {
-        let controls = try #require(Scenario.all.first { $0.kind == .controls })
+        let controls = try #require(BenchCase.all.first { $0.kind == .controls })
         // A frame a vblank: 31 is the last one, at 1 s; 32 comes 1 s after it.
         let holds = (1...30).map { (number: $0, vblanks: 1) } + [(number: 31, vblanks: 60)] + (32...60).map { (number: $0, vblanks: 1) }
         let events = [
@@ -110,12 +110,12 @@ import Testing
     }
 
     @Test func `events are told by their names, and come at different moments of a period`() {
-        for device in [Timeline.Device.touchScreen, .keyboard] {
+        for device in [ActionTimeline.Device.touchScreen, .keyboard] {
             for action in [Control.Action.pause, .play, .next] {
                 #expect(Control(name: Control(device, action, 3).name) == Control(device, action, 3))
             }
         }
         #expect(Control(name: "screenshot") == nil)
-        #expect(Set(Scenario.all.map(\.name)).count == Scenario.all.count, "--case could not tell them apart")
+        #expect(Set(BenchCase.all.map(\.name)).count == BenchCase.all.count, "--case could not tell them apart")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Bench
 
 @Suite struct PromisesTests {
-    private func findings(_ series: [(String, Scenario.Player, [Measure: [Double]])]) -> Findings {
+    private func findings(_ series: [(String, BenchCase.Player, [Measure: [Double]])]) -> Findings {
         Findings(
             circumstances: .example,
             series: series.map { Series(scenario: $0, player: $1.rawValue, runs: 1, samples: $2) })

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `columns stand below each other`() {
-        let table = Table(heading: ["case", "n"], rows: [["a…", "12"], ["long", "–"]])
+        let table = ReportTable(heading: ["case", "n"], rows: [["a…", "12"], ["long", "–"]])
         #expect(
             table.markdown == """
                 | case | n  |

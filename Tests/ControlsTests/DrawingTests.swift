@@ -12,8 +12,8 @@ import Vocabulary
         Gallery.write(to: String(cString: getenv("KIOSK_GALLERY")))
     }
 
-    private static func parts(_ state: String, on glass: Glass = Viewer.desk) -> [PlacedPart] {
-        Gallery(name: "", glass: glass).parts(Gallery.states.first { $0.name == state }!.make)
+    private static func parts(_ state: String, on geometry: ScreenGeometry = Viewer.desk) -> [PlacedPart] {
+        Gallery(name: "", geometry: geometry).parts(Gallery.states.first { $0.name == state }!.make)
     }
 
     @Test func `what has not changed is not drawn again`() {
@@ -21,18 +21,18 @@ import Vocabulary
         var drawing = ControlsDrawing(Theme())
         viewer.key("i")
         viewer.wait(.milliseconds(16))
-        _ = drawing.overlay(viewer.parts, on: viewer.glass)
+        _ = drawing.overlay(viewer.parts, on: viewer.geometry)
         let first = drawing.drawn
         for _ in 0..<15 {
             viewer.wait(.milliseconds(16))
-            _ = drawing.overlay(viewer.parts, on: viewer.glass)
+            _ = drawing.overlay(viewer.parts, on: viewer.geometry)
         }
         #expect(drawing.drawn - first <= 3, "a fade is no drawing; the slider may be a pixel further: \(drawing.drawn - first)")
         let faded = drawing.drawn
         viewer.now.status = .paused
         for _ in 0..<100 {
             viewer.wait(.milliseconds(100))
-            _ = drawing.overlay(viewer.parts, on: viewer.glass)
+            _ = drawing.overlay(viewer.parts, on: viewer.geometry)
         }
         #expect(drawing.drawn - faded <= 1, "the button's sign")
     }
@@ -46,16 +46,16 @@ import Vocabulary
         let ahead = drawing.drawn
         viewer.key("i")
         viewer.wait(.milliseconds(300))
-        _ = drawing.overlay(viewer.parts, on: viewer.glass)
+        _ = drawing.overlay(viewer.parts, on: viewer.geometry)
         #expect(ahead > 10 && drawing.drawn == ahead)
     }
 
     @Test func `no more than eight megabytes at 1080p, on any panel`() {
         for size in [(155.0, 87.0), (344, 194), (531, 299), (1439, 809)] {
-            let glass = Glass(width: 1920, height: 1080, physicalWidth: size.0, physicalHeight: size.1)
+            let geometry = ScreenGeometry(width: 1920, height: 1080, physicalWidth: size.0, physicalHeight: size.1)
             for state in Gallery.states {
                 var drawing = ControlsDrawing(Theme())
-                _ = drawing.overlay(Gallery(name: "", glass: glass).parts(state.make), on: glass)
+                _ = drawing.overlay(Gallery(name: "", geometry: geometry).parts(state.make), on: geometry)
                 #expect(drawing.byteCount <= 8 << 20, "\(state.name) on \(size): \(drawing.byteCount)")
             }
         }

@@ -8,7 +8,7 @@ import Vocabulary
 @Suite struct LayoutTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        var glass: Glass
+        var geometry: ScreenGeometry
         var isNarrow: Bool
         /// Pixels a millimetre.
         var density: Double
@@ -17,8 +17,8 @@ import Vocabulary
     private static func row(
         _ name: String, _ width: Int, _ height: Int, _ size: (Double, Double)?, isNarrow: Bool = false, density: Double
     ) -> Row {
-        let glass = Glass(width: width, height: height, physicalWidth: size?.0, physicalHeight: size?.1)
-        return Row(testDescription: name, glass: glass, isNarrow: isNarrow, density: density)
+        let geometry = ScreenGeometry(width: width, height: height, physicalWidth: size?.0, physicalHeight: size?.1)
+        return Row(testDescription: name, geometry: geometry, isNarrow: isNarrow, density: density)
     }
 
     private static let rows: [Row] = [
@@ -47,8 +47,8 @@ import Vocabulary
     ]
 
     @Test(arguments: rows) func `millimetres become pixels`(_ row: Row) {
-        #expect(abs(row.glass.density - row.density) < 0.06, "\(row.glass.density)")
-        #expect(ControlsLayout(glass: row.glass).isNarrow == row.isNarrow)
+        #expect(abs(row.geometry.density - row.density) < 0.06, "\(row.geometry.density)")
+        #expect(ControlsLayout(geometry: row.geometry).isNarrow == row.isNarrow)
     }
 
     /// What can be shown: with times of every length, alone and in a list, live.
@@ -58,17 +58,18 @@ import Vocabulary
         }
     }
 
-    @Test(arguments: rows) func `targets are nine millimetres or more, on the glass, and do not overlap`(_ row: Row) {
-        let glass = row.glass
+    @Test(arguments: rows) func `targets are nine millimetres or more, on the geometry, and do not overlap`(_ row: Row) {
+        let geometry = row.geometry
         // A pixel may be lost to rounding.
-        let least = Int((9 * glass.density).rounded(.down))
+        let least = Int((9 * geometry.density).rounded(.down))
         for content in Self.contents {
-            let layout = ControlsLayout(glass: glass, content: content)
+            let layout = ControlsLayout(geometry: geometry, content: content)
             let targets = layout.controls.map { ($0, layout.target(of: $0)!) }
             for (control, box) in targets {
                 #expect(box.width >= least && box.height >= least, "\(control) \(box)")
                 #expect(
-                    box.x >= 0 && box.y >= 0 && box.x + box.width <= glass.width && box.y + box.height <= glass.height, "\(control) \(box)")
+                    box.x >= 0 && box.y >= 0 && box.x + box.width <= geometry.width && box.y + box.height <= geometry.height,
+                    "\(control) \(box)")
                 for (other, otherBox) in targets where other != control {
                     let isApart =
                         box.x + box.width <= otherBox.x || otherBox.x + otherBox.width <= box.x || box.y + box.height <= otherBox.y
@@ -79,10 +80,10 @@ import Vocabulary
         }
     }
 
-    @Test(arguments: rows) func `what is drawn is on the glass, and a control can be touched where it is drawn`(_ row: Row) {
+    @Test(arguments: rows) func `what is drawn is on the geometry, and a control can be touched where it is drawn`(_ row: Row) {
         for content in Self.contents {
-            let layout = ControlsLayout(glass: row.glass, content: content)
-            let (width, height) = (row.glass.width, row.glass.height)
+            let layout = ControlsLayout(geometry: row.geometry, content: content)
+            let (width, height) = (row.geometry.width, row.geometry.height)
             for box in [layout.title, layout.place, layout.elapsed, layout.remaining, layout.toast, layout.toastBelowTitle].compactMap({
                 $0
             }) {
@@ -92,7 +93,7 @@ import Vocabulary
                 #expect(layout.control(atX: Double(disc.x) / Double(width), y: Double(disc.y) / Double(height)) == control)
             }
             if let track = layout.slider {
-                #expect(track.right - track.left >= row.glass.pixels(35), "a slider of \(track.right - track.left) px")
+                #expect(track.right - track.left >= row.geometry.pixels(35), "a slider of \(track.right - track.left) px")
                 for x in [track.left, track.right] {
                     #expect(layout.control(atX: Double(x) / Double(width), y: Double(track.y) / Double(height)) == .slider)
                 }
@@ -102,7 +103,7 @@ import Vocabulary
     }
 
     @Test(arguments: rows) func `discs do not touch each other, nor the title`(_ row: Row) {
-        let layout = ControlsLayout(glass: row.glass)
+        let layout = ControlsLayout(geometry: row.geometry)
         let discs = Array(layout.discs.values)
         for (index, disc) in discs.enumerated() {
             for other in discs[(index + 1)...] { #expect(abs(disc.x - other.x) > (disc.diameter + other.diameter) / 2, "\(disc) \(other)") }
@@ -110,8 +111,8 @@ import Vocabulary
         }
     }
 
-    @Test func `the sizes of the drawing, on glass that has room for them`() {
-        let layout = ControlsLayout(glass: Glass(width: 2000, height: 1200, physicalWidth: 250, physicalHeight: 150))
+    @Test func `the sizes of the drawing, on geometry that has room for them`() {
+        let layout = ControlsLayout(geometry: ScreenGeometry(width: 2000, height: 1200, physicalWidth: 250, physicalHeight: 150))
         #expect(layout.discs[.playPause]?.diameter == 24 * 8)
         #expect(layout.discs[.skipBack]?.diameter == 16 * 8)
         #expect(layout.discs[.playPause]!.x - layout.discs[.skipBack]!.x == 36 * 8)
@@ -128,15 +129,15 @@ import Vocabulary
     @Test func `turned, width and height change places`() {
         let mode = DisplayMode(
             width: 1920, height: 1080, refreshPeriod: .milliseconds(16), name: "", physicalWidth: 531, physicalHeight: 299)
-        let upright = Glass(mode: mode, rotation: .clockwise90)
+        let upright = ScreenGeometry(mode: mode, rotation: .clockwise90)
         #expect((upright.width, upright.height) == (1080, 1920))
-        #expect(upright.density == Glass(mode: mode, rotation: .clockwise180).density)
+        #expect(upright.density == ScreenGeometry(mode: mode, rotation: .clockwise180).density)
     }
 
     @Test func `parts that are off are neither drawn nor touched`() {
         for part in ControlsPart.allCases {
             let parts = Set(ControlsPart.allCases).subtracting([part])
-            let layout = ControlsLayout(glass: Viewer.desk, content: ControlsLayout.Content(parts: parts))
+            let layout = ControlsLayout(geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts))
             #expect(layout.controls == Set(Control.allCases.filter { $0.part != part }))
             #expect((layout.title == nil) == (part == .title))
             #expect((layout.elapsed == nil) == (part == .times))
@@ -144,7 +145,7 @@ import Vocabulary
     }
 
     @Test func `what does not act: buttons are not there, slider and times are only drawn`() {
-        let layout = ControlsLayout(glass: Viewer.desk, content: ControlsLayout.Content(allowed: []))
+        let layout = ControlsLayout(geometry: Viewer.desk, content: ControlsLayout.Content(allowed: []))
         #expect(layout.controls == [])
         #expect(layout.discs.isEmpty && layout.icons.isEmpty && layout.volume == nil)
         #expect(layout.slider != nil && layout.remaining != nil)

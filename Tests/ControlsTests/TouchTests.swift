@@ -140,7 +140,7 @@ import Vocabulary
         },
         Row("two taps on the left, also where a button has appeared beneath", [.togglePlayback, .togglePlayback, .seekSteps(-1)]) {
             viewer in
-            viewer.glass = Glass(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 87)
+            viewer.geometry = ScreenGeometry(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 87)
             viewer.settle()
             let place = viewer.place(.skipBack)
             viewer.tap(place.x, place.y)
@@ -195,7 +195,7 @@ import Vocabulary
             show(&viewer)
             let from = viewer.onSlider(0.5)
             let finger = viewer.down(from.x, from.y)
-            viewer.glass = Glass(width: 1080, height: 1920, physicalWidth: 299, physicalHeight: 531)
+            viewer.geometry = ScreenGeometry(width: 1080, height: 1920, physicalWidth: 299, physicalHeight: 531)
             viewer.move(finger, 0.3, from.y)
             viewer.up(finger)
         },

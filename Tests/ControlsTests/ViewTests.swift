@@ -82,7 +82,7 @@ import Vocabulary
         #expect(!viewer.seesBars)
     }
 
-    @Test func `dirt on the glass holds them no longer than half a minute, and nothing that is touched after`() {
+    @Test func `dirt on the screen holds them no longer than half a minute, and nothing that is touched after`() {
         var viewer = shown()
         viewer.down(0.2, 0.3)
         viewer.wait(.seconds(29))

@@ -10,7 +10,7 @@ struct Viewer {
     var state: ControlsState
     /// What the player plays. The test changes it; it is told with every step.
     var now: NowPlaying
-    var glass: Glass
+    var geometry: ScreenGeometry
     private(set) var time = HostTime(nanoseconds: 1_000_000_000_000)
     /// What was asked for since ``take()``.
     private var asked: [Command] = []
@@ -20,20 +20,20 @@ struct Viewer {
     private(set) var fingers: [Int: (x: Double, y: Double)] = [:]
 
     /// 24" at 1080p.
-    static let desk = Glass(width: 1920, height: 1080, physicalWidth: 531, physicalHeight: 299)
+    static let desk = ScreenGeometry(width: 1920, height: 1080, physicalWidth: 531, physicalHeight: 299)
 
     init(
-        _ glass: Glass = desk, settings: ControlsSettings = .test, keys: [(String, Command)] = [],
+        _ geometry: ScreenGeometry = desk, settings: ControlsSettings = .test, keys: [(String, Command)] = [],
         now: NowPlaying = .clip
     ) {
-        self.glass = glass
+        self.geometry = geometry
         self.now = now
         state = ControlsState(settings, keys: (try? KeyMap(bindings: keys.map { (KeyTrigger($0.0)!, $0.1) }))!)
         settle()
     }
 
     /// Tells what is played, as it is done before and after everything that happens.
-    mutating func settle() { ask(state.update(now, on: glass, refreshPeriod: .milliseconds(16), at: time)) }
+    mutating func settle() { ask(state.update(now, on: geometry, refreshPeriod: .milliseconds(16), at: time)) }
 
     /// What a player does with commands, as far as tests look at it.
     private mutating func ask(_ commands: [TimedCommand]) {
@@ -104,7 +104,8 @@ struct Viewer {
     func place(_ control: Control) -> (x: Double, y: Double) {
         let box = state.layout!.target(of: control)!
         return (
-            (Double(box.x) + Double(box.width) / 2) / Double(glass.width), (Double(box.y) + Double(box.height) / 2) / Double(glass.height)
+            (Double(box.x) + Double(box.width) / 2) / Double(geometry.width),
+            (Double(box.y) + Double(box.height) / 2) / Double(geometry.height)
         )
     }
 
@@ -117,7 +118,8 @@ struct Viewer {
     func onSlider(_ fraction: Double) -> (x: Double, y: Double) {
         let track = state.layout!.slider!
         return (
-            (Double(track.left) + fraction * Double(track.right - track.left)) / Double(glass.width), Double(track.y) / Double(glass.height)
+            (Double(track.left) + fraction * Double(track.right - track.left)) / Double(geometry.width),
+            Double(track.y) / Double(geometry.height)
         )
     }
 

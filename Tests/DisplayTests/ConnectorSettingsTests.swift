@@ -1,6 +1,7 @@
 import CDisplay
 import Media
 import Testing
+import Vocabulary
 
 @testable import Display
 

@@ -2,6 +2,7 @@ import CFFmpeg
 import Media
 import Playback
 import Testing
+import Vocabulary
 
 @testable import Display
 

@@ -3,6 +3,7 @@ import Media
 import Platform
 import Playback
 import Testing
+import Vocabulary
 
 @testable import Display
 
@@ -134,7 +135,7 @@ import Testing
     @Test func whatStandsIsAskedForOnce() {
         var turn = TurnState(.none)
         _ = turn.ask(.clockwise180, at: HostTime(nanoseconds: 0))
-        let due = HostTime(nanoseconds: 0) + TurnState.patience
+        let due = HostTime(nanoseconds: 0) + TurnState.preparationTimeout
         let results = [turn.takeRepaint(at: due - .milliseconds(1)), turn.takeRepaint(at: due), turn.takeRepaint(at: due)]
         #expect(results == [false, true, false])
     }

@@ -1,6 +1,7 @@
 import CFFmpeg
 import Media
 import Playback
+import Vocabulary
 
 @testable import Display
 

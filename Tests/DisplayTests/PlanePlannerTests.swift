@@ -2,6 +2,7 @@ import CDRM
 import Media
 import Playback
 import Testing
+import Vocabulary
 
 @testable import Display
 

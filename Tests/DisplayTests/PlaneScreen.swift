@@ -3,6 +3,7 @@ import Glibc
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 @testable import Display
 

@@ -1,11 +1,11 @@
 import Foundation
 
 /// An undamaged file of the fuzz gallery: one for each container, small and short, so that many damaged ones can be tried.
-public struct Original: Sendable {
+package struct Original: Sendable {
     /// The file's extension, which is the container.
-    public var name: String
+    package var name: String
     /// Its bytes.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
 
     private static let picture = ["-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=1"]
     private static let sound = ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1", "-ac", "2"]
@@ -33,7 +33,7 @@ public struct Original: Sendable {
     ]
 
     /// Draws those that are not in `folder` yet; needs ffmpeg.
-    public static func all(in folder: String) throws -> [Original] {
+    package static func all(in folder: String) throws -> [Original] {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         return try recipes.map { recipe in
             let path = "\(folder)/original.\(recipe.name)"
@@ -57,7 +57,7 @@ public struct Original: Sendable {
     ///
     /// Headers are hit most, as that is where numbers stand that something is allocated, divided or waited for by: the first 2 KB, the last
     /// (an MP4's index, an Ogg's last page), and four-letter names with what follows them. Packets are hit anywhere.
-    public static func damaged(_ originals: [Original], seed: UInt64, number: Int) -> (name: String, bytes: [UInt8]) {
+    package static func damaged(_ originals: [Original], seed: UInt64, number: Int) -> (name: String, bytes: [UInt8]) {
         let original = originals[number % originals.count]
         var random = SplitMix64(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
         var bytes = original.bytes

@@ -4,14 +4,15 @@ import Foundation
 import Media
 import Platform
 import Playback
+import Vocabulary
 
 /// What is done with a damaged file: it is opened, read, moved about in and read again; and played, several in a row, offscreen.
-public enum Trial {
+package enum Trial {
     /// Longer than this with one file is a hang.
-    public static let timeLimit = MediaTime.seconds(10)
+    package static let timeLimit = MediaTime.seconds(10)
 
     /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places, and draws previews.
-    public static func read(_ path: String, threads: Int) -> String? {
+    package static func read(_ path: String, threads: Int) -> String? {
         do throws(MediaError) {
             let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
             var reader = try MediaReader.open(path, samples: format, decoderThreads: threads)
@@ -36,7 +37,7 @@ public enum Trial {
 
     /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how
     /// they were played. `failing` are those that cannot be opened: each must be complained about, by its name.
-    public static func play(_ paths: [String], failing: Set<Int>) -> [String] {
+    package static func play(_ paths: [String], failing: Set<Int>) -> [String] {
         struct Seen {
             var started: Set<Int> = []
             var failed: [Int: String] = [:]
@@ -97,11 +98,11 @@ public enum Trial {
     }
 
     /// Most memory that was resident since ``resetPeak()``, in bytes; 0 where the kernel does not tell.
-    public static var peakMemory: Int {
+    package static var peakMemory: Int {
         let line = ProcFile.read("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return line.flatMap { Int($0.filter(\.isNumber)) }.map { $0 << 10 } ?? 0
     }
 
     /// Counts ``peakMemory`` anew.
-    public static func resetPeak() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
+    package static func resetPeak() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
 }

@@ -107,13 +107,13 @@ final class Machine: @unchecked Sendable {
 // The screen.
 extension Machine {
     /// What stands on the screen now.
-    func screen() throws -> Screen {
+    func screen() throws -> ScreenDump {
         let path = folder + "/dump-\(String(format: "%04d", dumps)).ppm"
         try qmp.execute("screendump", ["filename": path])
         dumps += 1
         // The latest tell what went wrong, if something did.
         try? FileManager.default.removeItem(atPath: folder + "/dump-\(String(format: "%04d", dumps - 41)).ppm")
-        return try Screen(ppm: [UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
+        return try ScreenDump(ppm: [UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
     }
 
     /// Looks at the screen again and again until so many frames have been seen.
@@ -128,7 +128,7 @@ extension Machine {
 
     /// What stands on the screen now, and adds it to what was seen.
     @discardableResult
-    private func look(_ seen: inout Sightings) throws -> Screen {
+    private func look(_ seen: inout Sightings) throws -> ScreenDump {
         let start = Date()
         let screen = try screen()
         seen.all.append((screen.number, DateInterval(start: start, end: max(start, Date()))))
@@ -148,7 +148,7 @@ extension Machine {
     }
 
     /// Waits until the screen shows what is asked for.
-    func wait(_ what: String, within seconds: Double = 30, until isSo: (Screen) -> Bool) throws {
+    func wait(_ what: String, within seconds: Double = 30, until isSo: (ScreenDump) -> Bool) throws {
         var seen = Sightings()
         let end = Date() + seconds
         while true {
@@ -175,7 +175,7 @@ extension Machine {
 
     /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing
     /// one can stand for a good second.)
-    func waitForStill(within seconds: Double = 15) throws -> Screen {
+    func waitForStill(within seconds: Double = 15) throws -> ScreenDump {
         let end = Date() + seconds
         while true {
             let before = try screen()
@@ -186,7 +186,7 @@ extension Machine {
     }
 
     /// The monitor that hangs at a virtio-gpu.
-    var monitor: Monitor { Monitor(socket: folder + "/vnc.sock") }
+    var monitor: QEMUMonitor { QEMUMonitor(socket: folder + "/vnc.sock") }
 }
 
 /// Frame numbers in the order in which they were seen; nil stands for a screen without one.
@@ -216,7 +216,7 @@ extension Machine {
     }
 
     /// What the built-in sound card played so far.
-    func recording() throws -> Recording { try Recording(folder + "/audio.wav") }
+    func recording() throws -> SoundRecording { try SoundRecording(folder + "/audio.wav") }
 }
 
 // The inside.

@@ -56,7 +56,7 @@ final class Scope: @unchecked Sendable {
     /// A machine of the test's own, playing; it ends with the test.
     func start(_ adapter: Machine.Adapter) throws -> Machine {
         try? FileManager.default.removeItem(atPath: folder)
-        let started = try Snapshot.of(adapter).resume(in: folder)
+        let started = try MachineSnapshot.of(adapter).resume(in: folder)
         machine = started
         return started
     }

@@ -3,6 +3,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// The list is replaced while it plays.
 @Suite(.blocking) struct ChangingListTests {
@@ -22,10 +23,10 @@ import Testing
         // Every playthrough whole and in order, nothing dark, and no card restarted.
         var numbers = stage.pictures[...]
         while let first = numbers.first, numbers.count > 20 {
-            let turn = first == 301 ? [301, 302, 303] : first == 201 ? [201] : Array(101...120)
+            let playthrough = first == 301 ? [301, 302, 303] : first == 201 ? [201] : Array(101...120)
             guard stage.statistics.framesDropped == 0 else { break }
-            #expect(Array(numbers.prefix(turn.count)) == turn)
-            numbers = numbers.dropFirst(turn.count)
+            #expect(Array(numbers.prefix(playthrough.count)) == playthrough)
+            numbers = numbers.dropFirst(playthrough.count)
         }
         #expect(!stage.pictures.contains(0) && audio.interruptions <= 1, "\(audio.interruptions)")
         #expect(stage.complaints.isEmpty)

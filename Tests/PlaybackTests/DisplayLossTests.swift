@@ -4,17 +4,18 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite(.blocking) struct DisplayLossTests {
     @Test func timeGoesOnInTheDark() throws {
         let stage = Stage([PlaylistItem(source: try Reel.long())])
         #expect(stage.wait { stage.numbers.count > 10 })
-        stage.display.setLit(false)
+        stage.display.setConnected(false)
         let last = try #require(stage.numbers.last)
         let time = stage.player.currentTime
         #expect(stage.wait { stage.player.currentTime - time > .seconds(1) })
         let count = stage.numbers.count
-        stage.display.setLit(true)
+        stage.display.setConnected(true)
         #expect(stage.wait { stage.numbers.count > count + 10 })
         let next = stage.numbers[count]
         #expect(next > last + 15 && next < last + 90, "\(last), a second later \(next)")
@@ -26,10 +27,10 @@ import Testing
         #expect(stage.wait(for: 1005))
         let held = try #require(stage.pause())
         for _ in 0..<5 {
-            stage.display.setLit(false)
+            stage.display.setConnected(false)
             _ = stage.wait(0.05) { false }
             let count = stage.numbers.count
-            stage.display.setLit(true)
+            stage.display.setConnected(true)
             #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill(for: .milliseconds(100)))
             #expect(stage.numbers.last == held)
         }
@@ -41,10 +42,10 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.still())]) { $0.imageDuration = .seconds(60) }
         #expect(stage.wait(for: 401))
         for _ in 0..<20 {
-            stage.display.setLit(false)
+            stage.display.setConnected(false)
             _ = stage.wait(0.01) { false }
             let count = stage.numbers.count
-            stage.display.setLit(true)
+            stage.display.setConnected(true)
             #expect(stage.wait { stage.numbers.count > count })
         }
         #expect(stage.pictures.allSatisfy { $0 == 401 })
@@ -62,16 +63,16 @@ import Testing
         for round in 0..<40 {
             if round % 3 == 0 { stage.player.seek(to: .milliseconds(30)) }
             if round % 4 == 0 { stage.player.perform(.togglePlayback) }
-            display.setLit(false)
+            display.setConnected(false)
             usleep(UInt32(9000 * abs(random.unit())))
-            display.setLit(true)
+            display.setConnected(true)
             usleep(UInt32(30_000 * abs(random.unit())))
             if round % 5 == 0 { stage.player.advanceToNextItem() }
         }
         stage.player.pause()
-        display.setLit(false)
+        display.setConnected(false)
         let count = stage.numbers.count
-        display.setLit(true)
+        display.setConnected(true)
         #expect(stage.wait { stage.numbers.count > count })
         #expect(stage.waitUntilStill())
         stage.player.play()
@@ -80,11 +81,11 @@ import Testing
 
     @Test func darkFromTheBeginning() throws {
         let display = RecordingDisplay()
-        display.setLit(false)
+        display.setConnected(false)
         let stage = Stage([PlaylistItem(source: try Reel.long())], display: display)
         #expect(stage.wait { stage.player.currentTime > .milliseconds(150) })
         #expect(stage.numbers.isEmpty)
-        display.setLit(true)
+        display.setConnected(true)
         #expect(stage.wait { stage.numbers.count > 10 })
         #expect(stage.numbers[0] > 1003)
     }
@@ -93,10 +94,10 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.long())])
         #expect(stage.wait(for: 1003))
         stage.player.pause()
-        stage.display.setLit(false)
+        stage.display.setConnected(false)
         stage.player.seek(to: .seconds(4))
         #expect(stage.wait { abs(stage.player.currentTime.seconds - 4) < 0.01 })
-        stage.display.setLit(true)
+        stage.display.setConnected(true)
         #expect(stage.wait { stage.numbers.last == Reel.number(at: 4) })
     }
 

@@ -4,6 +4,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite(.blocking) struct FailureTests {
     @Test func whatCannotPlayIsLeftOutWithOneComplaint() throws {

@@ -4,6 +4,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// Every clip of the gallery through the whole engine, round and round: at the seam no picture and no sample is lost or comes twice.
 @Suite(.blocking) struct GalleryTests {
@@ -130,10 +131,10 @@ import Testing
         let path = try Clips.file("stopped-\(UInt32.random(in: 0 ... .max)).ts", Array(whole.prefix(whole.count / 4)))
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait(30) { stage.numbers.count { $0 == 303 } >= 2 })
-        let turn = try #require(stage.pictures.split { $0 > 300 }.first)
+        let playthrough = try #require(stage.pictures.split { $0 > 300 }.first)
         // The last picture was only half there, and the decoder has made up the rest from the one before.
-        let missing = Stage.missing(from: Array(turn.dropLast()), cycle: Array(1...120))
-        #expect(turn.count < 60 && missing ?? 999 <= stage.statistics.framesDropped, "\(turn)")
+        let missing = Stage.missing(from: Array(playthrough.dropLast()), cycle: Array(1...120))
+        #expect(playthrough.count < 60 && missing ?? 999 <= stage.statistics.framesDropped, "\(playthrough)")
         #expect(stage.complaints.isEmpty, "\(stage.complaints)")
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.seekToEnd()

@@ -3,6 +3,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// Single items come, go and change places while the list plays.
 @Suite(.blocking) struct ListCommandTests {

@@ -4,6 +4,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// Streams without an end, from a server that counts who connects.
 @Suite(.blocking) struct LiveStreamTests {

@@ -2,6 +2,7 @@ import Media
 import Platform
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Playback
 

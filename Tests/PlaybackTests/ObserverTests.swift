@@ -3,6 +3,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite(.blocking) struct ObserverTests {
     @Test func eventsComeInOrder() throws {

@@ -1,6 +1,7 @@
 import Media
 import Playback
 import Testing
+import Vocabulary
 
 struct PictureGeometryTests {
     struct Case: CustomTestStringConvertible {

@@ -1,5 +1,6 @@
 import Platform
 import Testing
+import Vocabulary
 
 @testable import Playback
 

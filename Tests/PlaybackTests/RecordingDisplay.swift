@@ -3,6 +3,7 @@ import Media
 import Platform
 import Playback
 import TestSupport
+import Vocabulary
 
 /// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the
 /// picture it showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its
@@ -35,7 +36,7 @@ final class RecordingDisplay: VideoOutput {
         var overlay = 0, overlays: [Int], seenOverlay = 0
         /// Vblank from which on each number was on the screen.
         var flips: [Vblank] = []
-        var isLit = true
+        var isConnected = true
         var generation: UInt64 = 0
         var changed = false
         var isWoken = false
@@ -69,7 +70,7 @@ final class RecordingDisplay: VideoOutput {
     }
 
     var mode: DisplayMode? {
-        state.withLock { $0.isLit } ? DisplayMode(width: 1280, height: 720, refreshPeriod: period, name: "recording") : nil
+        state.withLock { $0.isConnected } ? DisplayMode(width: 1280, height: 720, refreshPeriod: period, name: "recording") : nil
     }
     var generation: UInt64 { state.withLock { $0.generation } }
     let rotation = Rotation.none
@@ -96,9 +97,9 @@ final class RecordingDisplay: VideoOutput {
     }
 
     /// Pulls the plug, or puts it back.
-    func setLit(_ isLit: Bool) {
+    func setConnected(_ isConnected: Bool) {
         state.signal { state in
-            state.isLit = isLit
+            state.isConnected = isConnected
             state.generation += 1
             state.changed = true
             (state.overlay, state.seenOverlay) = (0, 0)
@@ -122,7 +123,7 @@ final class RecordingDisplay: VideoOutput {
         let beneath = pictures.count == 2 ? (number: pictures[0].number, share: pictures[1].alpha) : nil
         if composeTime > .zero { usleep(UInt32(composeTime.nanoseconds / 1000)) }
         return state.withLock { state in
-            guard state.isLit else { return .noDisplay }
+            guard state.isConnected else { return .noDisplay }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
             state.numbers[buffer] = (shown?.number ?? 0, beneath)
             state.overlays[buffer] = hasOverlayPlane ? 0 : state.overlay
@@ -157,7 +158,7 @@ final class RecordingDisplay: VideoOutput {
     func commitOverlay(id: UInt64) -> CommitResult {
         state.withLock { state in
             if !hasOverlayPlane { state.violations.append("an overlay alone, without a plane") }
-            return state.isLit ? flip(to: nil, id: id, overlay: state.overlay, &state) : .stale
+            return state.isConnected ? flip(to: nil, id: id, overlay: state.overlay, &state) : .stale
         }
     }
 

@@ -4,6 +4,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite(.blocking) struct SeekTests {
     /// A player in the middle of the ten-second clip.

@@ -3,6 +3,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// A clip whose every sample has another value, on a card that keeps what it was given: not one sample may be lost, repeated or be silence
 /// where there was none.

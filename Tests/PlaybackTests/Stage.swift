@@ -4,6 +4,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// A player on a display that keeps what it was shown, which runs until the test is over.
 final class Stage {

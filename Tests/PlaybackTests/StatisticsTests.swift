@@ -2,6 +2,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite(.blocking) struct StatisticsTests {
     @Test func distancesAreToTheMillisecondAbove() {

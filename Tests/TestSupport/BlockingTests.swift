@@ -3,22 +3,22 @@ import Testing
 
 /// For suites whose tests mostly wait: for a player that plays in real time, for a process. A test that waits keeps its thread, and Swift's
 /// concurrency has one thread for each core: on two cores all the others would wait for two of these. So they get threads beside those.
-public struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
+package struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
     /// More would disturb one another on two cores.
     private static let threads = Threads(4)
 
     /// For each test in a suite.
-    public var isRecursive: Bool { true }
+    package var isRecursive: Bool { true }
 
     /// Runs the test on those threads.
-    public func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+    package func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
         try await withTaskExecutorPreference(Self.threads) { try await function() }
     }
 }
 
 extension Trait where Self == BlockingTests {
     /// See ``BlockingTests``.
-    public static var blocking: Self { Self() }
+    package static var blocking: Self { Self() }
 }
 
 /// Some threads that take jobs in the order in which they come.

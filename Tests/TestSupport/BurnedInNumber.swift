@@ -1,11 +1,12 @@
 import CFFmpeg
 import Media
+import Vocabulary
 
 // The number that Tests/Clips/make burns into every picture: 16 cells along its bottom, from the left, the most significant first; each a
 // 40th of the picture's width and two 45ths of its height.
 
 /// The number in a picture, 0 where there is none; that of a turned picture as it reads upright.
-public let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
+package let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
     guard let format = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.av.pointee.format)) else { return 0 }
     // Black and white alike, green does for the luma of RGB.
     let isRGB = format.pointee.flags & UInt64(AV_PIX_FMT_FLAG_RGB) != 0
@@ -24,7 +25,7 @@ public let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
 }
 
 /// The number in an upright picture of so many pixels whose brightness, 0 to 255, is told by `brightness` for each place.
-public func burnedInNumber(width: Int, height: Int, _ brightness: (_ x: Int, _ y: Int) -> Int) -> Int {
+package func burnedInNumber(width: Int, height: Int, _ brightness: (_ x: Int, _ y: Int) -> Int) -> Int {
     guard width >= 40, height >= 23 else { return 0 }
     return (0..<16).reduce(0) { number, cell in
         number << 1 | (brightness((2 * cell + 1) * width / 80, height * 44 / 45) > 128 ? 1 : 0)

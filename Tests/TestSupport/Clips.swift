@@ -3,7 +3,7 @@ import Testing
 
 /// Clips for tests: those of the gallery that `Tests/Clips/make` draws, and those that one test alone needs. The number of each frame is
 /// burned in, and ``burnedInNumber`` reads it.
-public enum Clips {
+package enum Clips {
     private static let lock = NSLock()
 
     // MARK: The gallery
@@ -14,22 +14,22 @@ public enum Clips {
     private static let galleryFolder = Result { try run([script, "--folder"]).trimmingCharacters(in: .newlines) }
 
     /// The path of a clip of the gallery (docs/testing-clips.md), drawn when it is not there yet.
-    public static func named(_ name: String) throws -> String {
+    package static func named(_ name: String) throws -> String {
         let folder = try galleryFolder.get()
         if !FileManager.default.fileExists(atPath: "\(folder)/\(name)") { _ = try run([script, folder, name]) }
         return "\(folder)/\(name)"
     }
 
     /// Draws what is missing of the whole gallery, on all processors.
-    public static func all() throws { _ = try run([script, galleryFolder.get()]) }
+    package static func all() throws { _ = try run([script, galleryFolder.get()]) }
 
     /// Every name in the gallery.
-    public static func names() throws -> [String] { try run([script, "--list"]).split(separator: "\n").map(String.init) }
+    package static func names() throws -> [String] { try run([script, "--list"]).split(separator: "\n").map(String.init) }
 
     // MARK: Clips of one test
 
     /// Where they are kept for the life of the test process.
-    public static let folder: String = {
+    package static let folder: String = {
         let path = NSTemporaryDirectory() + "kiosk-clips-\(getpid())"
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         atexit { try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "kiosk-clips-\(getpid())") }
@@ -37,7 +37,7 @@ public enum Clips {
     }()
 
     /// A clip of `frames` frames, numbered from `first`, at `rate` a second, named for what it is; made once.
-    public static func numbered(
+    package static func numbered(
         _ name: String, frames: Int, from first: Int = 1, rate: Int = 30, size: String = "320x180", sound: Bool = true,
         extra: [String] = []
     ) throws -> String {
@@ -49,7 +49,7 @@ public enum Clips {
     }
 
     /// A file made by ffmpeg with these arguments; made once for each name.
-    public static func make(_ name: String, _ arguments: [String]) throws -> String {
+    package static func make(_ name: String, _ arguments: [String]) throws -> String {
         let path = folder + "/" + name
         try lock.withLock {
             if FileManager.default.fileExists(atPath: path) { return }
@@ -59,10 +59,10 @@ public enum Clips {
     }
 
     /// What a file holds.
-    public static func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) }
+    package static func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) }
 
     /// A file with these bytes.
-    public static func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+    package static func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         let path = folder + "/" + name
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         return path

@@ -1,40 +1,41 @@
 import Media
 import Testing
+import Vocabulary
 
 /// What a clip of the gallery truly holds, as `Tests/Clips/make` drew it; what tests hold the player's findings against.
-public struct GalleryClip: Sendable, CustomTestStringConvertible {
+package struct GalleryClip: Sendable, CustomTestStringConvertible {
     /// The file's name.
-    public var name: String
+    package var name: String
     /// Pixels across and down as it stands upright.
-    public var width = 320, height = 180
+    package var width = 320, height = 180
     /// The pixels' width divided by their height.
-    public var pixelAspectRatio = 1.0
+    package var pixelAspectRatio = 1.0
     /// How the stored picture must be turned.
-    public var orientation = Orientation.up
+    package var orientation = Orientation.up
     /// The numbers of its pictures; none where it is sound alone.
-    public var numbers: ClosedRange<Int>? = 1...24
+    package var numbers: ClosedRange<Int>? = 1...24
     /// Pictures a second; nil for a still.
-    public var rate: Double? = 30
+    package var rate: Double? = 30
     /// Whether they follow each other at one rate.
-    public var isConstantRate = true
+    package var isConstantRate = true
     /// Whether it consists of fields.
-    public var isInterlaced = false
+    package var isInterlaced = false
     /// Its sound, if any.
-    public var sound: Sound? = Sound()
+    package var sound: Sound? = Sound()
 
     /// The tone of 440 Hz.
-    public struct Sound: Sendable {
+    package struct Sound: Sendable {
         /// Samples a second for each channel, as stored.
-        public var sampleRate = 48000
+        package var sampleRate = 48000
         /// How many channels are stored.
-        public var channels = 2
+        package var channels = 2
         /// Its length in seconds; nil where it is as long as the picture.
-        public var seconds: Double?
+        package var seconds: Double?
         /// What the container tells of where it begins and ends.
-        public var timing = Timing.exact
+        package var timing = Timing.exact
 
         /// How exactly a container tells where sound begins and ends.
-        public enum Timing: Sendable {
+        package enum Timing: Sendable {
             /// Both, to the sample.
             case exact
             /// Both, in whole milliseconds.
@@ -46,7 +47,7 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
         }
 
         /// How many samples of 48 kHz there may be too many, and how many it may be early or late (nil: nobody knows).
-        public var inexactness: (surplus: Int, late: Double?) {
+        package var inexactness: (surplus: Int, late: Double?) {
             switch timing {
             case .exact: (sampleRate == 48000 ? 0 : 1, 1)
             case .milliseconds: (1024, 24)
@@ -56,18 +57,18 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
         }
 
         /// Stereo at 48 kHz, as long as the picture and exact, but for what is named.
-        public init(sampleRate: Int = 48000, channels: Int = 2, seconds: Double? = nil, timing: Timing = .exact) {
+        package init(sampleRate: Int = 48000, channels: Int = 2, seconds: Double? = nil, timing: Timing = .exact) {
             (self.sampleRate, self.channels, self.seconds, self.timing) = (sampleRate, channels, seconds, timing)
         }
     }
 
     /// Whether it is a single image.
-    public var isStill: Bool { numbers != nil && rate == nil }
+    package var isStill: Bool { numbers != nil && rate == nil }
     /// How many pictures there are.
-    public var frameCount: Int { numbers?.count ?? 0 }
+    package var frameCount: Int { numbers?.count ?? 0 }
     /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60
     /// ms, but for the last, of which no encoder can know: 20.
-    public func time(ofFrame index: Int) -> Double {
+    package func time(ofFrame index: Int) -> Double {
         if !isConstantRate {
             return index == frameCount ? time(ofFrame: index - 1) + 0.02 : 0.12 * Double(index / 3) + [0, 0.02, 0.06][index % 3]
         }
@@ -75,9 +76,9 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
     }
 
     /// How long it lasts in seconds: as long as its picture, or its sound where that is all there is.
-    public var seconds: Double { numbers == nil ? sound?.seconds ?? 0 : time(ofFrame: frameCount) }
+    package var seconds: Double { numbers == nil ? sound?.seconds ?? 0 : time(ofFrame: frameCount) }
     /// The name.
-    public var testDescription: String { name }
+    package var testDescription: String { name }
 
     /// Changes some of the standard values.
     init(_ name: String, _ change: (inout GalleryClip) -> Void = { _ in }) {
@@ -100,9 +101,9 @@ public struct GalleryClip: Sendable, CustomTestStringConvertible {
 }
 
 /// Every clip of the gallery that can be played as it was meant, in the order of `Tests/Clips/make`.
-public enum Gallery {
+package enum Gallery {
     /// What the bed and the benchmark play: five seconds each.
-    public static let bed: [GalleryClip] = [
+    package static let bed: [GalleryClip] = [
         GalleryClip("a1080p60.mp4", frames: 300, rate: 60, size: (1920, 1080)),
         GalleryClip("a1080p30.mp4", frames: 150, size: (1920, 1080)),
         GalleryClip("a1080p25.mp4", frames: 125, rate: 25, size: (1920, 1080)),
@@ -117,14 +118,14 @@ public enum Gallery {
     ]
 
     /// A second each, for many turns on the bed.
-    public static let loops: [GalleryClip] = [24, 25, 30, 50, 60].flatMap { rate in
+    package static let loops: [GalleryClip] = [24, 25, 30, 50, 60].flatMap { rate in
         [("loop", 1), ("other", 1001)].map { name, first in
             GalleryClip("\(name)\(rate).mp4") { ($0.numbers, $0.rate) = (first...(first + rate - 1), Double(rate)) }
         }
     }
 
     /// About a second each, with nothing in common.
-    public static let mixed: [GalleryClip] = [
+    package static let mixed: [GalleryClip] = [
         mixed(1, "mp4", 30, 30, (480, 270)),
         mixed(2, "webm", 25, 25, (320, 240), .init(timing: .milliseconds)),
         mixed(3, "mkv", 24, 24000 / 1001, (320, 180), .init(timing: .milliseconds)),
@@ -147,7 +148,7 @@ public enum Gallery {
     }
 
     /// Moving pictures of up to three seconds.
-    public static let moving: [GalleryClip] = [
+    package static let moving: [GalleryClip] = [
         GalleryClip("corners.mp4", frames: 60, size: (640, 480)),
         GalleryClip("thirty.mp4", frames: 30),
         GalleryClip("faststart.mp4", frames: 60),
@@ -188,12 +189,12 @@ public enum Gallery {
     ]
 
     /// A second of the tone, in four codecs.
-    public static let soundAlone: [GalleryClip] = ["sound-only.m4a", "sound-only.mp3", "sound-only.opus", "sound-only.flac"].map { name in
+    package static let soundAlone: [GalleryClip] = ["sound-only.m4a", "sound-only.mp3", "sound-only.opus", "sound-only.flac"].map { name in
         GalleryClip(name) { ($0.numbers, $0.rate, $0.sound) = (nil, nil, .init(seconds: 1)) }
     }
 
     /// Images.
-    public static let stills: [GalleryClip] = [
+    package static let stills: [GalleryClip] = [
         .still("still.jpg"), .still("still.png"), .still("still.webp"), .still("still.bmp"), .still("still.tiff"),
         .still("odd.png", size: (321, 179)), .still("corners.png", size: (640, 480)),
         // What EXIF counts from 2 to 8: mirrored, then turned clockwise
@@ -206,9 +207,9 @@ public enum Gallery {
     ]
 
     /// Those that cannot be played at all.
-    public static let unplayable = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
+    package static let unplayable = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
     /// Those of which some pictures can be seen.
-    public static let damaged = ["truncated.mp4", "truncated.mkv", "truncated.ts", "truncated.jpg", "flipped.mp4", "flipped.ts"]
+    package static let damaged = ["truncated.mp4", "truncated.mkv", "truncated.ts", "truncated.jpg", "flipped.mp4", "flipped.ts"]
 
     private static func turned(_ name: String, _ rotation: Rotation) -> GalleryClip {
         GalleryClip(name) { clip in

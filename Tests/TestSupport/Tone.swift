@@ -2,7 +2,7 @@ import Foundation
 
 /// How many samples late a tone of 440 Hz at 48 kHz is, within half a period, by its correlation with the sine that begins at the first
 /// sample; and how much of the sound that tone is, 0…1.
-public func tonePhase(_ samples: ArraySlice<Float>) -> (samples: Double, strength: Double) {
+package func tonePhase(_ samples: ArraySlice<Float>) -> (samples: Double, strength: Double) {
     let step = 2 * Double.pi * 440 / 48000
     var (sine, cosine, power) = (0.0, 0.0, 0.0)
     for index in 0..<samples.count {

@@ -1,20 +1,21 @@
 import Media
 import Platform
+import Vocabulary
 
 /// What ``inspect(_:refreshRate:)`` found out about a playlist item before it goes on the screen.
-public struct ItemInspection: Sendable {
+package struct ItemInspection: Sendable {
     /// What the source holds; nil when it cannot be opened.
-    public var description: AssetDescription?
+    package var description: AssetDescription?
     /// Why it cannot play; nil when it can.
-    public var failure: String?
+    package var failure: String?
     /// What would hurt on the screen, one line each.
-    public var warnings: [String]
+    package var warnings: [String]
 
     /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that
     /// takes.
     ///
     /// - Parameter refreshRate: of the display it is meant for, in Hz.
-    public static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
+    package static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
             // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
@@ -106,7 +107,7 @@ public struct ItemInspection: Sendable {
 }
 
 /// A number as people write it: at most two decimals, no trailing zeros.
-public func decimal(_ value: Double) -> String {
+package func decimal(_ value: Double) -> String {
     let hundredths = Int(saturating: value * 100)
     let (whole, rest) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
     let sign = hundredths < 0 ? "-" : ""

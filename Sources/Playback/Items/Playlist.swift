@@ -1,3 +1,5 @@
+import Vocabulary
+
 /// The items that are played, in order, each with an identity of its own (``PlayerItem``).
 ///
 /// The list can be changed while it plays. Frames on their way, seek requests, complaints and counts name items by their identity, so that

@@ -1,4 +1,5 @@
 import Platform
+import Vocabulary
 
 /// Which playthrough of which item comes next: the playlist's order as a pure value.
 struct PlaylistCursor: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import DequeModule
 import Media
 import Platform
+import Vocabulary
 
 /// What the engine's threads share, behind one lock.
 ///

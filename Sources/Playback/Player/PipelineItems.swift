@@ -1,4 +1,5 @@
 import Platform
+import Vocabulary
 
 /// What is played, and what is known of it, with the lock held.
 extension Pipeline {

@@ -2,6 +2,7 @@ import DequeModule
 import Media
 import Platform
 import Synchronization
+import Vocabulary
 
 /// Plays a playlist on a display and a sound card, on and on: AVQueuePlayer for bare Linux.
 ///
@@ -13,7 +14,7 @@ import Synchronization
 ///
 /// Five threads do the work: `feeder` decodes, `opener` opens the next item, `compositor` converts, `presenter` flips, and the audio
 /// output's own.
-public final class Player: Sendable {
+package final class Player: Sendable {
     let options: Options
     let pipeline: Monitor<Pipeline>
     let audio: AudioQueue
@@ -25,7 +26,7 @@ public final class Player: Sendable {
     private let threads: Mutex<[Thread]>
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
-    public convenience init(items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio: any AudioOutput) {
+    package convenience init(items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio: any AudioOutput) {
         self.init(items: items, options: options, video: video, audio: audio) { HostTime.now }
     }
 
@@ -53,7 +54,7 @@ public final class Player: Sendable {
     }
 
     /// Starts the threads and, with them, playing. Call once.
-    public func start() {
+    package func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
         let (options, now) = (options, now)
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
@@ -87,7 +88,7 @@ public final class Player: Sendable {
     ///
     /// False when a thread hangs in something that nobody can end and was left behind. It touches nothing any more but what it holds
     /// itself; the process should end without waiting for it.
-    @discardableResult public func stop() -> Bool {
+    @discardableResult package func stop() -> Bool {
         pipeline.signal { $0.stop() }
         opener.stop()
         video.wake()
@@ -106,5 +107,5 @@ public final class Player: Sendable {
 // The runtime traps when it takes apart a class that holds noncopyable values, as dump() and failing test expectations do.
 extension Player: CustomReflectable {
     /// Nothing to look into.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

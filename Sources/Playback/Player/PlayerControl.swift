@@ -1,11 +1,12 @@
 import Media
 import Platform
+import Vocabulary
 
 /// What a viewer or an operator asks for.
 extension Player {
     /// Carries out a command. `time` is the kernel's time of the input event that asked for it, where one did: the statistics then count
     /// how long it took until the screen showed it (``PlayerStatistics/inputLatency``).
-    public func perform(_ command: Command, at time: HostTime? = nil) {
+    package func perform(_ command: Command, at time: HostTime? = nil) {
         switch command {
         case .play: setPlaying(at: time) { $0.play(canReplay: $1) }
         case .pause: setPlaying(at: time) { playback, _ in playback.pause() }
@@ -34,13 +35,13 @@ extension Player {
     // MARK: Playing
 
     /// Plays on from where it stands; from the first item when the playlist has ended.
-    public func play() { perform(.play) }
+    package func play() { perform(.play) }
 
     /// Holds the frame that is on the screen; the sound stops within a period, and ``play()`` goes on with the next sample and frame.
-    public func pause() { perform(.pause) }
+    package func pause() { perform(.pause) }
 
     /// Pauses when playing or waiting, plays when paused.
-    public func togglePlayback() { perform(.togglePlayback) }
+    package func togglePlayback() { perform(.togglePlayback) }
 
     private func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
@@ -65,10 +66,10 @@ extension Player {
     // MARK: Seeking
 
     /// Moves to an item time, clamped to the item's first and last frame, and shows the frame there even while paused.
-    public func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision, at: nil) { _ in time } }
+    package func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision, at: nil) { _ in time } }
 
     /// Moves by a span within the item; several in a row add up, whether or not the first has been shown yet.
-    public func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(by: span, precision, at: nil) }
+    package func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(by: span, precision, at: nil) }
 
     private func seek(by span: MediaTime, _ precision: MediaReader.SeekPrecision = .exact, at event: HostTime?) {
         seek(precision, at: event) { .seconds(Self.bounded($0.seconds) + Self.bounded(span.seconds)) }
@@ -110,13 +111,13 @@ extension Player {
     // MARK: Skipping
 
     /// Goes to the next item now; at the end of a playlist that does not loop there is none, and nothing happens.
-    public func advanceToNextItem() { perform(.nextItem) }
+    package func advanceToNextItem() { perform(.nextItem) }
 
     /// Goes to the item before.
-    public func returnToPreviousItem() { perform(.previousItem) }
+    package func returnToPreviousItem() { perform(.previousItem) }
 
     /// Begins the present item again.
-    public func restartItem() { perform(.restartItem) }
+    package func restartItem() { perform(.restartItem) }
 
     /// Goes where `choose` says, from where the playhead is; playing, or as it was.
     private func skip(

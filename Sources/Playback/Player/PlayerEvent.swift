@@ -3,7 +3,7 @@ import Platform
 /// What happens in a ``Player``, in order.
 ///
 /// ``Player/item(_:)`` tells what an item plays and where it stands.
-public enum PlayerEvent: Hashable, Sendable {
+package enum PlayerEvent: Hashable, Sendable {
     /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks
     /// after its time.
     case itemStarted(item: PlayerItem.ID, isSeam: Bool, late: Int)
@@ -25,7 +25,7 @@ public enum PlayerEvent: Hashable, Sendable {
 }
 
 /// What the player is doing about time: AVPlayer's words.
-public enum TimeControlStatus: String, Hashable, Sendable {
+package enum TimeControlStatus: String, Hashable, Sendable {
     /// The picture stands still because it was asked to.
     case paused
     /// It should be playing and has nothing to play yet: opening, seeking, or waiting for the disk or the network.

@@ -106,6 +106,6 @@ final class PlayerEvents: Sendable {
 }
 
 /// Stands for an observer of a ``Player``, to remove it by (``Player/removeObserver(_:)``).
-public struct PlayerObserver: Hashable, Sendable {
+package struct PlayerObserver: Hashable, Sendable {
     let number: Int
 }

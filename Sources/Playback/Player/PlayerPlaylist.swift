@@ -1,4 +1,5 @@
 import Platform
+import Vocabulary
 
 /// What is played. The list can be changed at any time from any thread; display and sound card notice nothing of it.
 ///
@@ -7,7 +8,7 @@ import Platform
 /// the background is shown until there is something, where the playlist loops.
 extension Player {
     /// When a change of the playlist is seen.
-    public enum ListChange: Sendable {
+    package enum ListChange: Sendable {
         /// When what is on the screen has been played to its end.
         case atNextBoundary
         /// At once, where what is on the screen has left the list; the frame stays until what follows it is ready. What is still on the
@@ -17,21 +18,21 @@ extension Player {
 
     /// Plays `entries` from now on; the same ones as before change nothing. An entry that is on both lists stays the same item, the n-th
     /// of equal ones the n-th.
-    public func setItems(_ entries: [PlaylistItem], at change: ListChange = .atNextBoundary) {
+    package func setItems(_ entries: [PlaylistItem], at change: ListChange = .atNextBoundary) {
         changeList(at: change) { $0.replace(with: entries) }
     }
 
     /// Plays these items from now on, in this order: those that are on the list stay the items they are, and take over what is said of
     /// them here.
-    public func arrange(_ items: [PlayerItem], at change: ListChange = .atNextBoundary) {
+    package func arrange(_ items: [PlayerItem], at change: ListChange = .atNextBoundary) {
         changeList(at: change) { $0.arrange(items) }
     }
 
     /// Puts new items at the end of the list; returns their identities.
-    @discardableResult public func append(_ entries: [PlaylistItem]) -> [PlayerItem.ID] { insert(entries, at: .max) }
+    @discardableResult package func append(_ entries: [PlaylistItem]) -> [PlayerItem.ID] { insert(entries, at: .max) }
 
     /// Puts new items before a place, counted from 0; at the end where that is beyond it. Returns their identities.
-    @discardableResult public func insert(_ entries: [PlaylistItem], at place: Int) -> [PlayerItem.ID] {
+    @discardableResult package func insert(_ entries: [PlaylistItem], at place: Int) -> [PlayerItem.ID] {
         var new: [PlayerItem.ID] = []
         changeList(at: .atNextBoundary) { list in
             let change = list.insert(entries, at: place)
@@ -42,18 +43,18 @@ extension Player {
     }
 
     /// Takes items off the list; those that are not on it are left alone.
-    public func remove(_ ids: [PlayerItem.ID], at change: ListChange = .atNextBoundary) {
+    package func remove(_ ids: [PlayerItem.ID], at change: ListChange = .atNextBoundary) {
         changeList(at: change) { $0.remove(Set(ids)) }
     }
 
     /// Moves an item to a place, counted from 0 in the list without it.
-    public func move(_ id: PlayerItem.ID, to place: Int) { changeList(at: .atNextBoundary) { $0.move(id, to: place) } }
+    package func move(_ id: PlayerItem.ID, to place: Int) { changeList(at: .atNextBoundary) { $0.move(id, to: place) } }
 
     /// The playlist as it is now.
-    public var items: [PlayerItem] { pipeline.withLock { $0.cursor.list.items } }
+    package var items: [PlayerItem] { pipeline.withLock { $0.cursor.list.items } }
 
     /// What an item plays, and its place on the list, from 0; no place when it has left the list, nil when that was long ago.
-    public func item(_ id: PlayerItem.ID) -> (entry: PlaylistItem, place: Int?)? {
+    package func item(_ id: PlayerItem.ID) -> (entry: PlaylistItem, place: Int?)? {
         pipeline.withLock { pipeline in pipeline.cursor.list[id].map { ($0, pipeline.cursor.list.place(of: id)) } }
     }
 

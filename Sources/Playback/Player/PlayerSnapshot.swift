@@ -1,13 +1,14 @@
+import Vocabulary
 import Platform
 
 /// A consistent view of a ``Player`` at one moment.
-public struct PlayerSnapshot: Hashable, Sendable {
+package struct PlayerSnapshot: Hashable, Sendable {
     /// What it is doing about time.
-    public var status = TimeControlStatus.waiting
+    package var status = TimeControlStatus.waiting
     /// Whether the last item of a playlist that does not loop has ended: to play is to begin again.
     package var hasEnded = false
     /// The item on the screen; nil before the first, and when nothing can be played.
-    public var item: PlayerItem.ID?
+    package var item: PlayerItem.ID?
     /// Its place on the playlist, counted from 1; nil where it is not on it, as what is played between two items.
     package var itemNumber: Int?
     /// How many items the playlist has.
@@ -21,9 +22,9 @@ public struct PlayerSnapshot: Hashable, Sendable {
     /// Whether the item is repeated until ``Command/waitEnded``.
     package var waitsForTap = false
     /// The item time on the screen; where a seek or a scrub goes, from when it is asked for until its frame is on the screen.
-    public var time = MediaTime.zero
+    package var time = MediaTime.zero
     /// The item time after its last frame; nil for a live stream.
-    public var duration: MediaTime?
+    package var duration: MediaTime?
     /// Whether one can move about in the item.
     package var isSeekable = false
     /// Whether the slider is held: from ``Command/scrub(_:)`` to ``Command/endScrub(_:)``.
@@ -35,9 +36,9 @@ public struct PlayerSnapshot: Hashable, Sendable {
     package var volume = 1.0
     package var isMuted = false
     /// Counts since the player was made.
-    public var statistics = PlayerStatistics()
+    package var statistics = PlayerStatistics()
     /// What lies ready to be shown and heard.
-    public var buffered = BufferLevel(frames: 0, sound: .zero)
+    package var buffered = BufferLevel(frames: 0, sound: .zero)
 
     /// That of a player that has not begun.
     package init() {}

@@ -1,35 +1,35 @@
 import Platform
 
 /// Counts since the player was made, from flip events.
-public struct PlayerStatistics: Hashable, Sendable {
+package struct PlayerStatistics: Hashable, Sendable {
     /// Frames that reached the screen.
-    public var framesShown = 0
+    package var framesShown = 0
     /// Of those, how many came a vblank or more after their time.
-    public var framesLate = 0
+    package var framesLate = 0
     /// Frames whose time had passed before they could be shown.
-    public var framesDropped = 0
+    package var framesDropped = 0
     /// Joints of one playthrough and the next that reached the screen.
-    public var seams = 0
+    package var seams = 0
     /// The most vblanks a seam's first frame was late.
-    public var worstSeamLateness = 0
+    package var worstSeamLateness = 0
     /// Vblanks at which a pending flip was given up as lost.
-    public var flipsLost = 0
+    package var flipsLost = 0
     /// How often picture and sound stood still because nothing was ready, and how long in all: opening, decoding or reading did not keep
     /// up. The silence of a pause or a seek is none.
-    public var stalls = 0, stalledTime = MediaTime.zero
+    package var stalls = 0, stalledTime = MediaTime.zero
     /// How far the picture was from its sound at each flip, stills left out.
-    public var synchrony = TimeHistogram(upTo: .milliseconds(250))
+    package var synchrony = TimeHistogram(upTo: .milliseconds(250))
     /// From the kernel's time of an input event to the first flip that shows its effect: of seeks, skips, restarts, of what lies over the
     /// picture (``Player/setOverlay(_:at:)``), and of a play that ends a pause of moving pictures. A pause, loudness and rate show no new
     /// picture and are not counted, nor what nobody saw because there was no display.
-    public var inputLatency = TimeHistogram(upTo: .seconds(2))
+    package var inputLatency = TimeHistogram(upTo: .seconds(2))
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.
-    public var soundRatio = 1.0
+    package var soundRatio = 1.0
     /// The least that was ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the
     /// first such flip.
-    public var leastBuffered: BufferLevel?
+    package var leastBuffered: BufferLevel?
     /// The same counts for each item that has been on the screen, by its identity; not of those that left the list long ago.
-    public var items: [PlayerItem.ID: ItemStatistics] = [:]
+    package var items: [PlayerItem.ID: ItemStatistics] = [:]
 
     /// Counts a frame of an item that has reached the screen; of none where it is the background or the same frame once more.
     mutating func countShown(_ item: PlayerItem.ID?, late: Int) {
@@ -56,11 +56,11 @@ public struct PlayerStatistics: Hashable, Sendable {
 }
 
 /// What lies ready to be shown and heard.
-public struct BufferLevel: Hashable, Sendable {
+package struct BufferLevel: Hashable, Sendable {
     /// Decoded frames.
-    public var frames: Int
+    package var frames: Int
     /// Sound that the speaker has still to come to.
-    public var sound: MediaTime
+    package var sound: MediaTime
 
     /// The lesser of each.
     func least(_ other: BufferLevel?) -> BufferLevel {
@@ -69,15 +69,15 @@ public struct BufferLevel: Hashable, Sendable {
 }
 
 /// Counts for one item of the playlist, all its playthroughs together.
-public struct ItemStatistics: Hashable, Sendable {
+package struct ItemStatistics: Hashable, Sendable {
     /// Frames that reached the screen.
-    public var framesShown = 0
+    package var framesShown = 0
     /// Of those, how many came a vblank or more after their time.
-    public var framesLate = 0
+    package var framesLate = 0
     /// Frames whose time had passed before they could be shown.
-    public var framesDropped = 0
+    package var framesDropped = 0
     /// Turns that followed the one before without a jump.
-    public var seams = 0
+    package var seams = 0
     /// The most vblanks such a playthrough's first frame was late.
-    public var worstSeamLateness = 0
+    package var worstSeamLateness = 0
 }

@@ -16,17 +16,17 @@ struct Compositor: Sendable {
 
     private enum Work: ~Copyable {
         case stop
-        case compose(EnqueuedFrame, Turn, ahead: Int)
-        case repaint(EnqueuedFrame, Turn)
+        case compose(EnqueuedFrame, WorkContext, ahead: Int)
+        case repaint(EnqueuedFrame, WorkContext)
         case giveOverlay(Overlay, number: UInt64)
         /// A copy of a ready frame, and what that is prepared as.
-        case renew(EnqueuedFrame, of: PreparedScene, Turn)
+        case renew(EnqueuedFrame, of: PreparedScene, WorkContext)
         case discard(PreparedScene?)
     }
 
     /// What was so when the work was taken: the generation, the number of the frame on the screen, how often buffers had come back, and what
     /// the output had been given to lie over the scene.
-    fileprivate struct Turn {
+    fileprivate struct WorkContext {
         var generation: UInt64, serial: UInt64, returned: UInt64
         var mark: OverlayMark
     }
@@ -34,10 +34,10 @@ struct Compositor: Sendable {
     /// Work that has been done and is to be told.
     struct Done: ~Copyable, Sendable {
         fileprivate enum Result: ~Copyable {
-            case composed(EnqueuedFrame, Turn, Preparation)
-            case repainted(EnqueuedFrame, Turn, Preparation)
+            case composed(EnqueuedFrame, WorkContext, Preparation)
+            case repainted(EnqueuedFrame, WorkContext, Preparation)
             case gaveOverlay(number: UInt64, isEmpty: Bool, OverlayPlacement)
-            case renewed(EnqueuedFrame, of: PreparedScene, Turn, Preparation)
+            case renewed(EnqueuedFrame, of: PreparedScene, WorkContext, Preparation)
             case gaveBack
         }
         fileprivate let result: Result
@@ -87,37 +87,37 @@ struct Compositor: Sendable {
         if let (overlay, number) = pipeline.overlay.toGive(frameWaits: pipeline.mayCompose && pipeline.ready.isEmpty) {
             return .giveOverlay(overlay, number: number)
         }
-        let turn = Turn(
+        let context = WorkContext(
             generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns, mark: pipeline.overlay.mark
         )
-        if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, turn) }
+        if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, context) }
         switch pipeline.overlayStep(now: now) {
         case .none: break
-        case .repaint: if let shown = pipeline.takeFrameToOverlay() { return .repaint(shown, turn) }
-        case .renew(let index): if let copy = pipeline.takeFrameToRenew(index) { return .renew(copy, of: pipeline.renewing!, turn) }
+        case .repaint: if let shown = pipeline.takeFrameToOverlay() { return .repaint(shown, context) }
+        case .renew(let index): if let copy = pipeline.takeFrameToRenew(index) { return .renew(copy, of: pipeline.renewing!, context) }
         case .giveUpLast: return .discard(pipeline.giveUpLastReady())
         }
         guard let frame = pipeline.takeFrameToCompose() else { return nil }
-        return .compose(frame, turn, ahead: pipeline.ready.count)
+        return .compose(frame, context, ahead: pipeline.ready.count)
     }
 
     /// Does it; nil at the end of the program.
     private func perform(_ work: consuming Work) -> Done? {
         switch consume work {
         case .stop: return nil
-        case .compose(let first, let turn, let ahead):
-            let frame = leaveOutPointless(first, turn.generation, ahead: ahead)
-            let begin = beginning(turn)
+        case .compose(let first, let context, let ahead):
+            let frame = leaveOutPointless(first, context.generation, ahead: ahead)
+            let begin = beginning(context)
             let preparation = output.prepare(frame.scene)
-            return Done(result: .composed(frame, turn, preparation), begin: begin)
-        case .repaint(let frame, let turn):
-            let begin = beginning(turn)
+            return Done(result: .composed(frame, context, preparation), begin: begin)
+        case .repaint(let frame, let context):
+            let begin = beginning(context)
             let preparation = output.prepare(frame.scene)
-            return Done(result: .repainted(frame, turn, preparation), begin: begin)
-        case .renew(let copy, let old, let turn):
-            let begin = beginning(turn)
+            return Done(result: .repainted(frame, context, preparation), begin: begin)
+        case .renew(let copy, let old, let context):
+            let begin = beginning(context)
             let preparation = output.prepare(copy.scene)
-            return Done(result: .renewed(copy, of: old, turn, preparation), begin: begin)
+            return Done(result: .renewed(copy, of: old, context, preparation), begin: begin)
         case .giveOverlay(let overlay, let number):
             let placement = output.setOverlay(overlay)
             return Done(result: .gaveOverlay(number: number, isEmpty: overlay.pictures.isEmpty, placement), begin: nil)
@@ -128,7 +128,7 @@ struct Compositor: Sendable {
     }
 
     /// When preparing begins, where it is measured: with an overlay in the scene.
-    private func beginning(_ turn: Turn) -> HostTime? { turn.mark.content == 0 ? nil : now() }
+    private func beginning(_ context: WorkContext) -> HostTime? { context.mark.content == 0 ? nil : now() }
 
     /// The first frame from `first` on that is worth being shown, or the last one there is. `ahead` frames lie ready that will be shown
     /// before it.
@@ -165,9 +165,9 @@ struct Compositor: Sendable {
     func finish(_ done: consuming Done) {
         let took = done.begin.map { now() - $0 }
         switch consume done.result {
-        case .composed(let frame, let turn, let preparation): composed(frame, turn, preparation, took)
-        case .repainted(let frame, let turn, let preparation): repainted(frame, turn, preparation, took)
-        case .renewed(let copy, let old, let turn, let preparation): renewed(copy, of: old, turn, preparation, took)
+        case .composed(let frame, let context, let preparation): composed(frame, context, preparation, took)
+        case .repainted(let frame, let context, let preparation): repainted(frame, context, preparation, took)
+        case .renewed(let copy, let old, let context, let preparation): renewed(copy, of: old, context, preparation, took)
         case .gaveOverlay(let number, let isEmpty, let placement):
             pipeline.signal { $0.gaveOverlay(number, isEmpty: isEmpty, placement: placement) }
             output.wake()
@@ -175,7 +175,7 @@ struct Compositor: Sendable {
         }
     }
 
-    private func composed(_ frame: consuming EnqueuedFrame, _ turn: Turn, _ preparation: Preparation, _ took: MediaTime?) {
+    private func composed(_ frame: consuming EnqueuedFrame, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?) {
         var enqueued: EnqueuedFrame? = frame
         let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
             var composed: PreparedScene?
@@ -183,26 +183,26 @@ struct Compositor: Sendable {
             case .prepared(let scene): composed = scene
             case .noDisplay: break
             case .noSpareBuffer:
-                pipeline.couldNotCompose(enqueued.take()!, generation: turn.generation, asOf: turn.returned)
+                pipeline.couldNotCompose(enqueued.take()!, generation: context.generation, asOf: context.returned)
                 return (nil, false)
             }
             if let took { pipeline.composeTook(took) }
-            let surplus = pipeline.composed(enqueued.take()!, as: composed, mark: turn.mark, generation: turn.generation)
-            return (surplus, pipeline.presenterIsIdle && pipeline.generation == turn.generation)
+            let surplus = pipeline.composed(enqueued.take()!, as: composed, mark: context.mark, generation: context.generation)
+            return (surplus, pipeline.presenterIsIdle && pipeline.generation == context.generation)
         }
         if let surplus { output.discard(surplus) }
         if wake { output.wake() }
     }
 
-    private func repainted(_ frame: consuming EnqueuedFrame, _ turn: Turn, _ preparation: Preparation, _ took: MediaTime?) {
+    private func repainted(_ frame: consuming EnqueuedFrame, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?) {
         var enqueued: EnqueuedFrame? = frame
         let surplus: PreparedScene? = pipeline.signal { pipeline in
             if let took { pipeline.composeTook(took) }
             switch preparation {
-            case .prepared(let scene): return pipeline.repainted(enqueued.take()!, serial: turn.serial, as: scene, mark: turn.mark)
-            case .noDisplay: return pipeline.repainted(enqueued.take()!, serial: turn.serial, as: nil, mark: turn.mark)
+            case .prepared(let scene): return pipeline.repainted(enqueued.take()!, serial: context.serial, as: scene, mark: context.mark)
+            case .noDisplay: return pipeline.repainted(enqueued.take()!, serial: context.serial, as: nil, mark: context.mark)
             case .noSpareBuffer:
-                pipeline.couldNotRepaint(enqueued.take()!, serial: turn.serial, asOf: turn.returned)
+                pipeline.couldNotRepaint(enqueued.take()!, serial: context.serial, asOf: context.returned)
                 return nil
             }
         }
@@ -211,17 +211,17 @@ struct Compositor: Sendable {
     }
 
     private func renewed(
-        _ copy: consuming EnqueuedFrame, of old: PreparedScene, _ turn: Turn, _ preparation: Preparation, _ took: MediaTime?
+        _ copy: consuming EnqueuedFrame, of old: PreparedScene, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?
     ) {
         var copy: EnqueuedFrame? = copy
         let surplus: PreparedScene? = pipeline.signal { pipeline in
             switch preparation {
             case .prepared(let scene):
                 if let took { pipeline.composeTook(took) }
-                return pipeline.renewed(copy.take()!, of: old, as: scene, mark: turn.mark)
-            case .noDisplay: return pipeline.renewed(copy.take()!, of: old, as: nil, mark: turn.mark)
+                return pipeline.renewed(copy.take()!, of: old, as: scene, mark: context.mark)
+            case .noDisplay: return pipeline.renewed(copy.take()!, of: old, as: nil, mark: context.mark)
             case .noSpareBuffer:
-                pipeline.couldNotRenew(copy.take()!, asOf: turn.returned)
+                pipeline.couldNotRenew(copy.take()!, asOf: context.returned)
                 return nil
             }
         }

@@ -1,37 +1,37 @@
 /// Drawn pictures that lie over every scene, such as controls, from back to front.
-public struct Overlay: Sendable, Equatable {
+package struct Overlay: Sendable, Equatable {
     /// One of them. Its place is in pixels of the screen as a viewer sees it (before the output's rotation), from the top left corner; what
     /// lies outside the screen is cut off.
-    public struct Picture: Sendable, Equatable {
+    package struct Picture: Sendable, Equatable {
         /// What is drawn.
-        public var surface: Surface
-        public var x: Int, y: Int
+        package var surface: Surface
+        package var x: Int, y: Int
         /// How much of it is seen, 0…1; multiplied with the surface's own alpha.
-        public var alpha: Double
+        package var alpha: Double
 
         /// A surface with its top left corner at `x`, `y`.
-        public init(surface: Surface, x: Int, y: Int, alpha: Double = 1) {
+        package init(surface: Surface, x: Int, y: Int, alpha: Double = 1) {
             (self.surface, self.x, self.y, self.alpha) = (surface, x, y, alpha)
         }
 
         /// Surfaces are the same when they are one object.
-        public static func == (a: Picture, b: Picture) -> Bool { a.surface === b.surface && (a.x, a.y, a.alpha) == (b.x, b.y, b.alpha) }
+        package static func == (a: Picture, b: Picture) -> Bool { a.surface === b.surface && (a.x, a.y, a.alpha) == (b.x, b.y, b.alpha) }
     }
 
     /// The rearmost first; empty: nothing lies over the picture.
-    public var pictures: [Picture]
+    package var pictures: [Picture]
     /// The screen that the places are on, as a viewer sees it: pixels across and down. Where that is another one, because the screen has
     /// been turned since, nothing is shown of it. nil: the screen at the time it is given to an output.
-    public var width: Int?, height: Int?
+    package var width: Int?, height: Int?
 
     /// Pictures from back to front, on a screen of `width` x `height` pixels.
-    public init(pictures: [Picture] = [], width: Int? = nil, height: Int? = nil) {
+    package init(pictures: [Picture] = [], width: Int? = nil, height: Int? = nil) {
         (self.pictures, self.width, self.height) = (pictures, width, height)
     }
 }
 
 /// How an output shows an ``Overlay``.
-public enum OverlayPlacement: Sendable {
+package enum OverlayPlacement: Sendable {
     /// On a plane of its own: the next ``VideoOutput/commit(_:id:)``, or ``VideoOutput/commitOverlay(id:)``, shows it; prepared scenes stay
     /// as they are.
     case plane

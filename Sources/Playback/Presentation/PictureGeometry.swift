@@ -1,18 +1,19 @@
 import Media
+import Vocabulary
 
 /// A rectangle of whole pixels.
-public struct PixelRectangle: Hashable, Sendable {
+package struct PixelRectangle: Hashable, Sendable {
     /// Pixels from the left edge.
-    public var x: Int
+    package var x: Int
     /// Pixels from the top edge.
-    public var y: Int
+    package var y: Int
     /// Pixels across.
-    public var width: Int
+    package var width: Int
     /// Pixels down.
-    public var height: Int
+    package var height: Int
 
     /// A rectangle from its parts.
-    public init(x: Int, y: Int, width: Int, height: Int) {
+    package init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
         self.width = width
@@ -26,15 +27,15 @@ public struct PixelRectangle: Hashable, Sendable {
 /// what gravity, controls and touch are about. *Scan-out* is the screen as the display driver sees it: the canvas turned by
 /// the configured rotation. A picture is cropped in stored pixels, turned by its own orientation, fitted to the canvas, and the whole
 /// canvas is turned into scan-out.
-public struct PictureGeometry: Hashable, Sendable {
+package struct PictureGeometry: Hashable, Sendable {
     /// The part of the stored picture that is seen, in stored pixels; never empty, never outside.
-    public var crop: PixelRectangle
+    package var crop: PixelRectangle
     /// Where it stands on the canvas; never empty, never outside.
-    public var canvas: PixelRectangle
+    package var canvas: PixelRectangle
     /// The same place in scan-out pixels.
-    public var scanout: PixelRectangle
+    package var scanout: PixelRectangle
     /// Mirror and turn that take the stored picture to its place in scan-out.
-    public var turn: Orientation
+    package var turn: Orientation
 
     /// The geometry of one picture on one screen.
     ///
@@ -46,7 +47,7 @@ public struct PictureGeometry: Hashable, Sendable {
     ///   - screenWidth: pixels across in scan-out, at least 1; likewise `screenHeight`.
     ///   - rotation: the clockwise turn of the canvas into scan-out (`[display] rotation`).
     ///   - chromaWidth: luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
-    public init(
+    package init(
         storedWidth: Int, storedHeight: Int, source: PixelRectangle? = nil, pixelAspectRatio: Double = 1, orientation: Orientation = .up,
         gravity: VideoGravity, screenWidth: Int, screenHeight: Int, rotation: Rotation = .none, chromaWidth: Int = 1, chromaHeight: Int = 1
     ) {
@@ -108,7 +109,7 @@ public struct PictureGeometry: Hashable, Sendable {
     }
 
     /// A canvas rectangle in scan-out pixels: where it is on a canvas of this size (across, down) that is turned by `rotation`.
-    public static func turn(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
+    package static func turn(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
         switch rotation {
         case .none: r
         case .clockwise90: PixelRectangle(x: canvas.1 - r.y - r.height, y: r.x, width: r.height, height: r.width)

@@ -1,28 +1,29 @@
 import Media
+import Vocabulary
 
 /// What an output shows: a background, and layers on it from back to front.
 ///
 /// The engine makes a scene for each frame and keeps it as long as it may have to be prepared again; an output borrows it
 /// (``VideoOutput/prepare(_:)``). The layers lie in the scene itself, so a scene of pictures allocates nothing.
-public struct Scene: ~Copyable, Sendable {
+package struct Scene: ~Copyable, Sendable {
     /// The most layers a scene can have.
-    public static let capacity = 4
+    package static let capacity = 4
 
     /// The colour behind all layers and of the bars beside pictures, as 0xRRGGBB; nil for the output's own (`[display] background`).
-    public var background: UInt32?
+    package var background: UInt32?
     /// How many layers there are.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// The rearmost first; nil from `count` on.
     private var layers: InlineArray<4, Layer?>
 
     /// A bare background.
-    public init(background: UInt32? = nil) {
+    package init(background: UInt32? = nil) {
         self.background = background
         layers = InlineArray { _ in nil }
     }
 
     /// Puts a layer in front of all layers of the same or a lower ``Layer/order``. Traps when the scene is full.
-    public mutating func add(_ layer: consuming Layer) {
+    package mutating func add(_ layer: consuming Layer) {
         precondition(count < Self.capacity, "a scene has at most \(Self.capacity) layers")
         let order = layer.order
         layers[count] = .some(layer)
@@ -35,7 +36,7 @@ public struct Scene: ~Copyable, Sendable {
     }
 
     /// Calls `body` with the layer at `index`, 0 for the rearmost. Traps when there is none.
-    public func withLayer<Result, Failure: Error>(
+    package func withLayer<Result, Failure: Error>(
         at index: Int, _ body: (borrowing Layer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         switch layers[index] {
@@ -59,7 +60,7 @@ public struct Scene: ~Copyable, Sendable {
     }
 
     /// Bytes of decoded pictures that the scene keeps alive.
-    public var byteCount: Int {
+    package var byteCount: Int {
         (0..<count).reduce(0) { sum, index in
             withLayer(at: index) { layer in
                 switch layer.content {
@@ -72,17 +73,17 @@ public struct Scene: ~Copyable, Sendable {
 }
 
 /// One picture of a ``Scene``.
-public struct Layer: ~Copyable, Sendable {
+package struct Layer: ~Copyable, Sendable {
     /// A decoded frame, and how it is fitted to the screen.
-    public struct Video: ~Copyable, Sendable {
+    package struct Video: ~Copyable, Sendable {
         /// The frame, in its own format.
-        public let frame: VideoFrame
+        package let frame: VideoFrame
         /// How it is fitted to the whole screen.
-        public let gravity: VideoGravity
+        package let gravity: VideoGravity
     }
 
     /// What a layer shows, and where.
-    public enum Content: ~Copyable, Sendable {
+    package enum Content: ~Copyable, Sendable {
         /// A decoded frame. The layer takes the whole screen: the bars beside the picture belong to it.
         case video(Video)
         /// A drawn surface, scaled to a rectangle of the screen as a viewer sees it: before the output's rotation, in pixels. What lies
@@ -90,24 +91,24 @@ public struct Layer: ~Copyable, Sendable {
         case surface(Surface, destination: PixelRectangle)
 
         /// A decoded frame, fitted to the whole screen as `gravity` says.
-        public static func video(_ frame: consuming VideoFrame, gravity: VideoGravity) -> Content {
+        package static func video(_ frame: consuming VideoFrame, gravity: VideoGravity) -> Content {
             .video(Video(frame: frame, gravity: gravity))
         }
     }
 
     /// What it shows, and where.
-    public let content: Content
+    package let content: Content
     /// The part of the content that is seen, in its own stored pixels; nil for all of it.
-    public var crop: PixelRectangle?
+    package var crop: PixelRectangle?
     /// The clockwise turn of the content on the screen; comes on top of a frame's own orientation.
-    public var rotation = Rotation.none
+    package var rotation = Rotation.none
     /// How much of the layer is seen, 0…1; what is left is what lies behind it. Multiplied with a surface's own alpha.
-    public var alpha = 1.0
+    package var alpha = 1.0
     /// Layers of a higher order lie in front.
-    public var order = 0
+    package var order = 0
 
     /// A layer that shows all of `content`, upright and opaque.
-    public init(_ content: consuming Content, alpha: Double = 1, order: Int = 0) {
+    package init(_ content: consuming Content, alpha: Double = 1, order: Int = 0) {
         self.content = content
         self.alpha = alpha
         self.order = order
@@ -129,14 +130,14 @@ public struct Layer: ~Copyable, Sendable {
 }
 
 /// A drawn picture in ordinary memory, such as text or a button. It does not change once it is made; another drawing is another surface.
-public final class Surface: Sendable {
+package final class Surface: Sendable {
     /// Pixels across and down; at least 1.
-    public let width: Int, height: Int
+    package let width: Int, height: Int
     /// Row by row without gaps: 0xAARRGGBB, the colours multiplied by alpha already (DRM's ARGB8888, cairo's ARGB32).
-    public let pixels: [UInt32]
+    package let pixels: [UInt32]
 
     /// A surface of `width` x `height` pixels. Traps when `pixels` has another count.
-    public init(width: Int, height: Int, pixels: [UInt32]) {
+    package init(width: Int, height: Int, pixels: [UInt32]) {
         precondition(width > 0 && height > 0 && pixels.count == width * height, "\(pixels.count) pixels are not \(width)x\(height)")
         self.width = width
         self.height = height

@@ -3,19 +3,19 @@ import Platform
 import Vocabulary
 
 /// The mode a display is being driven in.
-public struct DisplayMode: Hashable, Sendable {
+package struct DisplayMode: Hashable, Sendable {
     /// Visible pixels across and down as scanned out, before the configured rotation.
-    public var width: Int, height: Int
+    package var width: Int, height: Int
     /// Nominal time from one vblank to the next.
-    public var refreshPeriod: MediaTime
+    package var refreshPeriod: MediaTime
     /// What to call it in a log line: `HDMI-A-1 1920x1080@60.00`.
-    public var name: String
+    package var name: String
     /// What the display measures across and down in millimetres, as scanned out, before any rotation; nil when it does not say, or says
     /// nonsense.
-    public var physicalWidth: Double?, physicalHeight: Double?
+    package var physicalWidth: Double?, physicalHeight: Double?
 
     /// A mode from its parts.
-    public init(
+    package init(
         width: Int, height: Int, refreshPeriod: MediaTime, name: String, physicalWidth: Double? = nil, physicalHeight: Double? = nil
     ) {
         self.width = width
@@ -29,21 +29,21 @@ public struct DisplayMode: Hashable, Sendable {
 
 /// A scene that has been prepared and can be committed. Goes back to its output exactly once: through ``VideoOutput/commit(_:id:)``, when
 /// that takes it, or through ``VideoOutput/discard(_:)``.
-public struct PreparedScene: Hashable, Sendable {
+package struct PreparedScene: Hashable, Sendable {
     /// Which of the output's buffers it lies in.
-    public var buffer: Int
+    package var buffer: Int
     /// The output's ``VideoOutput/generation`` it was prepared for; a scene of an older one can no longer be committed.
-    public var generation: UInt64
+    package var generation: UInt64
 
     /// A token for `buffer` under `generation`; made by outputs only.
-    public init(buffer: Int, generation: UInt64) {
+    package init(buffer: Int, generation: UInt64) {
         self.buffer = buffer
         self.generation = generation
     }
 }
 
 /// The answer to ``VideoOutput/prepare(_:)``.
-public enum Preparation: Sendable {
+package enum Preparation: Sendable {
     /// The scene can be committed.
     case prepared(PreparedScene)
     /// Every buffer is on the screen, waiting for its flip, or prepared already. One becomes free with the next flip.
@@ -53,7 +53,7 @@ public enum Preparation: Sendable {
 }
 
 /// The answer to ``VideoOutput/commit(_:id:)``.
-public enum CommitResult: Sendable {
+package enum CommitResult: Sendable {
     /// It will be on the screen from the next vblank on, which ``VideoOutputEvent/flipped(_:)`` will report.
     case queued
     /// The flip before is still pending; the scene is still the caller's to commit or discard.
@@ -63,16 +63,16 @@ public enum CommitResult: Sendable {
 }
 
 /// A scene is on the screen.
-public struct Flip: Hashable, Sendable {
+package struct Flip: Hashable, Sendable {
     /// The id that was given to ``VideoOutput/commit(_:id:)``.
-    public var id: UInt64
+    package var id: UInt64
     /// The vblank from which on the scene is scanned out. For an output without vblank events, its paced estimate.
-    public var time: HostTime
+    package var time: HostTime
     /// The vblank counter, when the driver counts; it can wrap and may jump.
-    public var sequence: UInt64?
+    package var sequence: UInt64?
 
     /// A flip from its parts.
-    public init(id: UInt64, time: HostTime, sequence: UInt64?) {
+    package init(id: UInt64, time: HostTime, sequence: UInt64?) {
         self.id = id
         self.time = time
         self.sequence = sequence
@@ -80,7 +80,7 @@ public struct Flip: Hashable, Sendable {
 }
 
 /// What ``VideoOutput/wait(until:)`` woke up for.
-public enum VideoOutputEvent: Sendable {
+package enum VideoOutputEvent: Sendable {
     case flipped(Flip)
     /// Display gone, come back or in another mode: read ``VideoOutput/mode`` and ``VideoOutput/generation`` anew; prepared
     /// scenes of the older generation are void, and what should be seen must be prepared again.
@@ -106,7 +106,7 @@ public enum VideoOutputEvent: Sendable {
 /// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or
 /// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
 /// itself.
-public protocol VideoOutput: AnyObject, Sendable {
+package protocol VideoOutput: AnyObject, Sendable {
     /// The present mode; nil while there is no display.
     var mode: DisplayMode? { get }
     /// Grows by one whenever prepared scenes lose their meaning (display gone or back, mode changed).

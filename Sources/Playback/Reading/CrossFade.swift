@@ -1,5 +1,6 @@
 import Media
 import Platform
+import Vocabulary
 
 /// A playthrough that is fading out while the next one, which is the feeder's, fades in.
 ///

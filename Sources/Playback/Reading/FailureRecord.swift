@@ -53,7 +53,7 @@ struct FailureRecord {
     mutating func retry() { retryAt = nil }
 
     /// The viewer moves, or the playlist has changed: everything may be tried again.
-    mutating func jump() { (retryAt, count, ahead) = (nil, 0, 0) }
+    mutating func restart() { (retryAt, count, ahead) = (nil, 0, 0) }
 
     /// Whether a complaint about an item is news.
     mutating func isNews(_ message: String, about item: PlayerItem.ID) -> Bool {

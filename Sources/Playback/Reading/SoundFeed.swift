@@ -1,5 +1,6 @@
 import Media
 import Platform
+import Vocabulary
 
 /// Enqueues the sound of playthroughs. Used by the feeder's thread alone.
 ///

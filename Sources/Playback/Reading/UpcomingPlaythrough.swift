@@ -1,5 +1,6 @@
 import Media
 import Platform
+import Vocabulary
 
 /// Decides which playthrough comes next, and has its item opened ahead of time (``ItemOpener``). Used by the feeder's thread alone.
 ///
@@ -242,7 +243,7 @@ struct UpcomingPlaythrough: ~Copyable {
     mutating func reset() {
         streamEndedAt = nil
         next = .none
-        failures.jump()
+        failures.restart()
     }
 
     /// Nothing follows; true where the first item of an empty playlist is awaited, which loops.
@@ -270,7 +271,7 @@ struct UpcomingPlaythrough: ~Copyable {
         let isListed = list.place(of: given.position.item) != nil || list.isInterlude(given.position.item)
         if failures.retryAt != nil {
             // Nothing could be played: perhaps now.
-            failures.jump()
+            failures.restart()
             if isListed { open(given.position, isSeam: given.isSeam) }
         }
         if isListed { return false }
@@ -282,7 +283,7 @@ struct UpcomingPlaythrough: ~Copyable {
             return false
         }
         next = .none
-        failures.jump()
+        failures.restart()
         guard let behind = cursor.nextItem(after: given.position) else { return true }
         open(behind, isSeam: given.isSeam)
         return false

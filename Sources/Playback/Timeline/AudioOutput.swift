@@ -2,7 +2,7 @@ import Media
 import Platform
 
 /// What feeds an output: the engine's sample queue. All calls come from the output's own audio thread and return at once.
-public protocol AudioRenderer: AnyObject, Sendable {
+package protocol AudioRenderer: AnyObject, Sendable {
     /// Fills `samples` (whole frames, uninitialised) with what is to be heard next; silence when paused or when nothing is ready.
     func render(into samples: UnsafeMutableBufferPointer<Float>)
     /// Whether so many frames can be rendered without silence in place of samples that are still to come. An output that has enough in hand
@@ -20,7 +20,7 @@ public protocol AudioRenderer: AnyObject, Sendable {
 /// An output renders all the time from ``start(_:)`` to ``stop()``, silence included, so that its position always advances and nothing is
 /// opened or drained between items. Losing the card is not an error but a state: the output goes on in time by the monotonic clock, without
 /// sound, and works at getting the card back.
-public protocol AudioOutput: AnyObject, Sendable {
+package protocol AudioOutput: AnyObject, Sendable {
     /// What ``AudioRenderer/render(into:)`` must deliver. Constant.
     var format: AudioFormat { get }
     /// What it plays to, for log lines: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms` or why it is silent.

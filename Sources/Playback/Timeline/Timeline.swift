@@ -1,5 +1,6 @@
 import Media
 import Platform
+import Vocabulary
 
 // The timeline: why there are no seams.
 //

@@ -2,6 +2,7 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// One item fades into the next: which pictures are mixed, by how much, and what is heard.
 @Suite(.blocking) struct CrossFadeTests {

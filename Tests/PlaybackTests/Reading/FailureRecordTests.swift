@@ -53,7 +53,7 @@ import Testing
             #expect(later == nil)
             #expect(failures.retryAt == now + .seconds(2))
         }
-        failures.jump()
+        failures.restart()
         #expect(failures.retryAt == nil)
         failures.played()
         let anew = failures.wait(from: now)

@@ -1,6 +1,7 @@
 import Platform
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Media
 @testable import Playback

@@ -1,6 +1,7 @@
 import Media
 import Platform
 import Testing
+import Vocabulary
 
 @testable import Playback
 

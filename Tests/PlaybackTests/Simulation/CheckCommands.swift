@@ -1,11 +1,12 @@
 import Media
 import Platform
 import Testing
+import Vocabulary
 
 @testable import Playback
 
 /// What must hold of what viewers ask for.
-extension Check {
+extension SimulationCheck {
     /// How long the first picture of a seek may take that is asked for at `time`: half a second, and what holds it up.
     private func longestLanding(from time: Double) -> Double {
         scenario.events.reduce(0.5) { limit, event in
@@ -17,8 +18,8 @@ extension Check {
     private func lengthOfHindrance(_ event: (time: Double, event: Scenario.Event)) -> Double {
         switch event.event {
         case .command, .cardRunsDry: return 0
-        case .display(isLit: false):
-            let back = scenario.events.first { if case .display(isLit: true) = $0.event { $0.time > event.time } else { false } }
+        case .display(isConnected: false):
+            let back = scenario.events.first { if case .display(isConnected: true) = $0.event { $0.time > event.time } else { false } }
             return (back?.time ?? scenario.seconds) - event.time
         default: return length(event.event)
         }
@@ -27,7 +28,7 @@ extension Check {
     private func firstShown(_ generation: UInt64) -> Outcome.Shown? { outcome.shown.first { self.generation($0) == generation } }
 
     /// Every seek and skip that the player began leads to the picture it was for, soon; unless the next one came before.
-    func jumpsLand() {
+    func seeksLand() {
         for (index, jump) in outcome.jumps.enumerated() {
             let next = index + 1 < outcome.jumps.count ? outcome.jumps[index + 1].time : scenario.seconds
             guard let first = firstShown(jump.generation) else {

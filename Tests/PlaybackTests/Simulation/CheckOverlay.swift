@@ -1,10 +1,11 @@
+import Vocabulary
 import Platform
 import Testing
 
 @testable import Playback
 
 /// What must hold of what lies over the pictures.
-extension Check {
+extension SimulationCheck {
     /// Each change is on the screen within `periods` refresh periods, or one that came after it; where there is a display. Where playing goes
     /// on at that moment, from a picture that lay ready and must not be late, a period later.
     func overlaysAreSeen(within periods: Double) {

@@ -5,7 +5,7 @@ import Testing
 @testable import Playback
 
 /// What must hold of the sound, and of picture and sound together.
-extension Check {
+extension SimulationCheck {
     private var sampleRate: Double { Double(SimulatedCard.sampleRate) }
 
     /// When a picture belongs on the screen, by the sample of its clip that belongs to it: its number, in seconds. nil where no sound was

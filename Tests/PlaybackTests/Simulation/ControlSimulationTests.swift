@@ -1,3 +1,4 @@
+import Vocabulary
 import Media
 import Platform
 import Testing
@@ -27,9 +28,9 @@ import Testing
             scenario.events.append((time, .command(.endScrub(.seconds(target)))))
             ends.append((time, target))
         }
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         check.order()
-        if decodeShare < 1 { check.jumpsLand() }
+        if decodeShare < 1 { check.seeksLand() }
         let jumps = check.outcome.jumps
         var scrubs = 0
         for (jump, next) in zip(jumps, jumps.dropFirst()) where jump.jump.precision != .exact && next.jump.precision != .exact {
@@ -55,7 +56,7 @@ import Testing
         if isPaused { scenario.events.append((5, .command(.pause))) }
         scenario.events.append((6, .command(.playSource("1", resumes: true))))
         if isPaused { scenario.events.append((10, .command(.play))) }
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         check.order()
         let pictures = check.pictures
         let begin = try #require(pictures.firstIndex { check.picture($0).clip == 1 })
@@ -85,7 +86,7 @@ import Testing
         let outcome = SimulatedPlayback.run(scenario)
         let failures = outcome.events.compactMap { if case .itemFailed(let item, _) = $0 { item } else { nil } }
         #expect(failures.count == 1 && failures[0] != 0)
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         let next = try #require(check.pictures.first { $0.time > 6 })
         let left = try #require(check.pictures.last { $0.time < 6 })
         #expect((check.picture(left).frame...check.picture(left).frame + 2).contains(check.picture(next).frame) && next.time < 6.3)
@@ -97,7 +98,7 @@ import Testing
         var scenario = Scenario(clips: [Self.clip(4), Self.clip(3), Self.clip(1)])
         scenario.listed = 2
         scenario.events.append((2, .command(.playSource("2", resumes: false))))
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         var clips: [Int] = []
         for picture in check.pictures where clips.last != check.picture(picture).clip { clips.append(check.picture(picture).clip) }
         #expect(clips.prefix(4) == [0, 2, 1, 0])

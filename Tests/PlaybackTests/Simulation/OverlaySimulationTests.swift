@@ -1,3 +1,4 @@
+import Vocabulary
 import Media
 import Platform
 import Testing
@@ -59,7 +60,7 @@ import Testing
 
     /// Every picture stands for its vblanks as if nothing lay over it, and what lies over it is there within two periods.
     @Test(arguments: cases) func whilePicturesPlay(given: Case) {
-        let check = Check(scenario(given, pauses: false))
+        let check = SimulationCheck(scenario(given, pauses: false))
         check.order()
         check.accounts()
         check.cadence()
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: cases) func whilePicturesStandAndPlay(given: Case) {
-        let check = Check(scenario(given, pauses: true))
+        let check = SimulationCheck(scenario(given, pauses: true))
         check.order()
         check.accounts()
         check.cadence()
@@ -97,8 +98,8 @@ import Testing
         var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 5), pauses: false)
         scenario.overlays = [(2, 7)]
         scenario.seconds = 12
-        scenario.events = [(4, .display(isLit: false)), (5, .display(isLit: true)), (7, .command(.pause))]
-        scenario.events += [(8, .display(isLit: false)), (9, .display(isLit: true))]
+        scenario.events = [(4, .display(isConnected: false)), (5, .display(isConnected: true)), (7, .command(.pause))]
+        scenario.events += [(8, .display(isConnected: false)), (9, .display(isConnected: true))]
         let outcome = SimulatedPlayback.run(scenario)
         #expect(outcome.violations == [])
         for begin in [5.0, 9] {
@@ -112,7 +113,7 @@ import Testing
     @Test(arguments: [true, false]) func twoBuffers(hasPlane: Bool) {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 6), pauses: true)
         scenario.buffers = 2
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         check.cadence()
         check.nothingIsLost()
         check.noPictureIsMissed()
@@ -124,7 +125,7 @@ import Testing
     @Test(arguments: [0.7, 0.9]) func aSlowBox(share: Double) {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: false, seed: 7), pauses: false)
         scenario.composeTime = share / 30
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         check.cadence()
         check.nothingIsLost()
         check.noPictureIsMissed()

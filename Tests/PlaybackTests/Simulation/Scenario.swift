@@ -1,5 +1,6 @@
 import Platform
 import Playback
+import Vocabulary
 
 /// What is played, on what, and what happens to it.
 struct Scenario {
@@ -57,7 +58,7 @@ struct Scenario {
         case everythingStops(Double)
         /// Nobody runs but display and card.
         case frozen(Double)
-        case display(isLit: Bool)
+        case display(isConnected: Bool)
         case command(Command)
     }
 }
@@ -111,7 +112,7 @@ extension Scenario {
             case 0: scenario.events.append((time, .decoderStalls(length)))
             case 1: scenario.events.append((time, .vblanksLost(Int(number(1...20)))))
             case 2: scenario.events.append((time, .cardRunsDry(length)))
-            case 3: scenario.events += [(time, .display(isLit: false)), (time + length, .display(isLit: true))]
+            case 3: scenario.events += [(time, .display(isConnected: false)), (time + length, .display(isConnected: true))]
             case 4: scenario.events += [(time, .command(.pause)), (time + length, .command(.play))]
             case 5: scenario.events.append((time, .command(.seekTo(.seconds(number(0...5))))))
             case 6: scenario.events.append((time, .vblankDoubled))

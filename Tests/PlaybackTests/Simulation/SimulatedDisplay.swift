@@ -30,7 +30,7 @@ struct SimulatedDisplay {
     private var overlay = 0
     private var overlays: [Int]
 
-    private var isLit = true, hasChanged = false, isWoken = false
+    private var isConnected = true, hasChanged = false, isWoken = false
     private(set) var generation: UInt64 = 0
     /// Whether the driver counts vblanks; it may turn out that it does not.
     var reportsVblank = true
@@ -56,13 +56,13 @@ struct SimulatedDisplay {
 
     /// In the dark there is none. Its period is the nominal one.
     var mode: DisplayMode? {
-        guard isLit else { return nil }
+        guard isConnected else { return nil }
         return DisplayMode(
             width: NumberedPicture.width, height: NumberedPicture.height, refreshPeriod: .seconds(1 / refreshRate), name: "simulated")
     }
 
     mutating func prepare(_ scene: borrowing Scene) -> Preparation {
-        guard isLit else { return .noDisplay }
+        guard isConnected else { return .noDisplay }
         guard let buffer = free.min() else { return .noSpareBuffer }
         free.remove(buffer)
         pictures[buffer] = NumberedPicture.numbers(of: scene)
@@ -85,7 +85,7 @@ struct SimulatedDisplay {
 
     mutating func commitOverlay(id: UInt64, at time: HostTime, using random: inout SeededRandom) -> CommitResult {
         if !hasOverlayPlane { violation("an overlay alone, without a plane", at: time) }
-        return isLit ? flip(to: nil, id: id, overlay: overlay, at: time, using: &random) : .stale
+        return isConnected ? flip(to: nil, id: id, overlay: overlay, at: time, using: &random) : .stale
     }
 
     private mutating func flip(
@@ -156,8 +156,8 @@ struct SimulatedDisplay {
     // MARK: What happens to it
 
     /// It goes, or comes; either way nothing of what was composed means anything.
-    mutating func set(isLit: Bool) {
-        (self.isLit, hasChanged, pending, onScreen, overlay) = (isLit, true, nil, nil, 0)
+    mutating func set(isConnected: Bool) {
+        (self.isConnected, hasChanged, pending, onScreen, overlay) = (isConnected, true, nil, nil, 0)
         generation += 1
         free = Set(pictures.indices)
     }

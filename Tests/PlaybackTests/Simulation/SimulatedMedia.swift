@@ -1,4 +1,5 @@
 import Platform
+import Vocabulary
 
 @testable import Media
 @testable import Playback

@@ -1,6 +1,7 @@
 import DequeModule
 import Media
 import Platform
+import Vocabulary
 
 @testable import Playback
 
@@ -160,7 +161,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
             card.block(until: time + .milliseconds(3))
             feeder.postpone(until: time + .milliseconds(2))
             compositorDue = compositorDue.map { max($0, time + .milliseconds(1)) }
-        case .display(let isLit): display.set(isLit: isLit)
+        case .display(let isConnected): display.set(isConnected: isConnected)
         case .command(let command):
             player.perform(command)
             recordJump()

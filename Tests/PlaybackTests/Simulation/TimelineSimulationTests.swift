@@ -1,6 +1,7 @@
 import Media
 import Platform
 import Testing
+import Vocabulary
 
 @testable import Playback
 
@@ -9,7 +10,7 @@ import Testing
 @Suite struct TimelineSimulationTests {
     /// Nothing happens: every picture is shown, in order, for its own time, with its sound.
     @Test(arguments: 0..<40) func calm(seed: UInt64) {
-        let check = Check(.random(seed, rough: false))
+        let check = SimulationCheck(.random(seed, rough: false))
         check.whatAlwaysHolds()
         check.soundIsWhole()
         check.soundOfEveryClipIsWhole()
@@ -26,7 +27,7 @@ import Testing
         scenario.transition = .milliseconds(300)
         // Two pictures are decoded for one that is shown.
         scenario.decodeShare *= 0.5
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         check.order()
         check.accounts()
         check.bounds()
@@ -79,6 +80,16 @@ import Testing
         #expect(outcome.snapshot?.statistics.framesDropped == 0)
     }
 
+    /// At another rate each picture stands for so much longer or shorter, and the item time goes with it.
+    @Test(arguments: [(2.0, 1), (0.5, 4)]) func rates(rate: Double, vblanks: Int) throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .command(.setRate(rate)))]
+        let outcome = SimulatedPlayback.run(scenario)
+        let later = outcome.shown.filter { $0.time > 6 }
+        #expect(later.count > 800 / vblanks && zip(later, later.dropFirst()).allSatisfy { $1.vblank - $0.vblank == vblanks })
+        #expect(outcome.violations == [] && outcome.snapshot?.statistics.framesDropped == 0)
+    }
+
     /// A flip that was told of late because nobody ran is not a lost one.
     @Test func stops() throws {
         var scenario = Self.aSecond
@@ -94,7 +105,7 @@ import Testing
         var scenario = Self.aSecond
         scenario.seconds = 90
         scenario.events = [(8.005, .frozen(seconds))]
-        let check = Check(scenario)
+        let check = SimulationCheck(scenario)
         check.order()
         check.accounts()
         check.nothingIsLost()
@@ -112,10 +123,10 @@ import Testing
     /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is
     /// as if nothing had been.
     @Test(arguments: 1000..<1060) func rough(seed: UInt64) {
-        let check = Check(.random(seed, rough: true))
+        let check = SimulationCheck(.random(seed, rough: true))
         check.whatAlwaysHolds()
         check.soundGoesOn()
-        check.jumpsLand()
+        check.seeksLand()
         check.commandsLand()
         check.pausesStand()
         #expect(check.outcome.snapshot?.status == .playing)

@@ -2,9 +2,10 @@ import Platform
 import Playback
 import TestSupport
 import Testing
+import Vocabulary
 
 /// What lies over the picture, with the player's own threads.
-@Suite(.blocking) struct OverlayTests {
+@Suite(.blocking) struct PlayerOverlayTests {
     private let surface = Surface(width: 2, height: 2, pixels: [0, 0, 0, 0])
     private func overlay(_ x: Int) -> Overlay { Overlay(pictures: [.init(surface: surface, x: x, y: 0)]) }
 
@@ -44,10 +45,10 @@ import Testing
         #expect(stage.wait { display.overlay == 7 })
         for isPaused in [false, true] {
             if isPaused { stage.player.pause() }
-            display.setLit(false)
+            display.setConnected(false)
             #expect(stage.wait(until: { stage.player.timeControlStatus == (isPaused ? .paused : .playing) }))
             _ = stage.wait(0.1) { false }
-            display.setLit(true)
+            display.setConnected(true)
             #expect(stage.wait { display.overlay == 7 })
         }
     }

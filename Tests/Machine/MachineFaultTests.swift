@@ -147,10 +147,10 @@ extension Machine {
     /// Waits until the USB sound card plays one of the clips' tones, in what it is given from now on.
     fileprivate func waitForTone() throws {
         let path = folder + "/usb-audio.wav"
-        let start = (try? Recording(path).seconds) ?? 0
+        let start = (try? SoundRecording(path).seconds) ?? 0
         let end = Date() + 30
         while true {
-            let tones = (try? Recording(path).tones(from: start)) ?? []
+            let tones = (try? SoundRecording(path).tones(from: start)) ?? []
             if tones.contains(where: { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }) { return }
             guard Date() < end else { throw MachineError("no tone from the USB sound card; heard: \(tones)") }
             usleep(200_000)

@@ -6,7 +6,7 @@ import Glibc
 /// one.
 ///
 /// Kept under the cache folder for as long as the package, the base image and what is in this folder stay as they are.
-struct Snapshot {
+struct MachineSnapshot {
     let adapter: Machine.Adapter
     private let base: String
     private let folder: String
@@ -17,16 +17,16 @@ struct Snapshot {
     private static let bochs = Result { try find(.bochs) }
 
     /// The one of `adapter`, made when there is none yet. Once it could not be made, this process does not try again.
-    static func of(_ adapter: Machine.Adapter) throws -> Snapshot {
+    static func of(_ adapter: Machine.Adapter) throws -> MachineSnapshot {
         switch adapter {
         case .virtioGPU: try virtioGPU.get()
         case .bochs: try bochs.get()
         }
     }
 
-    private static func find(_ adapter: Machine.Adapter) throws -> Snapshot {
+    private static func find(_ adapter: Machine.Adapter) throws -> MachineSnapshot {
         let base = try Sources.base.get().get()
-        let snapshot = Snapshot(adapter: adapter, base: base, folder: try Sources.snapshotFolder(base))
+        let snapshot = MachineSnapshot(adapter: adapter, base: base, folder: try Sources.snapshotFolder(base))
         // Another checkout's tests may be making the same.
         let lock = open(snapshot.folder + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         flock(lock, LOCK_EX)

@@ -1,13 +1,13 @@
 extension Vblank {
     /// The planes that lie over the picture, as drawn pictures do: in front of the lowest, with an alpha of their own.
-    public var overlays: [Plane] { planes.dropFirst().filter { $0.format == "AR24" } }
+    package var overlays: [Plane] { planes.dropFirst().filter { $0.format == "AR24" } }
 }
 
 /// A vblank from which on something else lay over the picture on planes of its own. What is blended into the picture leaves no such trace: that
 /// is in the picture's own framebuffer.
-public struct OverlayChange: Sendable, Equatable {
+package struct OverlayChange: Sendable, Equatable {
     /// What became of it.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// Nothing lay there before.
         case shown
         /// Nothing lies there any more.
@@ -17,14 +17,14 @@ public struct OverlayChange: Sendable, Equatable {
     }
 
     /// What became of it.
-    public var kind: Kind
+    package var kind: Kind
     /// The vblank's, from the start of the player.
-    public var time: Duration
+    package var time: Duration
     /// The vblank's.
-    public var sequence: Int
+    package var sequence: Int
 
     /// All in a log, in order. What lies there at its first vblank is no change.
-    public static func all(in vblanks: some Sequence<Vblank>) -> [OverlayChange] {
+    package static func all(in vblanks: some Sequence<Vblank>) -> [OverlayChange] {
         var changes: [OverlayChange] = []
         var last: [Vblank.Plane]?
         for vblank in vblanks {
@@ -41,10 +41,10 @@ public struct OverlayChange: Sendable, Equatable {
 
 extension Record {
     /// What came and went over the picture, on planes of its own.
-    public func overlayChanges(on display: Int = 0) -> [OverlayChange] { OverlayChange.all(in: displays[display]) }
+    package func overlayChanges(on display: Int = 0) -> [OverlayChange] { OverlayChange.all(in: displays[display]) }
 
     /// From the event to the first vblank at which something else lay over the picture; nil where that never came.
-    public func overlayResponse(to name: String, on display: Int = 0) -> Duration? {
+    package func overlayResponse(to name: String, on display: Int = 0) -> Duration? {
         let time = time(of: name)
         return overlayChanges(on: display).first { $0.time >= time }.map { $0.time - time }
     }

@@ -51,7 +51,7 @@ struct ToneTests {
     }
 }
 
-struct SoundTests {
+struct RecordedSoundTests {
     /// A card that is 200 ppm slow, looked at every tenth of a second and now and then a moment late.
     @Test func `a recording lasts as long as it took`() throws {
         let header =

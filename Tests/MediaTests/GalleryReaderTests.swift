@@ -2,10 +2,11 @@ import Media
 import Platform
 import TestSupport
 import Testing
+import Vocabulary
 
 /// Every clip of the gallery, read to its end: the reader must say what it is, and give out exactly the pictures and samples that were put
 /// in.
-@Suite struct GalleryTests {
+@Suite struct GalleryReaderTests {
     private static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
     private static let pictures = Gallery.bed + Gallery.loops + Gallery.mixed + Gallery.moving + Gallery.stills
 

@@ -1,7 +1,7 @@
 import Bed
 
 /// A clip or two on a display, the players that show it, and what is measured of them.
-struct Scenario: Sendable {
+struct BenchCase: Sendable {
     /// As --case has it: the clip, the refresh of the display; then what is particular.
     var name: String
     var clips: [Clip]
@@ -40,37 +40,37 @@ struct Scenario: Sendable {
 
         /// All of them last 5 s.
         func file() throws -> NumberedClip {
-            try Gallery.clip(name, frames: 5 * frameRate, from: first, frameRate: Double(frameRate))
+            try BedGallery.clip(name, frames: 5 * frameRate, from: first, frameRate: Double(frameRate))
         }
     }
 
     /// All there are, the main ones first.
-    static let all: [Scenario] = main + cadences + sizes + [flash, controls]
+    static let all: [BenchCase] = main + cadences + sizes + [flash, controls]
 
     private static let main = [
-        Scenario(
+        BenchCase(
             name: "720p30@60", clips: [.hd(30)], mode: hd(60), isMain: true, seconds: 12, players: [.kiosk, .mpv, .ffmpeg]),
-        Scenario(name: "720p30@60-two-items", clips: [.hd(30), .other], mode: hd(60), isMain: true, seconds: 12),
+        BenchCase(name: "720p30@60-two-items", clips: [.hd(30), .other], mode: hd(60), isMain: true, seconds: 12),
     ]
 
     private static let cadences = [60, 50].flatMap { refresh in
         [24, 25, 30, 50, 60].filter { ($0, refresh) != (30, 60) }.map { rate in
-            Scenario(name: "720p\(rate)@\(refresh)", clips: [.hd(rate)], mode: hd(refresh))
+            BenchCase(name: "720p\(rate)@\(refresh)", clips: [.hd(rate)], mode: hd(refresh))
         }
     }
 
     private static let sizes = [
-        Scenario(name: "1080p25@50", clips: [.fullHD(25)], mode: fullHD(50)),
-        Scenario(name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
-        Scenario(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60)),
-        Scenario(name: "1080p30@60-two-items", clips: [.fullHD(30), .fullHD(30)], mode: fullHD(60)),
-        Scenario(name: "720p30@60-on-1080p", clips: [.hd(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
-        Scenario(name: "1080p30@60-on-720p", clips: [.fullHD(30)], mode: hd(60), players: [.kiosk, .mpv, .ffmpeg]),
+        BenchCase(name: "1080p25@50", clips: [.fullHD(25)], mode: fullHD(50)),
+        BenchCase(name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
+        BenchCase(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60)),
+        BenchCase(name: "1080p30@60-two-items", clips: [.fullHD(30), .fullHD(30)], mode: fullHD(60)),
+        BenchCase(name: "720p30@60-on-1080p", clips: [.hd(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
+        BenchCase(name: "1080p30@60-on-720p", clips: [.fullHD(30)], mode: hd(60), players: [.kiosk, .mpv, .ffmpeg]),
     ]
 
-    private static let flash = Scenario(name: "flash", clips: [.flash], mode: hd(60), kind: .flash, isMain: true, seconds: 12)
+    private static let flash = BenchCase(name: "flash", clips: [.flash], mode: hd(60), kind: .flash, isMain: true, seconds: 12)
     // One frame a vblank: that a frame does not come is seen at once. mpv reads no touch screen and, without a terminal, no keys.
-    private static let controls = Scenario(
+    private static let controls = BenchCase(
         name: "controls", clips: [.hd(60)], mode: hd(60), kind: .controls, seconds: 17, players: [.kiosk])
 
     private static func hd(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1280, height: 720, refresh: refresh) }
@@ -122,11 +122,13 @@ enum ModeList {
 struct Control: Equatable {
     enum Action: String { case pause, play, next }
 
-    var device: Timeline.Device
+    var device: ActionTimeline.Device
     var action: Action
     var number: Int
 
-    init(_ device: Timeline.Device, _ action: Action, _ number: Int) { (self.device, self.action, self.number) = (device, action, number) }
+    init(_ device: ActionTimeline.Device, _ action: Action, _ number: Int) {
+        (self.device, self.action, self.number) = (device, action, number)
+    }
 
     /// What its event is called in a record.
     var name: String { "\(device.rawValue) \(action.rawValue) \(number)" }
@@ -134,19 +136,19 @@ struct Control: Equatable {
     /// That of an event.
     init?(name: String) {
         let words = name.split(separator: " ").map(String.init)
-        guard words.count == 3, let device = Timeline.Device(rawValue: words[0]), let action = Action(rawValue: words[1]),
+        guard words.count == 3, let device = ActionTimeline.Device(rawValue: words[0]), let action = Action(rawValue: words[1]),
             let number = Int(words[2])
         else { return nil }
         self.init(device, action, number)
     }
 
     /// Pauses and goes on with the finger, then with a key, six times each, then skips to the next item six times.
-    static func act(on timeline: inout Timeline) {
+    static func act(on timeline: inout ActionTimeline) {
         for number in 0..<6 {
             // 60 Hz has a vblank every 16.67 ms: 2.3 ms more each time, so that all phases are met.
             let start = 2.0 + 2.0 * Double(number) + 0.0023 * Double(number)
             for (offset, device, action) in [
-                (0.0, Timeline.Device.touchScreen, Action.pause), (0.4, .touchScreen, .play), (0.8, .keyboard, .pause),
+                (0.0, ActionTimeline.Device.touchScreen, Action.pause), (0.4, .touchScreen, .play), (0.8, .keyboard, .pause),
                 (1.2, .keyboard, .play),
                 (1.6, .keyboard, .next),
             ] {

@@ -1,3 +1,4 @@
+import Vocabulary
 import Media
 import Platform
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import Playback
 
 /// Starts and seeks, in made-up time, with decoders that are fast, slow at first, and slow for good.
-@Suite struct StartTests {
+@Suite struct PlayerStartTests {
     /// Two seconds at 60 frames a second on 60 Hz, again and again; each of the first `slow` pictures after a start or a seek takes `share`
     /// of its duration to be decoded.
     private func scenario(slow: Int = 0, share: Double = 0) -> Scenario {

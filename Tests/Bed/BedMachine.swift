@@ -1,39 +1,39 @@
 import Glibc
 
 /// The machine a run happens on.
-public struct Machine: Sendable {
+package struct Machine: Sendable {
     /// Connectors, each with a CRTC and planes of its own.
-    public var displays = 1
+    package var displays = 1
     /// Overlay planes a display.
-    public var overlays = 2
+    package var overlays = 2
     /// Connectors beyond those, unplugged, that have no CRTC but the first display's.
-    public var spareConnectors = 0
+    package var spareConnectors = 0
     /// Whether planes may scale.
-    public var planesScale = false
+    package var planesScale = false
     /// CPUs of the guest; more would exclude virtual time.
-    public let processors = 1
+    package let processors = 1
     /// What it has for its kernel, the player and whatever else runs, in MB.
-    public var memory = 3072
+    package var memory = 3072
     /// The mode that kiosk is told to use. Refresh rates other than 60 Hz are added to the modes the display offers.
-    public var mode = Mode()
+    package var mode = Mode()
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
-    public var time = Time.real
+    package var time = Time.real
     /// Whether what the guest can do is measured before the player starts (``Host``), which takes a second or two; where it is too little
     /// for what is judged in real time, the run counts as starved.
-    public var measuresHost = false
+    package var measuresHost = false
     /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
-    public var isRealTime = geteuid() == 0
+    package var isRealTime = geteuid() == 0
     /// Whether a touch screen is there from the beginning.
-    public var hasTouchScreen = true
+    package var hasTouchScreen = true
     /// Whether a keyboard is.
-    public var hasKeyboard = true
+    package var hasKeyboard = true
     /// Whether the loopback card is recorded, which keeps it busy.
-    public var recordsSound = true
+    package var recordsSound = true
     /// More arguments for the kernel.
-    public var kernelArguments = ""
+    package var kernelArguments = ""
 
     /// How time passes in the guest.
-    public enum Time: Sendable {
+    package enum Time: Sendable {
         /// The host's.
         case real
         /// As long as computing takes it, and no longer.
@@ -44,29 +44,29 @@ public struct Machine: Sendable {
     }
 
     /// A display mode.
-    public struct Mode: Sendable, CustomStringConvertible {
-        public var width: Int, height: Int, refresh: Int
+    package struct Mode: Sendable, CustomStringConvertible {
+        package var width: Int, height: Int, refresh: Int
 
         /// Pixels and Hz.
-        public init(width: Int = 1280, height: Int = 720, refresh: Int = 60) {
+        package init(width: Int = 1280, height: Int = 720, refresh: Int = 60) {
             (self.width, self.height, self.refresh) = (width, height, refresh)
         }
 
         /// As kiosk.conf and the kernel write it.
-        public var description: String { "\(width)x\(height)@\(refresh)" }
+        package var description: String { "\(width)x\(height)@\(refresh)" }
     }
 
     /// One display of 1280x720@60 and a sound card.
-    public init() {}
+    package init() {}
 
     /// The same machine with changes.
-    public init(_ change: (inout Machine) -> Void) {
+    package init(_ change: (inout Machine) -> Void) {
         self.init()
         change(&self)
     }
 
     /// One that is measured before each run, for what is judged in real time.
-    public static var measured: Machine { Machine { $0.measuresHost = true } }
+    package static var measured: Machine { Machine { $0.measuresHost = true } }
 
     /// In virtual time the host is never an excuse.
     var isMeasured: Bool { measuresHost && time == .real }
@@ -89,13 +89,13 @@ public struct Machine: Sendable {
 
 /// A kiosk.conf, a table at a time: each text is lines of TOML. The mode of the machine and its sound card are added where they are not
 /// named.
-public struct KioskConfiguration: Sendable {
-    public var display: String, audio: String, playback: String, input: String
+package struct KioskConfiguration: Sendable {
+    package var display: String, audio: String, playback: String, input: String
     /// Tables of a [[playlist]], or what stands for them.
-    public var playlist: [String]
+    package var playlist: [String]
 
     /// The defaults, with these lines.
-    public init(display: String = "", audio: String = "", playback: String = "", input: String = "", playlist: [String] = []) {
+    package init(display: String = "", audio: String = "", playback: String = "", input: String = "", playlist: [String] = []) {
         (self.display, self.audio, self.playback, self.input, self.playlist) = (display, audio, playback, input, playlist)
     }
 
@@ -110,7 +110,7 @@ public struct KioskConfiguration: Sendable {
 }
 
 /// What is run.
-public enum Program: Sendable {
+package enum Program: Sendable {
     /// kiosk with a configuration and more arguments.
     case kiosk(KioskConfiguration = KioskConfiguration(), arguments: [String] = [])
     /// Any other program, by its name or path, as it stands.

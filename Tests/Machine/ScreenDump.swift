@@ -1,7 +1,7 @@
 import Foundation
 
 /// What stands on the machine's screen: the pixels of a `screendump`.
-struct Screen: Equatable {
+struct ScreenDump: Equatable {
     let width: Int
     let height: Int
     /// Three bytes a pixel: red, green, blue.

@@ -1,14 +1,14 @@
 import Foundation
 
 /// The clips that Tests/Clips/make draws, in the folder that all tests share. A clip is drawn when it is first asked for.
-public enum Gallery {
+package enum BedGallery {
     /// A numbered clip such as "a": its numbers begin at `first`.
-    public static func clip(_ name: String, frames: Int, from first: Int = 1, frameRate: Double) throws -> NumberedClip {
+    package static func clip(_ name: String, frames: Int, from first: Int = 1, frameRate: Double) throws -> NumberedClip {
         NumberedClip(try path("\(name).mp4"), frames: frames, from: first, frameRate: frameRate)
     }
 
     /// The file called `name`.
-    public static func path(_ name: String) throws -> String {
+    package static func path(_ name: String) throws -> String {
         let folder = try folder.get()
         let path = folder + "/" + name
         if !FileManager.default.fileExists(atPath: path) { _ = try make([folder, name]) }
@@ -17,11 +17,11 @@ public enum Gallery {
 
     /// Half a second of 320x180 at 29.97 fps, numbered 1 to 15, with a tone in whole periods: for runs of many loops on a display of
     /// 640x480, whose 60 Hz are 59.94.
-    public static func halfSecond() throws -> NumberedClip { try plain("half-second", "0x406080", frames: 15) }
+    package static func halfSecond() throws -> NumberedClip { try plain("half-second", "0x406080", frames: 15) }
 
     /// A clip at 29.97 fps in one colour (in ffmpeg's words) but for the numbers, which begin at `first`, with a tone in whole periods
     /// every half second, and a key frame every so many frames where that is said.
-    public static func plain(
+    package static func plain(
         _ name: String, _ color: String, size: String = "320x180", frames: Int, from first: Int = 1, keyFrameEvery interval: Int? = nil
     ) throws -> NumberedClip {
         let path = try folder.get() + "/\(name).mp4"
@@ -44,7 +44,7 @@ public enum Gallery {
     }
 
     /// The demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look at.
-    public static func demo() throws -> String {
+    package static func demo() throws -> String {
         let path = try folder.get() + "/demo-keys.mp4", source = Bed.package + "/demo/one.mp4"
         if FileManager.default.fileExists(atPath: path) { return path }
         if !FileManager.default.fileExists(atPath: source) {

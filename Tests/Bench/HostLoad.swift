@@ -20,7 +20,7 @@ extension KioskBench {
     }
 
     /// What mpv calls the mode of each scenario, by the mode.
-    func modeNames(for scenarios: [Scenario]) async throws -> [String: String] {
+    func modeNames(for scenarios: [BenchCase]) async throws -> [String: String] {
         var names: [String: String] = [:]
         for scenario in scenarios where names["\(scenario.mode)"] == nil && scenario.players.contains(.mpv) {
             let machine = Machine {

@@ -1,19 +1,20 @@
 import Playback
+import Vocabulary
 
-/// The glass that is touched: how many pixels it has, as a viewer sees them, and how many of them make a millimetre.
-package struct Glass: Hashable, Sendable {
+/// The screen that is touched: how many pixels it has, as a viewer sees them, and how many of them make a millimetre.
+package struct ScreenGeometry: Hashable, Sendable {
     /// Pixels across and down, after the rotation; at least 1.
     package let width: Int, height: Int
     /// Pixels a millimetre.
     package let density: Double
 
-    /// Text below this is not legible, whatever the glass: a title of 5.2 mm is then 17 px high, times are 14 px. Where the display has fewer
+    /// Text below this is not legible, whatever the screen: a title of 5.2 mm is then 17 px high, times are 14 px. Where the display has fewer
     /// pixels a millimetre (a 65" television at 1080p has 1.3), everything is drawn larger than its millimetres.
     static let leastDensity = 3.3
     /// What has to fit, in millimetres. A smaller panel has everything drawn smaller than its millimetres.
     static let leastWidth = 60.0, leastHeight = 50.0
 
-    /// The glass of a display.
+    /// The screen of a display.
     ///
     /// - Parameters:
     ///   - width: pixels across as a viewer sees them; likewise `height`. Less than 1 counts as 1.
@@ -33,14 +34,14 @@ package struct Glass: Hashable, Sendable {
         self.density = min(max(density.isFinite ? density : 0, Self.leastDensity), most)
     }
 
-    /// The glass of a display in `mode`, whose picture is turned by `rotation` on it.
+    /// The screen of a display in `mode`, whose picture is turned by `rotation` on it.
     package init(mode: DisplayMode, rotation: Rotation) {
         let (width, height) = (mode.width, mode.height)
         let (across, down) = (mode.physicalWidth, mode.physicalHeight)
         self =
             rotation.swapsAxes
-            ? Glass(width: height, height: width, physicalWidth: down, physicalHeight: across)
-            : Glass(width: width, height: height, physicalWidth: across, physicalHeight: down)
+            ? ScreenGeometry(width: height, height: width, physicalWidth: down, physicalHeight: across)
+            : ScreenGeometry(width: width, height: height, physicalWidth: across, physicalHeight: down)
     }
 
     /// The usual diagonal of a display with so many pixels, in millimetres: built-in panels of 7" up to 1024x600, of 10" up to 1366x768,

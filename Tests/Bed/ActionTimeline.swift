@@ -1,7 +1,7 @@
 /// What is done to the player, and when. `at(2, .key(.space), "pause")` reads like the line of a script.
-public struct Timeline: Sendable {
+package struct ActionTimeline: Sendable {
     /// One thing that is done.
-    public enum Action: Sendable {
+    package enum Action: Sendable {
         /// A finger, in pixels of the touch screen, which has the size of the mode. Fingers are numbered from 0.
         case down(Int, Int, finger: Int = 0), move(Int, Int, finger: Int = 0), up(finger: Int = 0)
         /// A finger that comes and goes within 60 ms.
@@ -35,13 +35,13 @@ public struct Timeline: Sendable {
     }
 
     /// The input devices of the bed.
-    public enum Device: String, Sendable {
+    package enum Device: String, Sendable {
         case touchScreen = "touch"
         case keyboard = "keys"
     }
 
     /// A key of the keyboard, by its number in linux/input-event-codes.h.
-    public enum Key: Int, Sendable {
+    package enum Key: Int, Sendable {
         case escape = 1
         case f1 = 59, f2 = 60, f3 = 61
         case q = 16, p = 25, m = 50, n = 49, space = 57
@@ -62,7 +62,7 @@ public struct Timeline: Sendable {
     /// Has `action` done `seconds` after the player's start; below 0 before it.
     ///
     /// - Parameter name: what it, its picture or its output is called in the record.
-    public mutating func callAsFunction(_ seconds: Double, _ action: Action, _ name: String? = nil) {
+    package mutating func callAsFunction(_ seconds: Double, _ action: Action, _ name: String? = nil) {
         entries.append(Entry(time: .microseconds(Int((seconds * 1e6).rounded())), action: action, name: name))
     }
 
@@ -91,7 +91,7 @@ public struct Timeline: Sendable {
     }
 }
 
-extension Timeline.Action {
+extension ActionTimeline.Action {
     /// What the director knows how to do.
     fileprivate var steps: [(after: Duration, what: String)] {
         switch self {

@@ -6,18 +6,18 @@ import Vocabulary
 
 @testable import Controls
 
-/// Every state of the controls on one glass, as pictures.
+/// Every state of the controls on one screen, as pictures.
 struct Gallery {
     var name: String
-    var glass: Glass
+    var geometry: ScreenGeometry
 
     static let glasses = [
-        Gallery(name: "7in-1280x720", glass: Glass(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 87)),
-        Gallery(name: "7in-480x800", glass: Glass(width: 480, height: 800, physicalWidth: 92, physicalHeight: 154)),
-        Gallery(name: "24in-1080p", glass: Viewer.desk),
-        Gallery(name: "65in-4k", glass: Glass(width: 3840, height: 2160, physicalWidth: 1439, physicalHeight: 809)),
-        Gallery(name: "24in-1080p-turned", glass: Glass(width: 1080, height: 1920, physicalWidth: 299, physicalHeight: 531)),
-        Gallery(name: "4.3in-480x272", glass: Glass(width: 480, height: 272, physicalWidth: 95, physicalHeight: 54)),
+        Gallery(name: "7in-1280x720", geometry: ScreenGeometry(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 87)),
+        Gallery(name: "7in-480x800", geometry: ScreenGeometry(width: 480, height: 800, physicalWidth: 92, physicalHeight: 154)),
+        Gallery(name: "24in-1080p", geometry: Viewer.desk),
+        Gallery(name: "65in-4k", geometry: ScreenGeometry(width: 3840, height: 2160, physicalWidth: 1439, physicalHeight: 809)),
+        Gallery(name: "24in-1080p-turned", geometry: ScreenGeometry(width: 1080, height: 1920, physicalWidth: 299, physicalHeight: 531)),
+        Gallery(name: "4.3in-480x272", geometry: ScreenGeometry(width: 480, height: 272, physicalWidth: 95, physicalHeight: 54)),
     ]
 
     /// A state, and how one gets there.
@@ -157,14 +157,14 @@ struct Gallery {
 
     /// The parts of a state.
     func parts(_ make: (inout Viewer) -> Void, settings: ControlsSettings = .test) -> [PlacedPart] {
-        var viewer = Viewer(glass, settings: settings, keys: Self.keys)
+        var viewer = Viewer(geometry, settings: settings, keys: Self.keys)
         make(&viewer)
         return viewer.parts
     }
 
     /// Draws an overlay over a picture, the way an output blends it.
-    static func composed(_ overlay: Overlay, on glass: Glass) -> [UInt32] {
-        let (width, height) = (glass.width, glass.height)
+    static func composed(_ overlay: Overlay, on geometry: ScreenGeometry) -> [UInt32] {
+        let (width, height) = (geometry.width, geometry.height)
         var pixels = (0..<width * height).map { index -> UInt32 in
             let (x, y) = (Double(index % width) / Double(width), Double(index / width) / Double(height))
             let part = (x + y) / 2
@@ -191,12 +191,12 @@ struct Gallery {
     }
 
     /// Writes pixels as a PNG.
-    static func write(_ pixels: [UInt32], _ glass: Glass, to path: String) {
+    static func write(_ pixels: [UInt32], _ geometry: ScreenGeometry, to path: String) {
         var pixels = pixels
         pixels.withUnsafeMutableBytes { memory in
             let surface = cairo_image_surface_create_for_data(
-                memory.baseAddress!.assumingMemoryBound(to: UInt8.self), CAIRO_FORMAT_RGB24, Int32(glass.width), Int32(glass.height),
-                Int32(glass.width * 4))
+                memory.baseAddress!.assumingMemoryBound(to: UInt8.self), CAIRO_FORMAT_RGB24, Int32(geometry.width), Int32(geometry.height),
+                Int32(geometry.width * 4))
             cairo_surface_write_to_png(surface, path)
             cairo_surface_destroy(surface)
         }
@@ -208,8 +208,8 @@ struct Gallery {
         for gallery in glasses {
             for state in states {
                 let parts = gallery.parts(state.make)
-                let overlay = drawing.overlay(parts, on: gallery.glass)
-                write(composed(overlay, on: gallery.glass), gallery.glass, to: "\(folder)/\(gallery.name)-\(state.name).png")
+                let overlay = drawing.overlay(parts, on: gallery.geometry)
+                write(composed(overlay, on: gallery.geometry), gallery.geometry, to: "\(folder)/\(gallery.name)-\(state.name).png")
             }
         }
     }

@@ -1,3 +1,4 @@
+import Vocabulary
 import Media
 import Platform
 import Testing
@@ -8,7 +9,7 @@ import Testing
 ///
 /// What a picture or a sample is follows from its number (``SimulatedMedia``), not from what the engine says of it. A check that finds
 /// little to judge fails.
-struct Check {
+struct SimulationCheck {
     let scenario: Scenario
     let outcome: Outcome
     let location: SourceLocation
@@ -36,7 +37,7 @@ struct Check {
         case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds), .frozen(let seconds): seconds
         case .vblanksLost(let count): Double(count) * period
         case .vblankDoubled, .vblanksUncounted: 0
-        case .display(let isLit): isLit ? 0 : 10
+        case .display(let isConnected): isConnected ? 0 : 10
         case .command(let command): command == .pause ? 10 : 0
         }
     }
@@ -85,7 +86,7 @@ struct Check {
         #expect(told?.framesShown == outcome.shown.count, sourceLocation: location)
         // One that began while the display went or was away is none that was seen.
         let seams = Set(outcome.shown.compactMap { place($0).playthrough?.isSeam == true ? place($0).playthrough?.serial : nil }).count
-        let absences = scenario.events.count { if case .display(isLit: false) = $0.event { true } else { false } }
+        let absences = scenario.events.count { if case .display(isConnected: false) = $0.event { true } else { false } }
         #expect(told.map { (seams - 3 * absences...seams).contains($0.seams) } == true, sourceLocation: location)
     }
 

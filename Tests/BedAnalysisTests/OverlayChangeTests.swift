@@ -1,7 +1,7 @@
 import Bed
 import Testing
 
-struct OverlayTests {
+struct OverlayChangeTests {
     private func log(_ planes: [String]) -> [Vblank] {
         planes.enumerated().compactMap { index, words in
             Vblank(line: "\(index + 1) \(index * 16_667) 0 1 0 \(index + 1) 31:70:XR24:0,0,1280,720:0,0,1280,720:1 \(words)", start: 0)

@@ -1,5 +1,5 @@
 /// A table in Markdown.
-struct Table: Equatable {
+struct ReportTable: Equatable {
     var heading: [String]
     var rows: [[String]] = []
 
@@ -30,13 +30,13 @@ extension Findings {
     }
 
     /// A row for each case and player that has one of these measures, or should have and has no run that counts.
-    func table(_ measures: [Measure]) -> Table? {
+    func table(_ measures: [Measure]) -> ReportTable? {
         let rows = series.filter { series in
             let isMeasured = measures.contains { !(series.samples[$0] ?? []).isEmpty }
             return isMeasured || (series.runs == 0 && measures.contains(.firstPicture))
         }
         guard rows.contains(where: { $0.runs > 0 }) || (!rows.isEmpty && measures.contains(.firstPicture)) else { return nil }
-        return Table(
+        return ReportTable(
             heading: ["case", "player", "runs"] + measures.map(\.title),
             rows: rows.map { series in
                 let starved = series.starved == 0 ? "" : " (+\(series.starved) starved)"
@@ -44,10 +44,10 @@ extension Findings {
             })
     }
 
-    private var promiseTable: Table? {
+    private var promiseTable: ReportTable? {
         promises.isEmpty
             ? nil
-            : Table(
+            : ReportTable(
                 heading: ["promise", "target", "measured", ""],
                 rows: promises.map { [$0.subject, $0.target, $0.measured, $0.isKept ? "kept" : "missed"] })
     }

@@ -40,7 +40,7 @@ extension Machine {
     }
 }
 
-extension Screen {
+extension ScreenDump {
     /// Whether a shade lies over the cells of the number, of which one of each pair is white where nothing does.
     fileprivate var isShaded: Bool {
         let scale = min(Double(width) / 320, Double(height) / 180)

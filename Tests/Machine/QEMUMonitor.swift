@@ -1,7 +1,7 @@
 /// What hangs at the machine's virtio-gpu. A VNC viewer that asks for another size (RFC 6143 and its message SetDesktopSize) is to QEMU
 /// another monitor: the guest's driver gets a hot-plug event, and the size as the preferred mode. No size at all is no monitor.
 /// The size that QEMU was asked for last changes nothing, and no size at all nothing at the start.
-struct Monitor {
+struct QEMUMonitor {
     let socket: String
 
     func unplug() throws { try resize(0, 0) }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What the machine's sound card played: 16-bit stereo at 48 kHz, of which the left channel is looked at.
-struct Recording {
+struct SoundRecording {
     private static let rate = 48_000
     private let samples: [Int16]
 
