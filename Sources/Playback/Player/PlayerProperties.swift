@@ -1,5 +1,5 @@
-import Vocabulary
 import Platform
+import Vocabulary
 
 /// What can be read and set at any time.
 extension Player {

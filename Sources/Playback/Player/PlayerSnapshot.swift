@@ -1,5 +1,5 @@
-import Vocabulary
 import Platform
+import Vocabulary
 
 /// A consistent view of a ``Player`` at one moment.
 package struct PlayerSnapshot: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import Vocabulary
 import Platform
 import Testing
+import Vocabulary
 
 @testable import Playback
 

@@ -1,7 +1,7 @@
-import Vocabulary
 import Media
 import Platform
 import Testing
+import Vocabulary
 
 @testable import Playback
 
