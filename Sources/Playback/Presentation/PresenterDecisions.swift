@@ -50,7 +50,11 @@ extension Presenter {
         let step = isPlaying ? choose(&pipeline, now, &returned) : nil
         pipeline.pacing = isPlaying ? scheduler.pacing : nil
         if let status = pipeline.playback.statusChange(ranDry: audio.ranDry) { events.append(.statusChanged(status)) }
-        if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step, &returned) { return gap }
+        if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step, &returned) {
+            // The frame that is missing may be composed meanwhile, in time for its vblank.
+            if case .wait = gap { pipeline.presenterIsIdle = true }
+            return gap
+        }
         if let step { return step }
         if awaitsStart(pipeline) { return .wait(until: isHeld(pipeline) ? pipeline.scrub.until : now + Self.shortWait) }
         pipeline.presenterIsIdle = true
