@@ -33,6 +33,8 @@ struct Presenter: ~Copyable {
     var preroll: Preroll
     /// Whether the clock was going at the last decision.
     var wasPlaying = false
+    /// The number of the frame that was on the screen when it began to go or stood still, or that a seek led to.
+    var frameOfChange: UInt64 = 0
     /// The playthrough on the screen.
     var present: Playthrough?
     /// The number of the overlay that is seen with what is committed next.

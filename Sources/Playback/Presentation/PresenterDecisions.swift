@@ -41,11 +41,15 @@ extension Presenter {
             if pipeline.ready[0].enqueued.place.playthrough == nil { present = nil }
             (shownGeneration, shownAt, preroll) = (pipeline.generation, now, Preroll(from: now))
             scheduler.unlock()
+            defer { frameOfChange = pipeline.screen.serial }
             return show(0, late: 0, &pipeline, &returned)
         }
         startClock(&pipeline, now)
         let isPlaying = pipeline.playback.isPlaying
-        if isPlaying != wasPlaying { scheduler.unlock() }
+        if isPlaying != wasPlaying {
+            frameOfChange = pipeline.screen.serial
+            scheduler.unlock()
+        }
         wasPlaying = isPlaying
         let step = isPlaying ? choose(&pipeline, now, &returned) : nil
         pipeline.pacing = isPlaying ? scheduler.pacing : nil
