@@ -47,7 +47,7 @@ enum Sources {
 
     /// Where the snapshots of this package over this base lie.
     static func snapshotFolder(_ base: String) throws -> String {
-        let inputs = [try package()] + ["boot", "install", "kiosk.conf", "Snapshot.swift"].map { folder + "/" + $0 }
+        let inputs = [try package()] + ["boot", "install", "kiosk.conf", "MachineSnapshot.swift"].map { folder + "/" + $0 }
         let sums = try run("sha256sum", inputs).split(separator: "\n").map { $0.prefix(64) }.joined(separator: "\n") + base
         let key = base + "-" + String(try run("sh", ["-c", "printf %s \"$1\" | sha256sum", "sh", sums]).prefix(16))
         let path = key.replacingOccurrences(of: "/base-", with: "/snapshot-")
