@@ -37,6 +37,22 @@ enum Paint {
         return Surface(width: width, height: height, pixels: pixels)
     }
 
+    /// Black that is darkest at one edge and nothing at the other, falling off without a line where it ends: a straight fall would show its
+    /// end as an edge.
+    static func shade(_ width: Int, _ height: Int, _ alpha: Double, fromTop: Bool) -> Surface {
+        let (width, height) = (max(1, width), max(1, height))
+        let pixels = unsafe [UInt32](unsafeUninitializedCapacity: width * height) { memory, count in
+            for y in 0..<height {
+                let part = (Double(y) + 0.5) / Double(height)
+                let rest = fromTop ? 1 - part : part
+                let opacity = alpha * (0.45 * rest + 0.55 * rest * rest * (3 - 2 * rest))
+                unsafe (memory.baseAddress! + y * width).initialize(repeating: UInt32((opacity * 255).rounded()) << 24, count: width)
+            }
+            count = width * height
+        }
+        return Surface(width: width, height: height, pixels: pixels)
+    }
+
     private init(_ memory: UnsafeMutablePointer<UInt32>, _ width: Int, _ height: Int) {
         (self.width, self.height) = (width, height)
         unsafe target = unsafe cairo_image_surface_create_for_data(
@@ -79,21 +95,6 @@ enum Paint {
         unsafe cairo_arc(raw, x + r, y + height - r, r, .pi / 2, .pi)
         unsafe cairo_arc(raw, x + r, y + r, r, .pi, 1.5 * .pi)
         unsafe cairo_close_path(raw)
-    }
-
-    /// Black that is darkest at one edge and nothing at the other, falling off without a line where it ends.
-    func shade(_ alpha: Double, fromTop: Bool) {
-        let height = Double(height)
-        let gradient = unsafe cairo_pattern_create_linear(0, fromTop ? 0 : height, 0, fromTop ? height : 0)
-        for step in 0...8 {
-            let part = Double(step) / 8
-            // A straight fall would show its end as an edge.
-            let rest = 1 - part
-            unsafe cairo_pattern_add_color_stop_rgba(gradient, part, 0, 0, 0, alpha * (0.45 * rest + 0.55 * rest * rest * (3 - 2 * rest)))
-        }
-        unsafe cairo_set_source(raw, gradient)
-        unsafe cairo_paint(raw)
-        unsafe cairo_pattern_destroy(gradient)
     }
 
     /// A picture in a rounded rectangle, in its own shape, on black.

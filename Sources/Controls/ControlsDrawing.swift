@@ -28,8 +28,14 @@ struct ControlsDrawing: ~Copyable {
         return Overlay(pictures: pictures, width: geometry.width, height: geometry.height)
     }
 
-    /// Draws parts before they are to be seen.
-    mutating func prepare(_ parts: [PlacedPart]) { for placed in parts { _ = surface(placed.part) } }
+    /// Draws parts before they are to be seen; but for the scrims, which are as quickly filled as they are large: 4 MB on a screen of 4K, which
+    /// a box that nobody touches can do without.
+    mutating func prepare(_ parts: [PlacedPart]) {
+        for placed in parts {
+            if case .scrim = placed.part { continue }
+            _ = surface(placed.part)
+        }
+    }
 
     /// Bytes of the surfaces that are kept.
     var byteCount: Int { surfaces.values.reduce(0) { $0 + $1.width * $1.height * 4 } }
@@ -46,7 +52,7 @@ struct ControlsDrawing: ~Copyable {
     func draw(_ part: Part) -> Surface {
         switch part {
         case .scrim(let width, let height, let isTop):
-            return Canvas.surface(width, height) { canvas in canvas.shade(isTop ? 0.55 : 0.72, fromTop: isTop) }
+            return Canvas.shade(width, height, isTop ? 0.55 : 0.72, fromTop: isTop)
         case .text(let text):
             return Canvas.surface(text.width, text.height) { canvas in
                 typesetter.draw(text, on: canvas)

@@ -79,9 +79,18 @@ extension Player {
     private static func bounded(_ seconds: Double) -> Double { min(max(seconds, -1e9), 1e9) }
 
     private func seek(_ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime) {
+        seek(precision, at: event, target) { pipeline, _ in pipeline.scrub.end() }
+    }
+
+    /// Asks for a seek and, where it can be asked for, first does what `scrub` does with the slider. The newest of several waits for the frame
+    /// of the one that is under way.
+    func seek(
+        _ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime,
+        _ scrub: (inout Pipeline, SeekRequest) -> Void
+    ) {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             guard let request = request(target, precision, pipeline) else { return nil }
-            pipeline.scrub.end()
+            scrub(&pipeline, request)
             guard let returned = pipeline.request(request) else {
                 pipeline.noteInput(at: event, shownBy: pipeline.generation + 1)
                 return nil

@@ -10,18 +10,9 @@ extension Player {
     /// The slider is moved to an item time, clamped to the item's first and last frame; `event` as in ``perform(_:at:)``. Whether it plays on
     /// from the key frame is ``Options/playsWhileScrubbing``.
     package func scrub(to time: MediaTime, at event: HostTime? = nil) {
-        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
-            guard let request = request({ _ in time }, .keyFrame(), pipeline), let target = request.time else { return nil }
-            pipeline.scrub.move(to: target, of: request.position.item, at: now())
-            guard let returned = pipeline.request(request) else {
-                pipeline.noteInput(at: event, shownBy: pipeline.generation + 1)
-                return nil
-            }
-            audio.isRunning = false
-            pipeline.noteInput(at: event, shownBy: pipeline.generation)
-            return returned
+        seek(.keyFrame(), at: event, { _ in time }) { pipeline, request in
+            if let target = request.time { pipeline.scrub.move(to: target, of: request.position.item, at: now()) }
         }
-        if let returned { follow(returned) }
     }
 
     /// The slider is let go at an item time, clamped likewise: that frame is shown next, and it plays on or stands as it did before.
