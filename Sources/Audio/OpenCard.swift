@@ -17,12 +17,14 @@ struct OpenCard: ~Copyable {
     private var isWaiting = false
     private var isStarted = false
     private var startTime = HostTime.now
+    /// Whether the card has been started and not moved since. Until it has there is no clock, and with it no picture but the first.
+    private var awaitsMotion = false
     private var pace: CardPace
 
     /// With so many frames in the card's buffer it waits for more sound instead of writing silence, so that a large buffer is filled only
     /// as far as the engine is ahead. Includes a period, because some cards tell their position by the period.
     private var reserve: Int { pcm.periodSize + 2 * Int(Self.soundRetryInterval.nanoseconds) * pcm.sampleRate / 1_000_000_000 }
-    /// How soon to try again where the sound for a period has not been decoded yet.
+    /// How soon to look again where the sound for a period has not been decoded yet, or the card has not moved yet.
     private static let soundRetryInterval = MediaTime.milliseconds(5)
 
     init(_ pcm: consuming PCM, wakeUp: WakeUp) {
@@ -91,7 +93,7 @@ struct OpenCard: ~Copyable {
             if [-ESTRPIPE, -EBADFD].contains(result) { return try checkPace(heard: nil) }
             // EPIPE, too: here it is no underrun, but a driver that cannot start (USB without the bandwidth for it).
             if result < 0 { throw refusal(errno: -result) }
-            isStarted = true
+            (isStarted, awaitsMotion) = (true, true)
             startTime = .now
             pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
         }
@@ -99,16 +101,19 @@ struct OpenCard: ~Copyable {
         // Just after a start the timestamp can still be from before it.
         guard position.state == SND_PCM_STATE_RUNNING, position.time >= startTime else { return try checkPace(heard: nil) }
         let unheard = frames.observe(delay: position.delay, pending: unwritten, at: position.time)
-        renderer.report(unheard: unheard, at: position.time)
-        try checkPace(heard: frames.rendered - unheard)
+        let heard = frames.rendered - unheard
+        if heard > 0 { awaitsMotion = false }
+        // A card that tells its position by the period has not stood still meanwhile.
+        if !awaitsMotion { renderer.report(unheard: unheard, at: position.time) }
+        try checkPace(heard: heard)
     }
 
     /// Waits for room for a period, or for a wake-up, at most the length of the buffer; ``soundRetryInterval`` where there is room and no
-    /// sound yet.
+    /// sound yet, or the card has just been started.
     mutating func wait() {
         if isWaiting { return wakeUp.wait(until: .now + Self.soundRetryInterval) }
-        let bound = MediaTime(nanoseconds: Int64(pcm.bufferSize) * 1_000_000_000 / Int64(pcm.sampleRate))
-        wakeUp.wait(for: &descriptors, until: .now + bound)
+        let buffer = MediaTime(nanoseconds: Int64(pcm.bufferSize) * 1_000_000_000 / Int64(pcm.sampleRate))
+        wakeUp.wait(for: &descriptors, until: .now + (awaitsMotion ? Self.soundRetryInterval : buffer))
         pcm.acknowledge(&descriptors[1...])
     }
 
