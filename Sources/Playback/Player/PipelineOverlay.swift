@@ -31,9 +31,10 @@ extension Pipeline {
 
     private func isStale(_ frame: borrowing PreparedFrame) -> Bool { frame.composed != nil && overlay.isStale(frame.mark) }
 
-    /// What the compositor is to do about scenes that show another overlay than they are to.
+    /// What the compositor is to do about scenes that show another overlay than they are to. Nothing where a seek has led to a frame that is
+    /// queued: it is seen next, and brings the overlay along. An overlay for each place of a finger would take every buffer before it.
     func overlayStep(now: () -> HostTime) -> OverlayPlan.Step {
-        guard hasStaleScene else { return .none }
+        guard hasStaleScene, seek.underWay == nil || frames.isEmpty || !ready.isEmpty else { return .none }
         return overlayPlan(at: now()).step
     }
 
