@@ -12,20 +12,26 @@ import Vocabulary
     }
 
     /// A finger draws the slider back and forth, and lets go: whatever the decoder takes, one seek is under way and one waits, and the frame of
-    /// the place where it is let go is the next one seen.
-    @Test(arguments: [0.1, 0.9, 6]) func scrubbing(decodeShare: Double) throws {
+    /// the place where it is let go is the next one seen. The slider that is drawn for each place, on a plane or in the scenes, keeps none of
+    /// them from the screen.
+    @Test(arguments: [0.1, 0.9, 6], [Slider.none, .onPlane, .blended]) func scrubbing(decodeShare: Double, slider: Slider) throws {
         var random = SeededRandom(seed: 7)
         var scenario = Scenario(clips: [Self.clip(60)])
         (scenario.seconds, scenario.slowPictures, scenario.slowShare) = (80, 13, decodeShare)
+        (scenario.hasOverlayPlane, scenario.composeTime) = (slider == .onPlane, 0.004)
         var ends: [(time: Double, target: Double)] = []
+        var drags: [ClosedRange<Double>] = []
         for begin in stride(from: 4.0, to: 70, by: 6) {
             var (time, target) = (begin, 30 + 25 * random.unit())
             for _ in 0..<Int(40 + 30 * abs(random.unit())) {
                 scenario.events.append((time, .command(.scrub(.seconds(target)))))
+                if slider != .none { scenario.overlays.append((time, scenario.overlays.count + 1)) }
                 time += 0.016
                 target = min(max(target + random.unit(), 0.5), 59)
             }
             scenario.events.append((time, .command(.endScrub(.seconds(target)))))
+            if slider != .none { scenario.overlays.append((time + 0.5, 0)) }
+            drags.append(begin...time)
             ends.append((time, target))
         }
         let check = SimulationCheck(scenario)
@@ -42,12 +48,22 @@ import Vocabulary
         #expect(scrubs > ends.count, "enough to judge by")
         for end in ends {
             // What had been committed when it was let go comes with the vblank after that.
-            let next = try #require(check.outcome.shown.first { $0.time > end.time + check.period })
+            let next = try #require(check.pictures.first { $0.time > end.time + check.period })
             #expect(check.picture(next).frame == scenario.clips[0].frame(at: end.target), "\(end), \(next.time)")
-            #expect(check.outcome.shown.contains { $0.time > next.time + 0.5 && $0.time < next.time + 2 }, "it plays on")
+            #expect(check.pictures.contains { $0.time > next.time + 0.5 && $0.time < next.time + 2 }, "it plays on")
         }
         #expect(check.outcome.snapshot?.status == .playing)
+        guard decodeShare < 0.5 else { return }
+        for drag in drags {
+            let times = [drag.lowerBound] + check.pictures.map(\.time).filter(drag.contains) + [drag.upperBound]
+            let longest = zip(times, times.dropFirst()).map { $1 - $0 }.max()!
+            #expect(longest < 0.2, "no picture for \(longest) s while the finger moved")
+        }
+        #expect(check.outcome.snapshot?.statistics.framesLate == 0)
     }
+
+    /// What is drawn over the picture while a finger is on the slider.
+    enum Slider { case none, onPlane, blended }
 
     /// A clip of one second is played between: at both ends picture follows picture, and then it goes on where it was.
     @Test(arguments: [false, true]) func anInterludeReturns(isPaused: Bool) throws {
