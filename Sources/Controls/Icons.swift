@@ -7,7 +7,7 @@ extension Canvas {
         unsafe cairo_set_line_join(raw, CAIRO_LINE_JOIN_ROUND)
         unsafe cairo_set_line_cap(raw, CAIRO_LINE_CAP_ROUND)
         switch icon {
-        case .play: triangle(x + radius * 0.06, y, radius, toRight: true)
+        case .play: outline(x + radius * 0.06, y, radius, pen: radius * 0.22, (-0.45, -0.8), (0.85, 0), (-0.45, 0.8))
         case .pause:
             for side in [-0.42, 0.42] {
                 rounded(x + side * radius - radius * 0.17, y - radius * 0.8, radius * 0.34, radius * 1.6, radius * 0.12, .white(1))
@@ -20,14 +20,12 @@ extension Canvas {
         }
     }
 
-    private func triangle(_ x: Double, _ y: Double, _ radius: Double, toRight: Bool) {
-        let side = toRight ? 1.0 : -1.0
+    /// A filled outline with round corners: `points` around (`x`, `y`), in units of `radius`, are the middles of a pen `pen` wide.
+    private func outline(_ x: Double, _ y: Double, _ radius: Double, pen: Double, _ points: (Double, Double)...) {
         unsafe cairo_new_path(raw)
-        unsafe cairo_move_to(raw, x - side * radius * 0.45, y - radius * 0.8)
-        unsafe cairo_line_to(raw, x + side * radius * 0.85, y)
-        unsafe cairo_line_to(raw, x - side * radius * 0.45, y + radius * 0.8)
+        for point in points { unsafe cairo_line_to(raw, x + point.0 * radius, y + point.1 * radius) }
         unsafe cairo_close_path(raw)
-        unsafe cairo_set_line_width(raw, radius * 0.22)
+        unsafe cairo_set_line_width(raw, pen)
         unsafe cairo_fill_preserve(raw)
         unsafe cairo_stroke(raw)
     }
@@ -44,46 +42,19 @@ extension Canvas {
             unsafe cairo_arc_negative(raw, x, y, radius, top - 0.72, top - 2 * .pi)
         }
         unsafe cairo_stroke(raw)
-        unsafe cairo_new_path(raw)
-        unsafe cairo_move_to(raw, x + side * radius * 0.5, y - radius)
-        unsafe cairo_line_to(raw, x - side * radius * 0.04, y - radius * 1.36)
-        unsafe cairo_line_to(raw, x - side * radius * 0.04, y - radius * 0.64)
-        unsafe cairo_close_path(raw)
-        unsafe cairo_set_line_width(raw, width * 0.4)
-        unsafe cairo_fill_preserve(raw)
-        unsafe cairo_stroke(raw)
+        outline(x, y, radius, pen: width * 0.4, (side * 0.5, -1), (-side * 0.04, -1.36), (-side * 0.04, -0.64))
     }
 
     /// A triangle that touches a bar.
     private func toItem(_ x: Double, _ y: Double, _ radius: Double, isNext: Bool) {
         let side = isNext ? 1.0 : -1.0
-        unsafe cairo_new_path(raw)
-        unsafe cairo_move_to(raw, x - side * radius * 0.7, y - radius * 0.66)
-        unsafe cairo_line_to(raw, x + side * radius * 0.4, y)
-        unsafe cairo_line_to(raw, x - side * radius * 0.7, y + radius * 0.66)
-        unsafe cairo_close_path(raw)
-        unsafe cairo_set_line_width(raw, radius * 0.2)
-        unsafe cairo_fill_preserve(raw)
-        unsafe cairo_stroke(raw)
+        outline(x, y, radius, pen: radius * 0.2, (-side * 0.7, -0.66), (side * 0.4, 0), (-side * 0.7, 0.66))
         let bar = radius * 0.24
         rounded(x + side * radius * 0.68 - bar / 2, y - radius * 0.78, bar, radius * 1.56, bar / 2, .white(1))
     }
 
     private func speaker(_ x: Double, _ y: Double, _ radius: Double, _ waves: Int, isCrossed: Bool) {
-        let points = [(-0.9, -0.3), (-0.45, -0.3), (0, -0.75), (0, 0.75), (-0.45, 0.3), (-0.9, 0.3)]
-        unsafe cairo_new_path(raw)
-        for (index, point) in points.enumerated() {
-            let (px, py) = (x + point.0 * radius, y + point.1 * radius)
-            if index == 0 {
-                unsafe cairo_move_to(raw, px, py)
-            } else {
-                unsafe cairo_line_to(raw, px, py)
-            }
-        }
-        unsafe cairo_close_path(raw)
-        unsafe cairo_set_line_width(raw, radius * 0.1)
-        unsafe cairo_fill_preserve(raw)
-        unsafe cairo_stroke(raw)
+        outline(x, y, radius, pen: radius * 0.1, (-0.9, -0.3), (-0.45, -0.3), (0, -0.75), (0, 0.75), (-0.45, 0.3), (-0.9, 0.3))
         unsafe cairo_set_line_width(raw, radius * 0.17)
         for wave in 0..<waves {
             unsafe cairo_new_path(raw)
