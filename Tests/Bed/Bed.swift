@@ -4,7 +4,8 @@ import Synchronization
 /// The test bed: a User Mode Linux kernel with real DRM, ALSA and evdev subsystems, in which a player is run and watched.
 ///
 /// A run boots a guest (0.3 s), starts the director in it (guest/direct.c), which starts the player and does to it what the timeline says,
-/// and reads what the director and the kernel wrote down. One guest runs at a time on a machine, whoever asks: two would starve each other.
+/// and reads what the director and the kernel wrote down. A guest in real time runs alone on a machine, whoever asks: two would starve each
+/// other. In virtual time there is one for each processor.
 package enum Bed {
     /// The folder of the package.
     package static let package = String(#filePath.dropLast("/Tests/Bed/Bed.swift".count))

@@ -1,7 +1,9 @@
 import Foundation
 
-/// The clips that Tests/Clips/make draws, in the folder that all tests share. A clip is drawn when it is first asked for.
+/// The clips that Tests/Clips/make draws, in the folder that all tests share. A clip is drawn when it is first asked for, one at a time.
 package enum BedGallery {
+    private static let drawing = NSRecursiveLock()
+
     /// A numbered clip such as "a": its numbers begin at `first`.
     package static func clip(_ name: String, frames: Int, from first: Int = 1, frameRate: Double) throws -> NumberedClip {
         NumberedClip(try path("\(name).mp4"), frames: frames, from: first, frameRate: frameRate)
@@ -11,6 +13,8 @@ package enum BedGallery {
     package static func path(_ name: String) throws -> String {
         let folder = try folder.get()
         let path = folder + "/" + name
+        drawing.lock()
+        defer { drawing.unlock() }
         if !FileManager.default.fileExists(atPath: path) { _ = try make([folder, name]) }
         return path
     }
@@ -26,6 +30,8 @@ package enum BedGallery {
     ) throws -> NumberedClip {
         let path = try folder.get() + "/\(name).mp4"
         let clip = NumberedClip(path, frames: frames, from: first, frameRate: 30000 / 1001)
+        drawing.lock()
+        defer { drawing.unlock() }
         if FileManager.default.fileExists(atPath: path) { return clip }
         let cells = try make(["--cells", "\(first)"]).trimmingCharacters(in: .whitespacesAndNewlines)
         let draft = path + ".\(getpid()).mp4"
@@ -46,6 +52,8 @@ package enum BedGallery {
     /// The demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look at.
     package static func demo() throws -> String {
         let path = try folder.get() + "/demo-keys.mp4", source = Bed.package + "/demo/one.mp4"
+        drawing.lock()
+        defer { drawing.unlock() }
         if FileManager.default.fileExists(atPath: path) { return path }
         if !FileManager.default.fileExists(atPath: source) {
             let drawn = try Outcome.of([Bed.package + "/Tools/demo-clips"])

@@ -28,7 +28,7 @@ struct Run {
             [ready + "/run"] + machine.options + ["-t", "\(limit)", "-l", folder + "/kernel", "-w", writable, "--", "direct", folder]
             + command
         try write(guest.map { "'\($0)'" }.joined(separator: " ") + "\n", to: folder + "/command")
-        let outcome = try await Outcome.alone(guest)
+        let outcome = try await Outcome.ofGuest(guest, isAlone: machine.time == .real)
         try write(outcome.errors, to: folder + "/errors")
 
         let record = try read(folder, outcome)
@@ -167,17 +167,24 @@ struct Outcome {
         return Outcome(status: Int(process.terminationStatus), output: text[0], errors: text[1])
     }
 
-    /// The same on a thread of its own, while no other guest runs on this machine.
-    static func alone(_ command: [String]) async throws -> Outcome {
+    /// The same for a guest, on a thread of its own. One in real time runs while no other guest does on this machine; of those in virtual time,
+    /// which nothing disturbs, this process runs one for each processor.
+    static func ofGuest(_ command: [String], isAlone: Bool) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             Thread {
                 let environment = ProcessInfo.processInfo.environment
                 let cache = environment["XDG_CACHE_HOME"] ?? environment["HOME", default: ""] + "/.cache"
                 let lock = open(cache + "/kiosk/bed/running", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-                flock(lock, LOCK_EX)
                 defer { close(lock) }
+                if !isAlone { places.wait() }
+                defer { if !isAlone { places.signal() } }
+                flock(lock, isAlone ? LOCK_EX : LOCK_SH)
                 continuation.resume(with: Result { try of(command) })
             }.start()
         }
     }
+
+    /// A guest has one processor, and up to 3 GB of memory.
+    private static let places = DispatchSemaphore(
+        value: max(1, min(ProcessInfo.processInfo.activeProcessorCount, Int(ProcessInfo.processInfo.physicalMemory >> 30) / 4)))
 }

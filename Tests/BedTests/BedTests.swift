@@ -4,8 +4,8 @@ import Testing
 
 /// What a viewer sees and hears, judged by the kernel's own log of what was scanned out and by what the sound card was fed.
 ///
-/// One run at a time; each test is one run or two, named for what happens in it.
-@Suite(.serialized, .enabled(if: Bed.unavailability == nil, "no test bed: \(Bed.unavailability ?? "")"), .onBed)
+/// Each test is one run or two, named for what happens in it; those in virtual time run beside each other.
+@Suite(.enabled(if: Bed.unavailability == nil, "no test bed: \(Bed.unavailability ?? "")"), .onBed)
 struct BedTests {}
 
 /// Keeps the folders of a test's runs until the test is over: removed where it passed, named in the issue where it failed. A test whose

@@ -143,14 +143,27 @@ import Vocabulary
 
     @Test func `a tap pauses and shows the controls, another one plays, and they go`() throws {
         let screen = try Screen()
+        /// How many pixels the controls cover after a tap has paused.
+        func covered() throws -> Int {
+            screen.tap(0.3, 0.3)
+            #expect(screen.until { screen.player.snapshot.status == .paused })
+            let paused = try screen.settled()
+            screen.key("h")
+            #expect(try screen.until { try screen.picture() != paused }, "the controls were on the screen")
+            let bare = try screen.settled()
+            return zip(paused, bare).count { $0 != $1 }
+        }
+        var changed = try covered()
+        // On a machine that has much else to do fonts may take longer than what has stood for half a second.
+        for _ in 0..<5 where changed == 0 {
+            screen.tap(0.3, 0.3)
+            #expect(screen.until { screen.player.snapshot.status == .playing })
+            changed = try covered()
+        }
+        let size = 1280 * 720
+        #expect(changed > size / 20 && changed < size / 4 * 3, "\(changed) of \(size)")
         screen.tap(0.3, 0.3)
-        #expect(screen.until { screen.player.snapshot.status == .paused })
-        let paused = try screen.settled()
-        screen.key("h")
-        #expect(try screen.until { try screen.picture() != paused }, "the controls were on the screen")
-        let bare = try screen.settled()
-        let changed = zip(paused, bare).filter { $0 != $1 }.count
-        #expect(changed > paused.count / 20 && changed < paused.count / 4 * 3, "\(changed) of \(paused.count)")
+        #expect(screen.until { screen.player.snapshot.status == .playing })
     }
 
     @Test func `tap-only shows a sign in the middle for a moment, none shows nothing`() throws {
