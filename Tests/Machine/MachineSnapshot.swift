@@ -63,9 +63,10 @@ struct MachineSnapshot {
         do {
             try machine.waitForShell()
             try machine.shell("systemctl is-system-running --wait", within: 240)
-            try machine.waitForMovingPicture()
+            // Its first minute, emulated: on a host that has much else to do the stick is not there for half of that.
+            try machine.waitForMovingPicture(within: 120)
             // Both clips: all that is loaded when it is first used has been.
-            for clip in [PlayOrder.stick, PlayOrder.disk] { try machine.wait(for: clip) }
+            for clip in [PlayOrder.stick, PlayOrder.disk] { try machine.wait(for: clip, within: 120) }
             try machine.qmp.execute("stop")
             try machine.qmp.execute("migrate-set-parameters", ["max-bandwidth": 10_000_000_000])
             try machine.qmp.execute("migrate", ["uri": "exec:cat > '\(scratch)/state'"])
