@@ -117,7 +117,10 @@ package struct ControlsState: Sendable {
             if let press, press.control == .slider { drop(press) }
             previewPicture = nil
         }
-        if next.status == .playing, now.status != .playing || playingSince == nil { playingSince = time }
+        // A wait so short that no wheel tells of it is none: on a box that runs dry every second the controls would never go.
+        let hasWaited = waitingSince.map { time - $0 >= Self.spinnerDelay } ?? false
+        if next.status == .paused { playingSince = nil }
+        if next.status == .playing, hasWaited || playingSince == nil { playingSince = time }
         if next.status != .waiting || next.item == nil {
             waitingSince = nil
         } else if waitingSince == nil {

@@ -122,6 +122,19 @@ import Vocabulary
         #expect(!viewer.seesBars)
     }
 
+    @Test func `a picture that stands for a moment now and then does not keep them`() {
+        var viewer = shown()
+        viewer.tap(.mute)
+        for _ in 0..<4 {
+            viewer.wait(.milliseconds(700))
+            viewer.now.status = .waiting
+            viewer.wait(.milliseconds(140))
+            viewer.now.status = .playing
+        }
+        viewer.wait(.milliseconds(300))
+        #expect(!viewer.seesBars)
+    }
+
     @Test func `keys show them as touches do, but not those for the volume`() {
         for (key, shows) in [("right", true), ("space", true), ("n", true), ("mute", false), ("volumeup", false)] {
             var viewer = viewer()
