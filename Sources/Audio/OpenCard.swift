@@ -87,7 +87,8 @@ struct OpenCard: ~Copyable {
             unwritten -= written
             space -= written
         }
-        if !isStarted {
+        let begins = !isStarted
+        if begins {
             let result = pcm.start()
             // Suspended since the state was read: shows at the next call.
             if [-ESTRPIPE, -EBADFD].contains(result) { return try checkPace(heard: nil) }
@@ -103,8 +104,8 @@ struct OpenCard: ~Copyable {
         let unheard = frames.observe(delay: position.delay, pending: unwritten, at: position.time)
         let heard = frames.rendered - unheard
         if heard > 0 { awaitsMotion = false }
-        // A card that tells its position by the period has not stood still meanwhile.
-        if !awaitsMotion { renderer.report(unheard: unheard, at: position.time) }
+        // At the start nothing has been heard; a card that still says so later tells its position by the period, and has not stood still.
+        if begins || !awaitsMotion { renderer.report(unheard: unheard, at: position.time) }
         try checkPace(heard: heard)
     }
 
