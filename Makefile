@@ -128,11 +128,12 @@ uninstall:
 	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)
 
-# .build/kiosk_VERSION_ARCHITECTURE.deb
+# .build/kiosk_VERSION_ARCHITECTURE.deb; FFMPEG=lean for one with an FFmpeg of its own, .build/kiosk_VERSION+lean_ARCHITECTURE.deb: docs/install.md
 deb: build demo
 	rm -rf .build/deb .build/kiosk_*.deb
 	$(MAKE) --no-print-directory install DESTDIR=.build/deb PREFIX=/usr
-	deploy/deb .build/deb ".build/kiosk_$$(.build/release/kiosk --version)_$$(dpkg --print-architecture).deb"
+	$(if $(filter lean,$(FFMPEG)),deploy/lean-ffmpeg .build/deb)
+	deploy/deb .build/deb ".build/kiosk_$$(.build/release/kiosk --version)$(if $(filter lean,$(FFMPEG)),+lean)_$$(dpkg --print-architecture).deb"
 
 clean:
 	rm -rf .build demo
@@ -146,6 +147,6 @@ help:
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
-	@echo 'make deb        a Debian package of it all, in .build'
+	@echo 'make deb        a Debian package of it all, in .build; FFMPEG=lean gives it an FFmpeg of its own, which starts sooner'
 	@echo 'make format     formats the Swift sources        make lint    says what that would change, and what shellcheck finds'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'
