@@ -1,50 +1,16 @@
-// libavfilter is loaded when the first rate other than 1 is asked for, and not linked: with Debian's build it brings some eighty further
-// shared objects, which nearly doubles the time from exec to the first picture for something that most players never use.
 #include "tempo.h"
 
-#include <dlfcn.h>
-#include <libavfilter/avfilter.h>
-#include <libavfilter/buffersink.h>
-#include <libavfilter/buffersrc.h>
+#include "filter_library.h"
+
 #include <libavutil/channel_layout.h>
 #include <libavutil/frame.h>
 #include <libavutil/samplefmt.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-
-static struct {
-    __typeof__(&avfilter_graph_alloc) graph_alloc;
-    __typeof__(&avfilter_graph_free) graph_free;
-    __typeof__(&avfilter_graph_create_filter) graph_create_filter;
-    __typeof__(&avfilter_graph_config) graph_config;
-    __typeof__(&avfilter_get_by_name) get_by_name;
-    __typeof__(&avfilter_link) link;
-    __typeof__(&av_buffersrc_add_frame_flags) add_frame;
-    __typeof__(&av_buffersink_get_samples) get_samples;
-    int loaded;
-} library;
-
-static void load(void) {
-    void *handle = dlopen("libavfilter.so." TEXT(LIBAVFILTER_VERSION_MAJOR), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) return;
-    *(void **)&library.graph_alloc = dlsym(handle, "avfilter_graph_alloc");
-    *(void **)&library.graph_free = dlsym(handle, "avfilter_graph_free");
-    *(void **)&library.graph_create_filter = dlsym(handle, "avfilter_graph_create_filter");
-    *(void **)&library.graph_config = dlsym(handle, "avfilter_graph_config");
-    *(void **)&library.get_by_name = dlsym(handle, "avfilter_get_by_name");
-    *(void **)&library.link = dlsym(handle, "avfilter_link");
-    *(void **)&library.add_frame = dlsym(handle, "av_buffersrc_add_frame_flags");
-    *(void **)&library.get_samples = dlsym(handle, "av_buffersink_get_samples");
-    library.loaded = library.graph_alloc && library.graph_free && library.graph_create_filter && library.graph_config &&
-                     library.get_by_name && library.link && library.add_frame && library.get_samples;
-}
-
 struct kiosk_tempo {
+    const struct filter_library *library;
     AVFilterGraph *graph;
     AVFilterContext *source, *sink;
     AVFrame *input, *output;
@@ -53,16 +19,16 @@ struct kiosk_tempo {
 };
 
 struct kiosk_tempo *kiosk_tempo_open(double rate, int sample_rate, int channels) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct filter_library *library = kiosk_filter_library();
     char format[128], factor[32];
     AVFilterContext *filter = NULL;
-    pthread_once(&once, load);
-    if (!library.loaded) return NULL;
+    if (!library) return NULL;
     struct kiosk_tempo *tempo = calloc(1, sizeof *tempo);
     if (!tempo) return NULL;
+    tempo->library = library;
     tempo->sample_rate = sample_rate;
     tempo->channels = channels;
-    tempo->graph = library.graph_alloc();
+    tempo->graph = library->graph_alloc();
     tempo->input = av_frame_alloc();
     tempo->output = av_frame_alloc();
     snprintf(format, sizeof format, "sample_rate=%d:sample_fmt=flt:channel_layout=%dc:time_base=1/%d", sample_rate, channels, sample_rate);
@@ -72,11 +38,11 @@ struct kiosk_tempo *kiosk_tempo_open(double rate, int sample_rate, int channels)
     }
     snprintf(factor, sizeof factor, "%f", rate);
     if (!tempo->graph || !tempo->input || !tempo->output ||
-        library.graph_create_filter(&tempo->source, library.get_by_name("abuffer"), "in", format, NULL, tempo->graph) < 0 ||
-        library.graph_create_filter(&filter, library.get_by_name("atempo"), "tempo", factor, NULL, tempo->graph) < 0 ||
-        library.graph_create_filter(&tempo->sink, library.get_by_name("abuffersink"), "out", NULL, NULL, tempo->graph) < 0 ||
-        library.link(tempo->source, 0, filter, 0) < 0 || library.link(filter, 0, tempo->sink, 0) < 0 ||
-        library.graph_config(tempo->graph, NULL) < 0) {
+        library->graph_create_filter(&tempo->source, library->get_by_name("abuffer"), "in", format, NULL, tempo->graph) < 0 ||
+        library->graph_create_filter(&filter, library->get_by_name("atempo"), "tempo", factor, NULL, tempo->graph) < 0 ||
+        library->graph_create_filter(&tempo->sink, library->get_by_name("abuffersink"), "out", NULL, NULL, tempo->graph) < 0 ||
+        library->link(tempo->source, 0, filter, 0) < 0 || library->link(filter, 0, tempo->sink, 0) < 0 ||
+        library->graph_config(tempo->graph, NULL) < 0) {
         kiosk_tempo_close(tempo);
         return NULL;
     }
@@ -86,13 +52,13 @@ struct kiosk_tempo *kiosk_tempo_open(double rate, int sample_rate, int channels)
 void kiosk_tempo_close(struct kiosk_tempo *tempo) {
     av_frame_free(&tempo->input);
     av_frame_free(&tempo->output);
-    if (tempo->graph) library.graph_free(&tempo->graph);
+    if (tempo->graph) tempo->library->graph_free(&tempo->graph);
     free(tempo);
 }
 
 int kiosk_tempo_send(struct kiosk_tempo *tempo, const float *samples, int frames) {
     AVFrame *input = tempo->input;
-    if (frames == 0) return library.add_frame(tempo->source, NULL, 0);
+    if (frames == 0) return tempo->library->add_frame(tempo->source, NULL, 0);
     input->format = AV_SAMPLE_FMT_FLT;
     input->sample_rate = tempo->sample_rate;
     input->nb_samples = frames;
@@ -102,12 +68,12 @@ int kiosk_tempo_send(struct kiosk_tempo *tempo, const float *samples, int frames
     if (status < 0) return status;
     memcpy(input->data[0], samples, sizeof *samples * (size_t)frames * (size_t)tempo->channels);
     tempo->sent += frames;
-    return library.add_frame(tempo->source, input, 0);  // takes the buffer over and clears the frame
+    return tempo->library->add_frame(tempo->source, input, 0);  // takes the buffer over and clears the frame
 }
 
 int kiosk_tempo_receive(struct kiosk_tempo *tempo, float *samples, int frames) {
     av_frame_unref(tempo->output);
-    if (library.get_samples(tempo->sink, tempo->output, frames) < 0) return 0;
+    if (tempo->library->get_samples(tempo->sink, tempo->output, frames) < 0) return 0;
     memcpy(samples, tempo->output->data[0], sizeof *samples * (size_t)tempo->output->nb_samples * (size_t)tempo->channels);
     return tempo->output->nb_samples;
 }

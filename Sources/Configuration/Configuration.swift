@@ -41,6 +41,8 @@ package struct Configuration: Hashable, Sendable {
         package var transition = Transition.cut
         /// `transition-duration`: more than zero.
         package var transitionDuration = MediaTime.seconds(1)
+        /// `deinterlace`: of every item that has none of its own.
+        package var deinterlace = Deinterlace.auto
     }
 
     /// `[idle]`.

@@ -133,6 +133,7 @@ extension Configuration.Playback {
         imageDuration = table.time("image-duration") ?? imageDuration
         transition = table.word("transition", Transition.self) ?? transition
         transitionDuration = table.time("transition-duration") ?? transitionDuration
+        deinterlace = table.word("deinterlace", Deinterlace.self) ?? deinterlace
     }
 }
 
@@ -182,6 +183,7 @@ extension PlaylistEntry {
         gravity = table.word("gravity", VideoGravity.self)
         volume = table.number("volume", in: 0...100)
         isMuted = table.flag("muted")
+        deinterlace = table.word("deinterlace", Deinterlace.self)
         repeatCount = table.number("repeat", in: 1...1_000_000)
         start = table.time("start", orZero: true)
         end = table.time("end")

@@ -11,6 +11,8 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var volume: Int?
     /// `muted`.
     package var isMuted: Bool?
+    /// `deinterlace`.
+    package var deinterlace: Deinterlace?
     /// `repeat`, at least 1.
     package var repeatCount: Int?
     /// `start`.
@@ -36,7 +38,8 @@ package struct PlaylistEntry: Hashable, Sendable {
         PlaylistItem(
             source: source, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
-            waitsForTap: waitsForTap ?? false, onTap: onTap, title: title)
+            waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
+            deinterlace: deinterlace ?? configuration.playback.deinterlace)
     }
 }
 

@@ -22,8 +22,10 @@ package struct AssetDescription: Hashable, Sendable {
         /// FFmpeg's names of its primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`; nil where neither the
         /// container nor the first picture has them.
         package var colorPrimaries: String?, colorTransfer: String?, colorMatrix: String?
-        /// Whether it consists of fields.
+        /// Whether its frames consist of fields.
         package var isInterlaced: Bool
+        /// Whether a picture is made of each of them, so that there are twice as many as ``frameRate`` says.
+        package var isDeinterlaced = false
         /// When the track begins and how long it lasts, as its header tells, in the container's time.
         package var start: MediaTime?, duration: MediaTime?
     }
@@ -97,8 +99,6 @@ extension AssetDescription {
         let context = format.raw.pointee
         container = String(cString: context.iformat.pointee.name)
         isSeekable = context.pb == nil || context.pb.pointee.seekable != 0
-        let images: Set = ["gif", "apng", "image2"]
-        let isImage = images.contains(container) || container.hasSuffix("_pipe")
         duration = context.duration > 0 ? MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE)) : nil
         isStill = false
         title = format.title(video: video, audio: audio)
@@ -107,15 +107,15 @@ extension AssetDescription {
             let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
             let rate = average.plausibleFrameRate
             let ratio = av_guess_sample_aspect_ratio(format.raw, stream, nil)
-            isStill = isImage && !["gif", "apng"].contains(container)
+            isStill = format.isStill
             self.video = Video(
                 codec: String(cString: avcodec_get_name(parameters.codec_id)), width: Int(parameters.width), height: Int(parameters.height),
                 pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? av_q2d(ratio) : 1,
                 orientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
                 frameRate: isStill ? nil : rate,
-                isConstantFrameRate: rate != nil && base.den > 0 && abs(av_q2d(base) / rate! - 1) < 0.001,
+                isConstantFrameRate: rate.map { base.isMultiple(of: $0, orTwice: parameters.isInterlaced) } ?? false,
                 pixelFormat: av_get_pix_fmt_name(AVPixelFormat(rawValue: parameters.format)).map { String(cString: $0) } ?? "unknown",
-                isInterlaced: parameters.field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue,
+                isInterlaced: parameters.isInterlaced,
                 start: stream.time(stream.pointee.start_time), duration: stream.ownDuration(within: duration))
             self.video?.addColors(of: parameters)
             if isStill { duration = nil }
@@ -127,6 +127,15 @@ extension AssetDescription {
                 channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
                 duration: stream.ownDuration(within: duration))
         }
+    }
+}
+
+extension AVRational {
+    /// Whether it is `rate`, to a thousandth, or twice that where `orTwice` is set: of an interlaced stream it may be the rate of the fields.
+    fileprivate func isMultiple(of rate: Double, orTwice: Bool) -> Bool {
+        guard den > 0 else { return false }
+        let ratio = av_q2d(self) / rate
+        return abs(ratio - 1) < 0.001 || orTwice && abs(ratio - 2) < 0.002
     }
 }
 
@@ -157,6 +166,12 @@ extension FormatContext {
         let isOgg = String(cString: raw.pointee.iformat.pointee.name) == "ogg"
         let stream = isOgg && max(video, audio) >= 0 ? raw.pointee.streams[Int(max(video, audio))] : nil
         return title(raw.pointee.metadata) ?? title(stream?.pointee.metadata)
+    }
+
+    /// Whether it is a format of single images.
+    var isStill: Bool {
+        let name = String(cString: raw.pointee.iformat.pointee.name)
+        return name == "image2" || name.hasSuffix("_pipe")
     }
 
     /// Whether it is an image format that can be animated or not: GIF, APNG, and AVIF, whose container is MP4 with a brand of its own.

@@ -16,14 +16,23 @@ import Platform
 package struct MediaReader: ~Copyable, Sendable {
     /// What the source holds.
     package private(set) var description: AssetDescription
-    /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
-    package private(set) var nominalFrameDuration: MediaTime?
+    /// How long a picture lasts at the average rate; nil for stills and where the container tells none. Of interlaced video it halves when
+    /// the first field turns up, and doubles where the machine is too slow for fields.
+    package var nominalFrameDuration: MediaTime? {
+        makesFields ? frameDuration.map { MediaTime(nanoseconds: $0.nanoseconds / 2) } : frameDuration
+    }
 
     private var demuxer: Demuxer
     private var pictures: PictureTrack?
     private var sound: SoundTrack?
     /// Container time of item time zero.
     private var origin = MediaTime.zero
+    /// How long a stored frame lasts.
+    private var frameDuration: MediaTime?
+    /// Whether each field becomes a picture.
+    private var makesFields = false
+    /// Whether that has shown to be more than the machine can do: each frame has become one picture since then.
+    package private(set) var isTooSlowForFields = false
 
     /// A reader of streams whose decoders are open, before its first picture is decoded (``decodeBeginning()``).
     init(
@@ -31,7 +40,7 @@ package struct MediaReader: ~Copyable, Sendable {
         sound: consuming SoundTrack?
     ) {
         self.description = description
-        self.nominalFrameDuration = nominalFrameDuration
+        frameDuration = nominalFrameDuration
         self.demuxer = demuxer
         self.pictures = pictures
         self.sound = sound
@@ -70,6 +79,7 @@ package struct MediaReader: ~Copyable, Sendable {
         if description.video != nil {
             origin = pictures?.firstTime() ?? .zero
             pictures?.complete(&description.video)
+            makesFields = description.video?.isDeinterlaced == true
             if let problem = description.video?.colorProblem { demuxer.report(problem) }
             if description.audio == nil, demuxer.source.format.isImage {
                 let hasSecond = pictures?.hasSecond(from: &demuxer) ?? false
@@ -102,7 +112,7 @@ package struct MediaReader: ~Copyable, Sendable {
         description.isStill = true
         description.duration = nil
         description.video?.frameRate = nil
-        nominalFrameDuration = nil
+        frameDuration = nil
     }
 
     // MARK: Reading
@@ -110,6 +120,7 @@ package struct MediaReader: ~Copyable, Sendable {
     /// The next frame in order, nil after the last and when cancelled. Blocks for reading and decoding.
     package mutating func nextFrame() -> TimedFrame? {
         guard var frame = pictures?.next(from: &demuxer) else { return nil }
+        if let track = pictures?.fields { (makesFields, isTooSlowForFields) = track }
         frame.time = frame.time - origin
         return frame
     }
@@ -175,7 +186,7 @@ package struct MediaReader: ~Copyable, Sendable {
     private mutating func restart(at time: MediaTime?) throws(MediaError) {
         let container = origin + (time ?? .zero)
         pictures?.restart()
-        try demuxer.seek(to: container, isBeginning: time == nil, frameDuration: nominalFrameDuration)
+        try demuxer.seek(to: container, isBeginning: time == nil, frameDuration: frameDuration)
         sound?.restart(at: container)
     }
 }

@@ -12,11 +12,12 @@ extension MediaReader {
     ///   - source: a path, or a URL with its scheme.
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    ///   - deinterlacing: what becomes of interlaced frames; stills have none.
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
         _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption(),
-        pictureMemory: Int = MemoryLimit.ofItem
+        deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
         let format = try FormatContext.open(source, interruption: interruption)
@@ -40,7 +41,9 @@ extension MediaReader {
                 let decoder = try VideoDecoder.open(
                     stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
                 nominalDuration = decoder.nominalDuration
-                pictures = PictureTrack(decoder)
+                let hasFields = !isCover && !format.isStill && !format.isImage
+                pictures = PictureTrack(
+                    decoder, Deinterlacer(stream.pointee.codecpar.pointee, hasFields ? deinterlacing : .off, threads: decoderThreads))
             } catch {
                 if !isCover { throw error }  // a cover that cannot be shown leaves the sound
                 streams.video = -1

@@ -63,7 +63,8 @@ struct PictureMemory: Hashable {
         isCopied = format.map { $0.pointee.flags & copied != 0 } ?? true
         isProgressive = parameters.codec_id == AV_CODEC_ID_MJPEG && parameters.profile == FF_PROFILE_MJPEG_HUFFMAN_PROGRESSIVE_DCT
         let isIntraOnly = avcodec_descriptor_get(parameters.codec_id).map { $0.pointee.props & AV_CODEC_PROP_INTRA_ONLY != 0 } ?? false
-        count = isStill ? 2 : max(1, threads) + (isIntraOnly ? 1 : 3)
+        // The deinterlacer holds three, and makes another.
+        count = isStill ? 2 : max(1, threads) + (isIntraOnly ? 1 : 3) + (parameters.isInterlaced ? 4 : 0)
     }
 
     /// That of pictures with these properties.

@@ -1,23 +1,50 @@
 import CFFmpeg
 import Platform
 
-/// The pictures of a source: its decoder, and the frames that opening or seeking has decoded already. Times are the container's.
+/// The pictures of a source: its decoder, its deinterlacer, and the pictures that opening or seeking has decoded already. Times are the
+/// container's.
 struct PictureTrack: ~Copyable, Sendable {
     private var decoder: VideoDecoder
+    private var deinterlacer: Deinterlacer
+    private var pace = DecodingPace()
     /// The frame that opening or ``seek(to:precision:isConstantRate:from:)`` has decoded; it is the next one.
     private var first: TimedFrame?
     /// The one after it, where that had to be looked at.
     private var second: TimedFrame?
+    /// How long it has waited for the source so far, while that is counted.
+    private var timeReading = MediaTime.zero
     /// Whether the decoder knows that no packet follows.
     private var hasSentEnd = false
 
-    init(_ decoder: consuming VideoDecoder) { self.decoder = decoder }
+    init(_ decoder: consuming VideoDecoder, _ deinterlacer: consuming Deinterlacer) {
+        self.decoder = decoder
+        self.deinterlacer = deinterlacer
+    }
 
     /// The next frame in order; nil after the last, and when cancelled. Blocks for reading and decoding.
     mutating func next(from demuxer: inout Demuxer) -> TimedFrame? {
         if let frame = first.take() { return frame }
         if let frame = second.take() { return frame }
-        return decode(from: &demuxer)
+        guard makesFields, !pace.isTooSlow else { return decode(from: &demuxer) }
+        let begin = HostTime.now
+        let readBefore = timeReading
+        guard let frame = decode(from: &demuxer) else { return nil }
+        judge(HostTime.now - begin - (timeReading - readBefore), for: frame.duration)
+        return frame
+    }
+
+    // MARK: Fields
+
+    /// Whether each field becomes a picture, as far as it has been decoded; and whether that has shown to be more than the machine can do.
+    var fields: (areMade: Bool, areTooMany: Bool) { mutating get { (makesFields, pace.isTooSlow) } }
+
+    private var makesFields: Bool { deinterlacer.makesFields }
+
+    private mutating func judge(_ time: MediaTime, for duration: MediaTime) {
+        pace.add(time, for: duration)
+        guard pace.isTooSlow else { return }
+        deinterlacer.makeFrames(
+            because: "is interlaced, and this machine is too slow to make a picture of each of its fields: only half of them are shown")
     }
 
     // MARK: Opening
@@ -40,8 +67,11 @@ struct PictureTrack: ~Copyable, Sendable {
     /// Has the first frame begin at `time`.
     mutating func setFirstTime(_ time: MediaTime) { first?.time = time }
 
-    /// Adds to `video` what only the first frame tells: EXIF orientation, which lies within the picture, and the colours of some codecs.
+    /// Adds to `video` what only the first frame tells: EXIF orientation, which lies within the picture, the colours of some codecs, and
+    /// whether it is interlaced after all.
     mutating func complete(_ video: inout AssetDescription.Video?) {
+        video?.isInterlaced = deinterlacer.isInterlaced
+        video?.isDeinterlaced = makesFields
         if let orientation = first?.frame.orientation { video?.orientation = orientation }
         if let frame = first?.frame.av { video?.addColors(of: frame.pointee) }
     }
@@ -54,6 +84,7 @@ struct PictureTrack: ~Copyable, Sendable {
         second = nil
         hasSentEnd = false
         decoder.flush()
+        deinterlacer.flush()
     }
 
     /// Decodes up to the frame that `precision` asks for and keeps it to be the next one. `precision` counts in container time here, as
@@ -83,23 +114,41 @@ struct PictureTrack: ~Copyable, Sendable {
 
     // MARK: Decoding
 
-    /// Decodes the next frame. Where `wanted` is given, frames well before it are decoded only where others depend on them.
+    /// Decodes the next picture. Where `wanted` is given, frames well before it are decoded only where others depend on them.
     private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         while !demuxer.source.interruption.cancelled {
+            if let picture = deinterlacer.receive() { return picture }
             switch decoder.receive() {
-            case .frame(let frame): return frame
-            case .end: return nil
+            case .frame(let frame):
+                let isContext = wanted.map { frame.time + frame.duration <= $0 } ?? false
+                deinterlacer.send(frame, isContext: isContext)
+                if let problem = deinterlacer.problem { demuxer.report(problem) }
+                continue
+            case .end:
+                if deinterlacer.finish() { continue }
+                return nil
             case .needsPacket: break
             }
             if let packet = demuxer.pictures.popFirst() {
                 if let wanted { decoder.setDecodesOnlyReferences(decoder.isWellBefore(wanted, packet)) }
                 decoder.send(packet)
-            } else if demuxer.hasReadAll || !demuxer.read() {
-                if hasSentEnd { return nil }
+            } else if demuxer.hasReadAll || !read(from: &demuxer) {
+                if hasSentEnd {
+                    if deinterlacer.finish() { continue }
+                    return nil
+                }
                 hasSentEnd = true
                 decoder.sendEnd()
             }
         }
         return nil
+    }
+
+    /// Reads a packet; false at the end.
+    private mutating func read(from demuxer: inout Demuxer) -> Bool {
+        guard makesFields else { return demuxer.read() }
+        let begin = HostTime.now
+        defer { timeReading += HostTime.now - begin }
+        return demuxer.read()
     }
 }

@@ -25,8 +25,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         preview: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> VideoDecoder {
         let parameters = stream.pointee.codecpar.pointee
-        let container = String(cString: format.raw.pointee.iformat.pointee.name)
-        let isStill = container == "image2" || container.hasSuffix("_pipe")
+        let isStill = format.isStill
         // Each thread holds a picture of its own: a machine that is short of memory decodes with fewer.
         let threads = (1...max(1, threads)).last {
             PictureMemory(parameters, isStill: isStill, threads: $0).bytes(reducedBy: 0) <= memory
@@ -48,7 +47,14 @@ struct VideoDecoder: ~Copyable, Sendable {
             // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(picture.pixels(within: memory, reducedBy: reduction))
         }
-        let rate = av_guess_frame_rate(format.raw, stream, nil)
+        var rate = av_guess_frame_rate(format.raw, stream, nil)
+        // Of interlaced H.264 in a transport stream libavformat takes the rate of the fields for that of the frames.
+        let average = stream.pointee.avg_frame_rate
+        if parameters.isInterlaced, let frames = average.plausibleFrameRate, let guess = rate.plausibleFrameRate,
+            abs(guess / frames - 2) < 0.01
+        {
+            rate = average
+        }
         let nominal = rate.frameDuration
         return VideoDecoder(
             codec: codec, timeBase: stream.pointee.time_base,

@@ -45,7 +45,11 @@ struct Check: ParsableCommand {
         // What a key or a tap plays is on no list, and would be missed only by the visitor who asks for it.
         let listed = Set(playlist.map(\.source))
         let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains($0) }
-        let items = playlist + asked.map { PlaylistItem(source: $0, gravity: configuration.display.gravity) }
+        let items =
+            playlist
+            + asked.map {
+                PlaylistItem(source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace)
+            }
         for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60
 
@@ -72,6 +76,7 @@ struct Check: ParsableCommand {
         let size = video.map { video in
             var size = "\(video.width)×\(video.height)"
             if abs(video.pixelAspectRatio - 1) > 0.001 { size += " (pixels \(decimal(video.pixelAspectRatio)):1)" }
+            if video.isInterlaced { size += " interlaced" }
             if video.orientation.isMirrored { size += " mirrored" }
             if video.orientation.rotation != .none { size += " turned \(video.orientation.rotation.rawValue)°" }
             return size

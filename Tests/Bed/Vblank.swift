@@ -49,8 +49,10 @@ package struct Vblank: Sendable, Equatable {
     package init?(line: some StringProtocol, start: Int) {
         let words = line.split(separator: " ")
         guard words.count >= 6, let sequence = Int(words[0]), let time = Int(words[1]), let late = Int(words[2]),
-            let commits = Int(words[3]), let hash = UInt64(words[4], radix: 16), let number = Int(words[5])
+            let commits = Int(words[3]), let hash = UInt64(words[4], radix: 16), let cells = Int(words[5])
         else { return nil }
+        // The number of a field: the first of 16 cells is white, the others are a Gray code.
+        let number = cells >> 15 == 1 ? [1, 2, 4, 8].reduce(cells & 0x7FFF) { $0 ^ $0 >> $1 } : cells
         let planes = words.dropFirst(6).compactMap { Plane($0) }
         guard planes.count == words.count - 6 else { return nil }
         self.init(

@@ -69,6 +69,7 @@ let values: [Row] = [
     Row("[playback]\nloop = \"all\"", "kiosk.conf:2:8: [playback] loop: expected \"playlist\", \"item\" or \"off\", found \"all\""),
     Row("[playback]\nloop = true", "kiosk.conf:2:8: [playback] loop: expected \"playlist\", \"item\" or \"off\", found true"),
     Row("[playback]\ntransition = \"wipe\"", "kiosk.conf:2:14: [playback] transition: expected \"cut\" or \"fade\", found \"wipe\""),
+    Row("[playback]\ndeinterlace = true", "kiosk.conf:2:15: [playback] deinterlace: expected \"auto\" or \"off\", found true"),
     Row("[playback]\ntransition-duration = 0", "kiosk.conf:2:23: [playback] transition-duration: expected \(positive), found 0"),
     Row("[playback]\nseek-step = 0", "kiosk.conf:2:13: [playback] seek-step: expected \(positive), found 0"),
     Row("[playback]\nseek-step = 0.0000000001", "kiosk.conf:2:13: [playback] seek-step: expected \(positive), found 1e-10"),

@@ -61,6 +61,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             image-duration = "1:00:00.25"
             transition = "fade"
             transition-duration = 0.5
+            deinterlace = "off"
             [input]
             controls = "tap-only"
             touch = false
@@ -95,6 +96,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             gravity = "stretch"
             volume = 25
             muted = true
+            deinterlace = "auto"
             repeat = 3
             start = "0:01"
             end = 2
@@ -112,6 +114,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.playback.seekStep == .milliseconds(2500))
         #expect(configuration.playback.imageDuration == .milliseconds(3_600_250))
         #expect(configuration.playback.transition == .fade && configuration.playback.transitionDuration == .milliseconds(500))
+        #expect(configuration.playback.deinterlace == .off)
         #expect(!configuration.input.usesTouch && configuration.input.allowsQuit && !configuration.input.grabsDevices)
         let entry = try #require(configuration.playlist.first)
         #expect(
@@ -119,7 +122,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 == PlaylistItem(
                     source: "/srv/signs/a.mp4", gravity: .resize, volume: 0.25, isMuted: true, repeatCount: 3, start: .seconds(1),
                     end: .seconds(2), duration: .seconds(7), waitsForTap: true, onTap: .playSource("/srv/b c.mp4", resumes: true),
-                    title: "Ä first 日本"))
+                    title: "Ä first 日本", deinterlace: .auto))
+        #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
         #expect(configuration.display.physicalSize?.description == "154.5x86")
         let input = configuration.input
         #expect(input.controls == .tapOnly && input.scrubPlays && input.usesAccelerometer)

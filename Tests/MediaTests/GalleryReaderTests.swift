@@ -27,10 +27,11 @@ import Vocabulary
             #expect((isTurned ? video?.height : video?.width) == clip.width)
             #expect((isTurned ? video?.width : video?.height) == clip.height)
             #expect(abs((video?.pixelAspectRatio ?? 0) - clip.pixelAspectRatio) < 0.01)
-            #expect(video?.isInterlaced == clip.isInterlaced)
+            #expect(video?.isInterlaced == clip.isInterlaced && video?.isDeinterlaced == clip.isInterlaced)
             #expect(clip.isStill || video?.isConstantFrameRate == clip.isConstantRate)
             // Matroska tells the rate in whole milliseconds; the average of a varying rate leaves out the last picture's time
-            #expect(abs((video?.frameRate ?? 0) - (clip.rate ?? 0)) < (clip.isConstantRate ? 0.01 : 1))
+            let rate = (video?.frameRate ?? 0) * (clip.isInterlaced ? 2 : 1)
+            #expect(abs(rate - (clip.rate ?? 0)) < (clip.isConstantRate ? 0.01 : 1))
         } else {
             #expect(video == nil)
         }

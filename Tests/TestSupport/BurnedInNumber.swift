@@ -3,7 +3,7 @@ import Media
 import Vocabulary
 
 // The number that Tests/Clips/make burns into every picture: 16 cells along its bottom, from the left, the most significant first; each a
-// 40th of the picture's width and two 45ths of its height.
+// 40th of the picture's width and two 45ths of its height. The number of a field is a Gray code, and its first cell is white.
 
 /// The number in a picture, 0 where there is none; that of a turned picture as it reads upright.
 package let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
@@ -27,9 +27,11 @@ package let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
 /// The number in an upright picture of so many pixels whose brightness, 0 to 255, is told by `brightness` for each place.
 package func burnedInNumber(width: Int, height: Int, _ brightness: (_ x: Int, _ y: Int) -> Int) -> Int {
     guard width >= 40, height >= 23 else { return 0 }
-    return (0..<16).reduce(0) { number, cell in
+    let cells = (0..<16).reduce(0) { number, cell in
         number << 1 | (brightness((2 * cell + 1) * width / 80, height * 44 / 45) > 128 ? 1 : 0)
     }
+    guard cells >> 15 == 1 else { return cells }
+    return [1, 2, 4, 8].reduce(cells & 0x7FFF) { $0 ^ $0 >> $1 }
 }
 
 extension Orientation {

@@ -48,6 +48,25 @@ package enum Clips {
         return try make(name, picture + tone + ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + extra)
     }
 
+    /// A clip of `fields` fields at 50 a second, two to a frame, each with a number of its own, encoded as `encode` says; made once.
+    package static func interlaced(
+        _ name: String, fields: Int, from first: Int = 1, bottomFirst: Bool = false, size: String = "320x180", encode: [String]
+    ) throws -> String {
+        let cells = try run([script, "--cells", "\(first)", "gray"]).trimmingCharacters(in: .newlines)
+        let source = ["-f", "lavfi", "-i", "testsrc2=s=\(size):r=50,format=yuv444p,trim=end_frame=\(fields),\(cells)"]
+        return try make(name, source + ["-vf", "tinterlace=interleave_\(bottomFirst ? "bottom" : "top")"] + encode)
+    }
+
+    /// 560 interlaced frames of 1280x720, 500 a second: a picture every millisecond is more than any machine makes of them.
+    package static func moreFieldsThanCanBeMade() throws -> String {
+        let some = try interlaced(
+            "some.h264", fields: 40, size: "1280x720",
+            encode: ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-g", "20", "-bf", "0", "-flags", "+ilme+ildct"])
+        let frames = try bytes(some)
+        let stream = try file("fast.h264", Array((0..<28).map { _ in frames }.joined()))
+        return try make("fast.mp4", ["-r", "500", "-i", stream, "-c", "copy"])
+    }
+
     /// A file made by ffmpeg with these arguments; made once for each name.
     package static func make(_ name: String, _ arguments: [String]) throws -> String {
         let path = folder + "/" + name

@@ -14,7 +14,7 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
     package var orientation = Orientation.up
     /// The numbers of its pictures; none where it is sound alone.
     package var numbers: ClosedRange<Int>? = 1...24
-    /// Pictures a second; nil for a still.
+    /// Pictures a second, of interlaced clips twice as many as stored frames; nil for a still.
     package var rate: Double? = 30
     /// Whether they follow each other at one rate.
     package var isConstantRate = true
@@ -118,11 +118,17 @@ package enum Gallery {
     ]
 
     /// A second each, for many turns on the bed.
-    package static let loops: [GalleryClip] = [24, 25, 30, 50, 60].flatMap { rate in
-        [("loop", 1), ("other", 1001)].map { name, first in
-            GalleryClip("\(name)\(rate).mp4") { ($0.numbers, $0.rate) = (first...(first + rate - 1), Double(rate)) }
-        }
-    }
+    package static let loops: [GalleryClip] =
+        [24, 25, 30, 50, 60].flatMap { rate in
+            [("loop", 1), ("other", 1001)].map { name, first in
+                GalleryClip("\(name)\(rate).mp4") { ($0.numbers, $0.rate) = (first...(first + rate - 1), Double(rate)) }
+            }
+        } + [
+            GalleryClip("loop50i.mp4") { clip in
+                (clip.numbers, clip.rate, clip.isInterlaced) = (1...50, 50, true)
+                (clip.width, clip.height, clip.pixelAspectRatio) = (720, 576, 64.0 / 45)
+            }
+        ]
 
     /// About a second each, with nothing in common.
     package static let mixed: [GalleryClip] = [
@@ -158,7 +164,7 @@ package enum Gallery {
         GalleryClip("ntsc.mp4", frames: 30, rate: 30000 / 1001),
         GalleryClip("ntsc60.mkv", frames: 60, rate: 60000 / 1001, sound: .init(timing: .milliseconds)),
         GalleryClip("vfr.mp4") { ($0.numbers, $0.rate, $0.isConstantRate) = (1...30, 25, false) },
-        GalleryClip("interlaced.mp4") { ($0.rate, $0.isInterlaced) = (25, true) },
+        GalleryClip("interlaced.mp4") { ($0.numbers, $0.rate, $0.isInterlaced) = (1...48, 50, true) },
         GalleryClip("h264.ts", frames: 24, sound: .init(timing: .padded)),
         GalleryClip("hevc.mp4"), GalleryClip("hevc10.mp4"),
         GalleryClip("vp8.webm", frames: 24, sound: .init(timing: .milliseconds)),

@@ -19,7 +19,9 @@ package struct ItemInspection: Sendable {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
             // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
-            var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
+            var reader = try MediaReader.open(
+                item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2),
+                deinterlacing: item.deinterlace == .off ? .off : .fields)
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
             inspection.inspectEnd(&reader)
@@ -40,7 +42,8 @@ package struct ItemInspection: Sendable {
     private static func warnings(_ asset: AssetDescription, _ item: PlaylistItem, refreshRate: Double) -> [String] {
         var warnings: [String] = []
         if asset.video == nil { warnings.append("has no picture: the background is shown while its sound plays") }
-        if let video = asset.video, let rate = video.frameRate {
+        if let video = asset.video, let frameRate = video.frameRate {
+            let rate = video.isDeinterlaced ? 2 * frameRate : frameRate
             let fits = FrameScheduler.step(cadence: .seconds(1 / rate), period: 1e9 / refreshRate).phase != nil
             if !video.isConstantFrameRate {
                 warnings.append("its frame rate varies: frames are shown at the vblank nearest to their time")
@@ -54,7 +57,9 @@ package struct ItemInspection: Sendable {
                 )
             }
         }
-        if let video = asset.video, video.isInterlaced { warnings.append("is interlaced: it is shown with its combs") }
+        if let video = asset.video, video.isInterlaced, item.deinterlace == .off {
+            warnings.append("is interlaced, and `deinterlace` is off: it is shown with its combs")
+        }
         if let picture = asset.video.flatMap({ end($0.start, $0.duration) }),
             let sound = asset.audio.flatMap({ end($0.start, $0.duration) })
         {

@@ -39,6 +39,7 @@ extension Pipeline {
             entry = listed
         } else if let present {
             entry.gravity = cursor.list[present]?.gravity ?? entry.gravity
+            entry.deinterlace = cursor.list[present]?.deinterlace ?? entry.deinterlace
         }
         (entry.repeatCount, entry.waitsForTap) = (1, false)
         let (id, forgotten) = cursor.list.addInterlude(entry, at: present)

@@ -71,18 +71,32 @@ final class ItemOpener: Sendable {
         self.onOutcome = onOutcome
     }
 
-    /// An opener of files and streams that converts sound to `samples`.
+    /// The most sources that are remembered for having too many fields for this machine.
+    private static let mostSlowSources = 1000
+
+    /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
+    /// pictures of has one of each frame from its next playthrough's beginning on.
     convenience init(samples: AudioFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
+        let slowSources = Monitor<Set<String>>([])
         self.init(
             open: { (request, interruption) throws(MediaError) -> Opened in
+                let source = request.item.source
+                let deinterlacing: MediaReader.Deinterlacing =
+                    request.item.deinterlace == .off ? .off : slowSources.withLock { $0.contains(source) } ? .frames : .fields
                 var media = try MediaReader.open(
-                    request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
+                    source, samples: samples, decoderThreads: decoderThreads, interruption: interruption, deinterlacing: deinterlacing)
                 if request.item.isMuted { media.leaveOutSound() }
                 var time = MediaTime.zero
                 if request.time > .zero, !media.description.isStill {
                     time = try media.seek(to: request.time, precision: request.precision)
                 }
-                return Opened(reader: MediaItemReader(media, interruption: interruption), time: time)
+                let reader = MediaItemReader(media, interruption: interruption) {
+                    slowSources.withLock { sources in
+                        if sources.count >= Self.mostSlowSources { sources.removeAll() }
+                        sources.insert(source)
+                    }
+                }
+                return Opened(reader: reader, time: time)
             }, onOutcome: onOutcome)
     }
 

@@ -40,10 +40,13 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     // Sendable because one thread at a time uses it: the opener's until it is handed over, then the feeder's.
     private(set) var media: MediaReader
     let interruption: Interruption
+    /// Called when the machine has shown to be too slow for a picture of each of its fields, once.
+    private var onTooSlow: (@Sendable () -> Void)?
 
-    init(_ media: consuming MediaReader, interruption: Interruption) {
+    init(_ media: consuming MediaReader, interruption: Interruption, onTooSlow: @escaping @Sendable () -> Void) {
         self.media = media
         self.interruption = interruption
+        self.onTooSlow = onTooSlow
     }
 
     var description: AssetDescription { media.description }
@@ -54,7 +57,14 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     var soundEnd: MediaTime? { media.soundEnd }
     var readUntil: MediaTime? { media.readUntil }
 
-    func nextFrame() -> TimedFrame? { media.nextFrame() }
+    func nextFrame() -> TimedFrame? {
+        let frame = media.nextFrame()
+        if media.isTooSlowForFields, let onTooSlow {
+            onTooSlow()
+            self.onTooSlow = nil
+        }
+        return frame
+    }
 
     func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         unsafe media.readSamples(into: destination, channelCount: channelCount)

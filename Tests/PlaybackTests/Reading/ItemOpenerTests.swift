@@ -7,8 +7,8 @@ import Vocabulary
 @testable import Playback
 
 @Suite(.blocking) struct ItemOpenerTests {
-    /// What is queued in a reader after all its pictures but the last have been taken and none of its sound.
-    private func queued(_ item: PlaylistItem) -> (packets: Int, bytes: Int)? {
+    /// Opens an item once for each of `uses`, which are given the reader.
+    private func open(_ item: PlaylistItem, _ uses: (MediaItemReader) throws -> Void...) throws {
         let outcomes = Monitor(0)
         let opener = ItemOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 1) { outcomes.signal { $0 += 1 } }
         let thread = Thread("opener") { opener.run() }
@@ -16,19 +16,53 @@ import Vocabulary
             opener.stop()
             thread.join()
         }
-        opener.request(.init(serial: 1, item: item, time: .zero, precision: .exact))
-        _ = outcomes.wait { $0 > 0 ? true : nil }
-        guard let outcome = opener.takeOutcome(of: 1) else { return nil }
-        guard let reader = try? outcome.get().reader as? MediaItemReader else { return nil }
-        while reader.nextFrame() != nil {}
-        return reader.media.queued
+        for (index, use) in uses.enumerated() {
+            opener.request(.init(serial: UInt64(index + 1), item: item, time: .zero, precision: .exact))
+            _ = outcomes.wait { $0 > index ? true : nil }
+            let opened = try #require(try opener.takeOutcome(of: UInt64(index + 1))?.get())
+            try use(try #require(opened.reader as? MediaItemReader))
+        }
+    }
+
+    /// What is queued in a reader after all its pictures but the last have been taken and none of its sound.
+    private func queued(_ item: PlaylistItem) throws -> (packets: Int, bytes: Int) {
+        var queued = (packets: 0, bytes: 0)
+        try open(item) { reader in
+            while reader.nextFrame() != nil {}
+            queued = reader.media.queued
+        }
+        return queued
     }
 
     @Test func soundThatNobodyHearsIsNotKept() throws {
         let clip = try Clips.named("keyframes.mp4")
-        let heard = try #require(queued(PlaylistItem(source: clip)))
+        let heard = try queued(PlaylistItem(source: clip))
         #expect(heard.bytes > 10_000)
-        let muted = try #require(queued(PlaylistItem(source: clip, isMuted: true)))
+        let muted = try queued(PlaylistItem(source: clip, isMuted: true))
         #expect(muted == (0, 0))
+    }
+
+    @Test(arguments: Deinterlace.allCases) func fieldsBecomePicturesWhereTheItemSaysSo(deinterlace: Deinterlace) throws {
+        try open(PlaylistItem(source: Clips.named("interlaced.mp4"), deinterlace: deinterlace)) { reader in
+            #expect(reader.nominalFrameDuration == .milliseconds(deinterlace == .auto ? 20 : 40))
+            var count = 0
+            while reader.nextFrame() != nil { count += 1 }
+            #expect(count == (deinterlace == .auto ? 48 : 24))
+        }
+    }
+
+    /// In the playthroughs after the one that has shown it nothing is tried again, and nothing said.
+    @Test func fieldsThatAreTooManyAreRemembered() throws {
+        try open(
+            PlaylistItem(source: Clips.moreFieldsThanCanBeMade()),
+            { reader in
+                while reader.nextFrame() != nil {}
+                #expect(reader.problems.count == 1)
+            },
+            { reader in
+                #expect(reader.nominalFrameDuration == .milliseconds(2))
+                while reader.nextFrame() != nil {}
+                #expect(reader.problems == [])
+            })
     }
 }

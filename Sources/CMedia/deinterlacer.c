@@ -1,0 +1,70 @@
+#include "deinterlacer.h"
+
+#include "filter_library.h"
+
+#include <libavutil/error.h>
+#include <libavutil/frame.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct kiosk_deinterlacer {
+    const struct filter_library *library;
+    AVFilterGraph *graph;
+    AVFilterContext *source, *sink;
+};
+
+static int build(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame, int threads, int fields) {
+    const struct filter_library *library = deinterlacer->library;
+    AVFilterContext *filter = NULL;
+    char format[128], options[64];
+    int length = snprintf(format, sizeof format, "video_size=%dx%d:pix_fmt=%d:time_base=1/1", frame->width, frame->height, frame->format);
+#if LIBAVFILTER_VERSION_MAJOR >= 10
+    snprintf(format + length, sizeof format - (size_t)length, ":colorspace=%d:range=%d", frame->colorspace, frame->color_range);
+#else
+    (void)length;
+#endif
+    snprintf(options, sizeof options, "mode=%s:parity=auto:deint=interlaced", fields ? "send_field" : "send_frame");
+    deinterlacer->graph = library->graph_alloc();
+    if (!deinterlacer->graph) return AVERROR(ENOMEM);
+    // Before the filters are made, which take it from the graph.
+    deinterlacer->graph->nb_threads = threads;
+    // What bwdif does not take would go through libswscale twice a frame.
+    library->graph_set_auto_convert(deinterlacer->graph, AVFILTER_AUTO_CONVERT_NONE);
+    AVFilterGraph *graph = deinterlacer->graph;
+    int status = library->graph_create_filter(&deinterlacer->source, library->get_by_name("buffer"), "in", format, NULL, graph);
+    if (status >= 0) status = library->graph_create_filter(&filter, library->get_by_name("bwdif"), "bwdif", options, NULL, graph);
+    if (status >= 0) status = library->graph_create_filter(&deinterlacer->sink, library->get_by_name("buffersink"), "out", NULL, NULL, graph);
+    if (status >= 0) status = library->link(deinterlacer->source, 0, filter, 0);
+    if (status >= 0) status = library->link(filter, 0, deinterlacer->sink, 0);
+    if (status >= 0) status = library->graph_config(graph, NULL);
+    return status;
+}
+
+struct kiosk_deinterlacer *kiosk_deinterlacer_open(const void *frame, int threads, int fields, int *status) {
+    const struct filter_library *library = kiosk_filter_library();
+    *status = AVERROR(ENOSYS);
+    if (!library) return NULL;
+    *status = AVERROR(ENOMEM);
+    struct kiosk_deinterlacer *deinterlacer = calloc(1, sizeof *deinterlacer);
+    if (!deinterlacer) return NULL;
+    deinterlacer->library = library;
+    *status = build(deinterlacer, frame, threads, fields);
+    if (*status < 0) {
+        kiosk_deinterlacer_close(deinterlacer);
+        return NULL;
+    }
+    return deinterlacer;
+}
+
+void kiosk_deinterlacer_close(struct kiosk_deinterlacer *deinterlacer) {
+    if (deinterlacer->graph) deinterlacer->library->graph_free(&deinterlacer->graph);
+    free(deinterlacer);
+}
+
+int kiosk_deinterlacer_send(struct kiosk_deinterlacer *deinterlacer, void *frame) {
+    return deinterlacer->library->add_frame(deinterlacer->source, frame, 0);
+}
+
+int kiosk_deinterlacer_receive(struct kiosk_deinterlacer *deinterlacer, void *picture) {
+    return deinterlacer->library->get_frame(deinterlacer->sink, picture, 0);
+}

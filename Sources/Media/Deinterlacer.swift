@@ -1,0 +1,197 @@
+import CFFmpeg
+import CMedia
+import DequeModule
+import Platform
+
+// An interlaced frame holds two fields, its odd and its even lines, which were taken one after the other. Shown as it is, what moves has
+// combs, and moves half as often as it was taken. bwdif makes a whole picture of each field, from the frames before and after it, too: 25
+// frames a second become 50 pictures.
+
+extension MediaReader {
+    /// What becomes of interlaced frames.
+    package enum Deinterlacing: Hashable, Sendable {
+        /// Each field becomes a picture.
+        case fields
+        /// Each frame becomes a picture, for half the cost.
+        case frames
+        /// They are shown as they are.
+        case off
+    }
+}
+
+/// Takes decoded frames and gives out pictures, in order; what is not interlaced passes.
+///
+/// The filter is made when the first interlaced frame comes, and anew where the size or the pixel format changes. It holds one frame back,
+/// so the last ones come out when it is told that no more follow. Frames go through by reference; only what is made is new.
+struct Deinterlacer: ~Copyable, Sendable {
+    private var mode: MediaReader.Deinterlacing
+    private let threads: Int
+    private var graph: DeinterlacingGraph?
+    private var times = FieldTimes()
+    /// What needs no filtering, or has been drained from a filter.
+    private var ready = UniqueDeque<TimedFrame>()
+    /// A frame before the target of a seek: only the next one needs it, and that may come long after.
+    private var held: TimedFrame?
+    /// Whether the stream is interlaced, as its header or one of its frames says.
+    private(set) var isInterlaced: Bool
+    /// Why its frames are shown as they are, or fewer pictures than there are fields; nil where neither is so.
+    private(set) var problem: String?
+
+    /// For the frames of a stream with this header. Of a codec without fields in the sense of this filter it does nothing: Adam7 is what PNG
+    /// calls interlaced, and HEVC codes each field as a frame of its own, of half the height.
+    init(_ parameters: AVCodecParameters, _ mode: MediaReader.Deinterlacing, threads: Int) {
+        let hasNoFrames = [AV_CODEC_ID_PNG, AV_CODEC_ID_APNG, AV_CODEC_ID_HEVC].contains { $0 == parameters.codec_id }
+        self.mode = hasNoFrames ? .off : mode
+        self.threads = max(1, threads)
+        isInterlaced = parameters.isInterlaced
+    }
+
+    /// Whether there are twice as many pictures as interlaced frames.
+    var makesFields: Bool { isInterlaced && mode == .fields }
+
+    /// From the next frame on each frame becomes one picture.
+    mutating func makeFrames(because problem: String) {
+        guard mode == .fields else { return }
+        drain()
+        mode = .frames
+        self.problem = problem
+    }
+
+    // MARK: Frames
+
+    /// Takes a frame; its pictures are to be taken (``receive()``) before the next is put in.
+    ///
+    /// - Parameter isContext: whether it is of use for what follows it only: of several in a row all but the last are dropped.
+    mutating func send(_ frame: consuming TimedFrame, isContext: Bool = false) {
+        if mode == .off {
+            ready.append(frame)
+            return
+        }
+        if shim_frame_is_interlaced(frame.frame.av) != 0 { isInterlaced = true }
+        if isContext, isInterlaced {
+            held = consume frame
+            return
+        }
+        if let before = held.take() { filter(before) }
+        filter(frame)
+    }
+
+    private mutating func filter(_ frame: consuming TimedFrame) {
+        let hasFields = shim_frame_is_interlaced(frame.frame.av) != 0
+        // Two frames may be put in one after the other, after a seek.
+        while let picture = filtered() { ready.append(picture) }
+        if graph?.takes(frame.frame) == false { drain() }
+        if graph == nil {
+            if hasFields, mode != .off { open(for: frame.frame) }
+            if graph == nil {
+                ready.append(frame)
+                return
+            }
+        }
+        let place = FieldTimes.Place(time: frame.time, duration: frame.duration, orientation: frame.frame.orientation)
+        frame.frame.av.pointee.pts = times.send(place, isInterlaced: hasFields)
+        if let error = graph!.send(frame.frame) {
+            drain()
+            fail(describe(averror: error))
+            ready.append(frame)
+        }
+    }
+
+    private mutating func open(for frame: borrowing VideoFrame) {
+        var status: Int32 = 0
+        graph = DeinterlacingGraph(frame, threads: threads, ofFields: mode == .fields, status: &status)
+        if graph != nil { return }
+        if status == shim_averror(ENOSYS) { return fail("libavfilter is not installed") }
+        let format = av_get_pix_fmt_name(AVPixelFormat(rawValue: frame.av.pointee.format)).map { String(cString: $0) } ?? "unknown"
+        fail("bwdif does not take pictures of \(frame.width)×\(frame.height) in \(format)")
+    }
+
+    private mutating func fail(_ reason: String) {
+        mode = .off
+        problem = "is interlaced and shown with its combs: \(reason)"
+    }
+
+    // MARK: Pictures
+
+    /// The next picture; nil where another frame is needed first.
+    mutating func receive() -> TimedFrame? { ready.popFirst() ?? filtered() }
+
+    /// No frame follows: what is held back comes out. False where that is nothing.
+    mutating func finish() -> Bool {
+        if let frame = held.take() { filter(frame) }
+        drain()
+        return !ready.isEmpty
+    }
+
+    /// Forgets all frames, after a seek.
+    mutating func flush() {
+        graph = nil
+        times = FieldTimes()
+        ready = UniqueDeque()
+        held = nil
+    }
+
+    /// Takes everything out of the filter, which is used up by that.
+    private mutating func drain() {
+        if graph == nil { return }
+        graph!.sendEnd()
+        while let picture = filtered() { ready.append(picture) }
+        graph = nil
+        times = FieldTimes()
+    }
+
+    private mutating func filtered() -> TimedFrame? {
+        while graph != nil, let picture = graph!.receive() {
+            let isWhole = shim_frame_is_interlaced(picture.av) != 0
+            if let place = times.receive(picture.av.pointee.pts, isWhole: isWhole, ofFields: mode == .fields) {
+                var picture = consume picture
+                picture.orientation = place.orientation
+                return TimedFrame(frame: picture, time: place.time, duration: place.duration)
+            }
+        }
+        return nil
+    }
+}
+
+/// Owns a filter for frames of one size and pixel format. The corresponding C functions are `avfilter_graph_alloc` and
+/// `avfilter_graph_free`.
+struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointer is reached only through its single owner.
+    private let raw: OpaquePointer
+    private let size: (width: Int32, height: Int32), format: Int32
+
+    /// nil where it cannot be made, with the AVERROR in `status`.
+    init?(_ frame: borrowing VideoFrame, threads: Int, ofFields: Bool, status: inout Int32) {
+        guard let opened = kiosk_deinterlacer_open(frame.av, Int32(threads), ofFields ? 1 : 0, &status) else { return nil }
+        raw = opened
+        (size, format) = ((frame.av.pointee.width, frame.av.pointee.height), frame.av.pointee.format)
+    }
+
+    deinit { kiosk_deinterlacer_close(raw) }
+
+    /// Whether a frame is of that size and format.
+    func takes(_ frame: borrowing VideoFrame) -> Bool {
+        frame.av.pointee.width == size.width && frame.av.pointee.height == size.height && frame.av.pointee.format == format
+    }
+
+    /// Moves a frame in, which is empty then; the AVERROR where that fails, and the frame is as it was.
+    func send(_ frame: borrowing VideoFrame) -> Int32? {
+        let status = kiosk_deinterlacer_send(raw, frame.av)
+        return status < 0 ? status : nil
+    }
+
+    /// No frame follows.
+    func sendEnd() { _ = kiosk_deinterlacer_send(raw, nil) }
+
+    /// The next picture; nil where there is none yet, or none any more.
+    func receive() -> VideoFrame? {
+        let picture = VideoFrame(adopting: av_frame_alloc())
+        guard kiosk_deinterlacer_receive(raw, picture.av) >= 0 else { return nil }
+        return picture
+    }
+}
+
+extension AVCodecParameters {
+    /// Whether the header says that frames consist of fields.
+    var isInterlaced: Bool { field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue }
+}
