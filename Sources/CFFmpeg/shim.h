@@ -8,12 +8,15 @@
 #include <libavutil/channel_layout.h>
 #include <libavutil/display.h>
 #include <libavutil/error.h>
+#include <libavutil/hwcontext_drm.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
+#include <linux/dma-buf.h>
+#include <sys/ioctl.h>
 
 static const int64_t kAV_NOPTS_VALUE = AV_NOPTS_VALUE;
 static const int kAVERROR_EOF = AVERROR_EOF;
@@ -76,3 +79,8 @@ static inline void shim_codec_use_threads(AVCodecContext *codec, int count) {
     codec->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
 }
 static inline AVRational shim_rational(int num, int den) { return (AVRational){num, den}; }
+/// Begins or ends the reading of a dmabuf that is mapped; memory that is none refuses it, and needs it not.
+static inline void shim_dmabuf_sync(int fd, int begins) {
+    struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
+    ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
+}

@@ -17,6 +17,8 @@ package struct Configuration: Hashable, Sendable {
         package var background = Color.black
         /// `physical-size`, where the connector's own is not to be believed.
         package var physicalSize: PhysicalSize?
+        /// `picture-path`.
+        package var picturePath = PicturePathChoice.automatic
     }
 
     /// `[audio]`.

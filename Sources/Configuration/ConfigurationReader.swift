@@ -115,6 +115,7 @@ extension Configuration.Display {
             } ?? rotation
         background = table.text("background", Color.self, "a colour such as \"#000000\"") ?? background
         physicalSize = table.text("physical-size", PhysicalSize.self, "width and height in millimetres, such as \"154x86\"") ?? physicalSize
+        picturePath = table.word("picture-path", PicturePathChoice.self) ?? picturePath
     }
 }
 

@@ -24,8 +24,9 @@ final class AtomicPipe: Pipe {
     private let settings: [ConnectorSettings.Assignment]
     /// The mode; made for the first modeset and kept as long as it may be needed.
     private var mode: ModeBlob?
-    /// The picture that was committed last.
+    /// What was committed last: on the primary plane, as a converted picture; and how one that is not converted is shown, as what framebuffer.
     private var shown: FramebufferID?
+    private var video: (arrangement: VideoArrangement, framebuffer: FramebufferID)?
     /// Used again for every flip.
     private(set) var flipRequest: AtomicRequest
 
@@ -81,7 +82,7 @@ final class AtomicPipe: Pipe {
             try commit([])
         }
         self.mode = mode
-        shown = framebuffer
+        (shown, video) = (framebuffer, nil)
         if hasLegacyGamma { GammaRamp.reset(card, crtc: route.crtc) }
     }
 
@@ -126,28 +127,53 @@ final class AtomicPipe: Pipe {
         return request
     }
 
-    func flip(to framebuffer: FramebufferID, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
-        describe(framebuffer, overlay)
+    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
+        describe(picture, overlay)
         try flipRequest.commit("flip", UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
-        shown = framebuffer
+        committed(picture)
     }
 
-    func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError) {
-        describe(framebuffer, overlay)
+    func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError) {
+        describe(picture, overlay)
         try flipRequest.commit("flip", 0)
-        shown = framebuffer
+        committed(picture)
     }
 
-    private func describe(_ framebuffer: FramebufferID, _ overlay: OverlayChange?) {
+    private func describe(_ picture: PipePicture, _ overlay: OverlayChange?) {
         flipRequest.reset()
         // Some drivers copy a picture for every commit that names it, whether it is another one or not.
-        if framebuffer != shown || overlay?.isEmpty != false {
-            flipRequest.set(primary.plane, plane.framebuffer, UInt64(framebuffer.rawValue))
+        let names = overlay?.isEmpty != false
+        switch picture {
+        case .planes(let show):
+            show.request(
+                over: plane, screen: converted.destination, on: route.crtc, after: video?.arrangement, behind: shown,
+                showing: video?.framebuffer, names: names, in: &flipRequest)
+        case .converted(let framebuffer):
+            if let former = video?.arrangement {
+                former.plane?.hide(in: &flipRequest)
+                plane.show(framebuffer, at: converted.destination, on: route.crtc, zpos: former.primaryZpos, in: &flipRequest)
+            } else if framebuffer != shown || names {
+                plane.exchange(framebuffer, in: &flipRequest)
+            }
         }
         guard let overlay else { return }
         for plane in overlay.hidden { plane.hide(in: &flipRequest) }
         if let below = overlay.below { plane.stack(at: below, in: &flipRequest) }
         for show in overlay.shows { show.request(on: route.crtc, in: &flipRequest) }
+    }
+
+    private func committed(_ picture: PipePicture) {
+        shown = picture.primary
+        switch picture {
+        case .planes(let show): video = (show.arrangement, show.framebuffer)
+        case .converted: video = nil
+        }
+    }
+
+    func shows(_ arrangement: VideoArrangement) -> Bool { video?.arrangement === arrangement }
+
+    func videoPlanes() -> (any VideoHardware)? {
+        KMSVideo(route, primary: plane, screen: converted.destination)
     }
 
     func hide(_ planes: [PlaneProperties]) throws(DeviceError) {

@@ -65,6 +65,20 @@ struct AtomicRequest: ~Copyable {
         try submit(purpose(), flags & ~UInt32(DRM_MODE_PAGE_FLIP_EVENT | DRM_MODE_ATOMIC_NONBLOCK) | UInt32(DRM_MODE_ATOMIC_TEST_ONLY), 0)
     }
 
+    /// Asks the driver whether it would do it without a modeset. A flip that is under way, which some drivers do not plan around, is waited for.
+    ///
+    /// - Throws: what ``commit(_:_:userData:)`` would.
+    func testBesideFlips(_ purpose: @autoclosure () -> String) throws(DeviceError) {
+        for attempt in 1... {
+            do throws(DeviceError) {
+                return try test(purpose(), 0)
+            } catch {
+                guard error.code == EBUSY, attempt < 10 else { throw error }
+                usleep(2000)
+            }
+        }
+    }
+
     /// Does it. `purpose` is what for: `set 1920x1080@60.00 on /dev/dri/card0`; `userData` comes back with the event that `flags` may ask
     /// for. The corresponding C function is `drmModeAtomicCommit`.
     ///

@@ -35,6 +35,9 @@ struct BufferPool {
         return index
     }
 
+    /// Whether a buffer is neither shown nor to be, and nobody reads it.
+    func isSpare(_ buffer: Int) -> Bool { uses[buffer] == .spare && readers[buffer] == 0 }
+
     /// The buffer that was taken is prepared.
     mutating func finish(_ buffer: Int, generation: UInt64) {
         if generation == self.generation, uses[buffer] == .preparing { uses[buffer] = .prepared }

@@ -20,6 +20,11 @@ final class DRMCard: @unchecked Sendable {
     /// What every CRTC showed before we drove it.
     let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
+    /// Whether framebuffers may say how their memory is laid out.
+    let takesModifiers: Bool
+    /// The kernel driver, such as `vc4`.
+    let driver: String
+
     /// Which output may use which overlay planes.
     let planeShares = Monitor(PlaneShares())
 
@@ -44,6 +49,11 @@ final class DRMCard: @unchecked Sendable {
 
     init(path: String, descriptor: consuming Descriptor, isAtomic: Bool, hasMonotonicTimestamps: Bool) {
         self.path = path
+        var value: UInt64 = 0
+        takesModifiers = drmGetCap(descriptor.raw, UInt64(DRM_CAP_ADDFB2_MODIFIERS), &value) == 0 && value == 1
+        let version = drmGetVersion(descriptor.raw)
+        driver = version?.pointee.name.map { String(cString: $0) } ?? "unknown"
+        drmFreeVersion(version)
         self.descriptor = descriptor
         self.isAtomic = isAtomic
         self.hasMonotonicTimestamps = hasMonotonicTimestamps

@@ -114,11 +114,6 @@ package struct DisplayDevices: Sendable {
     }
 
     private static func describe(_ card: DRMCard) -> Card {
-        var driver = "unknown"
-        if let version = drmGetVersion(card.fd) {
-            if let name = version.pointee.name { driver = String(cString: name) }
-            drmFreeVersion(version)
-        }
         let planes = card.planes().map { plane in
             let kind =
                 switch plane.type {
@@ -133,7 +128,7 @@ package struct DisplayDevices: Sendable {
                 })
         }
         return Card(
-            path: card.path, driver: driver, isAtomic: card.isAtomic, connectors: (card.connectors(probing: false) ?? []).map(\.connector),
+            path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: (card.connectors(probing: false) ?? []).map(\.connector),
             planes: planes, users: MasterHolder.find(card.path))
     }
 }

@@ -120,28 +120,65 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     // MARK: The compositor
 
-    /// Paints `scene` into a spare scan-out buffer.
+    /// Puts the picture of `scene` into the memory of planes (``VideoPlanes``), or else paints the scene into a spare scan-out buffer.
     package func prepare(_ scene: borrowing Scene) -> Preparation {
-        let slot = shared.withLock {
-            shared -> (buffer: ScanoutBuffer, prepared: PreparedScene, turn: TurnState.Turn, OutputState.Target)? in
-            guard let target = shared.target, let index = shared.pool.take() else { return nil }
+        let (slot, gone) = shared.withLock { shared -> (Slot?, [OutputState.Gone]) in
+            let gone = shared.takeGone()
+            guard let target = shared.target, let index = shared.pool.take() else { return (nil, gone) }
+            defer { shared.refused.removeAll() }
             let prepared = PreparedScene(buffer: index, generation: shared.pool.generation)
-            return (shared.buffers[index], prepared, shared.turn.wanted, target)
+            return (Slot(shared.buffers[index], prepared, shared.turn.wanted, target, shared.video, shared.refused), gone)
         }
-        guard let (buffer, prepared, turn, target) = slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
-        placer.adapt(to: target)
-        painter.paint(
-            scene, rotation: turn.rotation, background: settings.background.rgb, under: placer.blended, into: buffer)
         // Freed here, with the lock given back.
-        _ = shared.withLock { shared -> [OverlayFrame] in
+        withExtendedLifetime(gone) {}
+        guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
+        let (prepared, turn) = (slot.prepared, slot.turn)
+        placer.adapt(to: slot.target)
+        for (arrangement, error) in slot.refused { slot.video?.refused(arrangement, error) }
+        let show = video(scene, slot)
+        if show == nil {
+            painter.paint(
+                scene, rotation: turn.rotation, background: settings.background.rgb, under: placer.blended, into: slot.buffer)
+        }
+        // Freed here, too.
+        _ = shared.withLock { shared -> ([OverlayFrame], OutputState.Content?) in
+            var former: OutputState.Content?
             if prepared.generation == shared.pool.generation {
                 shared.pool.finish(prepared.buffer, generation: prepared.generation)
-                shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil)
+                former = shared.contents[prepared.buffer]
+                shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil, video: show)
                 shared.turn.prepared(turn)
             }
-            return shared.overlay.takeGone()
+            return (shared.overlay.takeGone(), former)
         }
         return .prepared(prepared)
+    }
+
+    /// What a scene is prepared in.
+    private struct Slot {
+        var buffer: ScanoutBuffer
+        var prepared: PreparedScene
+        var turn: TurnState.Turn
+        var target: OutputState.Target
+        var video: VideoPlanes?
+        var refused: [(arrangement: VideoArrangement, error: DeviceError)]
+
+        init(
+            _ buffer: ScanoutBuffer, _ prepared: PreparedScene, _ turn: TurnState.Turn, _ target: OutputState.Target, _ video: VideoPlanes?,
+            _ refused: [(arrangement: VideoArrangement, error: DeviceError)]
+        ) {
+            (self.buffer, self.prepared, self.turn, self.target, self.video) = (buffer, prepared, turn, target, video)
+            self.refused = refused
+        }
+    }
+
+    /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.
+    private func video(_ scene: borrowing Scene, _ slot: Slot) -> VideoShow? {
+        guard let video = slot.video else { return nil }
+        guard placer.blended == nil else { return video.convert() }
+        return video.prepare(
+            scene, rotation: slot.turn.rotation, background: settings.background.rgb, slot: slot.prepared.buffer,
+            besides: shared.withLock { $0.overlay.taken })
     }
 
     // MARK: The presenter
@@ -214,7 +251,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         while let message = seat.nextMessage(for: number) {
             switch message {
             case .leave:
-                hidePlanes()
+                hidePlanes(ofVideo: true)
                 activation.leave()
                 seat.hasLeft(number)
             case .comeBack:
@@ -255,7 +292,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// The display has become another one, or nil, none.
     private func change(to screen: (any Screen)?) {
         let turned = shared.signal { shared in
-            shared.renew(screen, physicalSize: settings.physicalSize).flatMap { turn in shared.onTurn.map { ($0, turn) } }
+            shared.renew(screen, settings).flatMap { turn in shared.onTurn.map { ($0, turn) } }
         }
         if let (observer, turn) = turned { observer(turn) }
         tellOfChange()

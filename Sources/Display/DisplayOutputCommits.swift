@@ -33,20 +33,33 @@ extension DisplayOutput {
     /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. From any thread, but not during
     /// ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
     package func snapshot(to path: String) throws(SnapshotError) {
-        let reading = shared.withLock { shared -> (buffer: ScanoutBuffer, index: Int, generation: UInt64, overlay: PlacedOverlay?)? in
+        let reading = shared.withLock { shared -> Reading? in
             guard let index = shared.pool.beginReading() else { return nil }
-            return (shared.buffers[index], index, shared.pool.generation, shared.overlay.onScreen.drawn)
+            return Reading(
+                buffer: shared.buffers[index], video: shared.contents[index].video, index: index, generation: shared.pool.generation,
+                overlay: shared.overlay.onScreen.drawn)
         }
         guard let reading else { throw .noDisplay }
         defer { shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) } }
-        try ScreenPixels(reading.overlay.map { $0.over(reading.buffer.pixels) } ?? reading.buffer).writePNG(to: path)
+        let buffer = reading.video.map { $0.drawn(like: reading.buffer.pixels) } ?? reading.buffer
+        guard let buffer else { throw .encoder("the memory of a hardware decoder cannot be read") }
+        try ScreenPixels(reading.overlay.map { $0.over(buffer.pixels) } ?? buffer).writePNG(to: path)
+    }
+
+    /// What is on the screen, while it is read.
+    private struct Reading {
+        var buffer: ScanoutBuffer
+        var video: VideoShow?
+        var index: Int
+        var generation: UInt64
+        var overlay: PlacedOverlay?
     }
 
     // MARK: The compositor
 
     /// Takes over what lies over every scene: onto planes where there are some that the driver would show it on, else into the pictures.
     package func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
-        let (target, gone) = shared.withLock { ($0.target, $0.overlay.takeGone()) }
+        let (target, gone) = shared.withLock { ($0.target, ($0.overlay.takeGone(), $0.takeGone())) }
         return withExtendedLifetime(gone) { placer.set(overlay, for: target) }
     }
 
@@ -80,13 +93,13 @@ extension DisplayOutput {
     }
 
     private func present(_ buffer: Int, id: UInt64, on screen: any Screen, isRepeated: Bool) -> CommitResult {
-        let plan = shared.withLock { shared -> (isBusy: Bool, overlay: OverlayChange?) in
-            guard !shared.pool.hasPending else { return (true, nil) }
+        let plan = shared.withLock { shared -> (isBusy: Bool, video: VideoShow?, overlay: OverlayChange?) in
+            guard !shared.pool.hasPending else { return (true, nil, nil) }
             let content = shared.contents[buffer]
-            return (false, shared.overlay.begin(under: content.turn.rotation, containsOverlay: content.containsOverlay))
+            return (false, content.video, shared.overlay.begin(under: content.turn.rotation, containsOverlay: content.containsOverlay))
         }
         if plan.isBusy { return .busy }
-        switch screen.present(buffer, overlay: plan.overlay, id: id, at: .now) {
+        switch screen.present(buffer, video: plan.video, overlay: plan.overlay, id: id, at: .now) {
         case .queued: queued(buffer, isRepeated: isRepeated)
         case .queuedWithoutOverlay(let error):
             log.warning("drawn pictures are blended into the picture from now on: the driver refuses to show them (\(error))")
@@ -98,6 +111,15 @@ extension DisplayOutput {
                 shared.planes = nil
             }
             tellOfChange()
+        case .refusedVideo(let error):
+            // The compositor takes another way from now on, and what lies ready is prepared again.
+            shared.withLock { shared in
+                shared.overlay.refused()
+                if let arrangement = plan.video?.arrangement { shared.refused.append((arrangement, error)) }
+                if !isRepeated { shared.pool.discard(PreparedScene(buffer: buffer, generation: shared.pool.generation)) }
+            }
+            tellOfChange()
+            return .stale
         case .busy:
             shared.withLock { $0.overlay.refused() }
             return .busy
@@ -117,8 +139,8 @@ extension DisplayOutput {
     }
 
     /// Switches overlay planes off, which others would not do who have the screen next. A flip that is under way is waited for.
-    func hidePlanes() {
-        let planes = shared.withLock { $0.overlay.planes }
+    func hidePlanes(ofVideo: Bool = false) {
+        let planes = shared.withLock { $0.overlay.planes + (ofVideo ? [$0.videoPlane].compactMap { $0 } : []) }
         if !planes.isEmpty { activation.screen?.hide(planes) }
     }
 }

@@ -13,16 +13,19 @@ package struct DisplaySettings: Hashable, Sendable {
     package var background: Color
     /// What the display measures, where what it says itself is wrong; nil to believe it.
     package var physicalSize: PhysicalSize?
+    /// Which ways of a picture to the screen may be taken.
+    package var picturePath: PicturePathChoice
 
     /// Settings from their parts.
     package init(
         connector: DisplayConnector = .automatic, mode: DisplayModeChoice = .preferred, rotation: Rotation = .none,
-        background: Color = .black, physicalSize: PhysicalSize? = nil
+        background: Color = .black, physicalSize: PhysicalSize? = nil, picturePath: PicturePathChoice = .automatic
     ) {
         self.connector = connector
         self.mode = mode
         self.rotation = rotation
         self.background = background
         self.physicalSize = physicalSize
+        self.picturePath = picturePath
     }
 }

@@ -198,7 +198,7 @@ final class FramebufferScreen: Screen {
     /// Whether the device still is what it was.
     var isAlive: Bool { mapping.device.isAlive() }
 
-    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
         paced.present(buffer, id: id, at: now) ? .queued : .busy
     }
 

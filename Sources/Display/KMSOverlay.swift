@@ -1,5 +1,4 @@
 import CDRM
-import Glibc
 import Platform
 import Playback
 
@@ -36,28 +35,23 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
     deinit { route.card.planeShares.withLock { $0.leave(route.crtc, membership) } }
 
     func planner() -> PlanePlanner {
-        let share = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }
+        let video = video
+        let share = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }.filter { $0.id != video?.plane }
         let free = planes.filter { plane in plane.id == beneath.id || share.contains { $0.id == plane.id } }.map { plane in
             var plane = plane
             plane.crtc = plane.id == beneath.id ? route.crtc : route.card.crtc(of: plane.id)
             return plane
         }
-        return PlanePlanner(
+        let planner = PlanePlanner(
             free, crtc: route.crtc, bit: route.crtcBit, width: picture.destination.width, height: picture.destination.height,
             cursor: share.contains { $0.type == .cursor } ? route.card.cursorSize : nil)
+        guard let id = video?.plane, let plane = route.card.planes().first(where: { $0.id == id }) else { return planner }
+        return planner.above(video?.zpos ?? PlanePlanner.position(of: plane, above: nil) ?? 0)
     }
 
     func properties(of plane: PlaneID) -> PlaneProperties {
         if let properties = known[plane] { return properties }
-        let card = route.card
-        // It is off now, and is to be off again.
-        card.saved.withLock { saved in
-            if var pipe = saved[route.crtc] {
-                PlaneProperties.keep(plane, of: card, in: &pipe)
-                saved[route.crtc] = pipe
-            }
-        }
-        let properties = PlaneProperties(card, plane)
+        let properties = PlaneProperties.kept(plane, of: route)
         known[plane] = properties
         return properties
     }
@@ -68,19 +62,19 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
 
     func test(_ frame: OverlayFrame) throws(DeviceError) {
         var request = AtomicRequest(route.card)
-        beneath.show(framebuffer, at: picture.destination, on: route.crtc, zpos: frame.below, in: &request)
-        for show in frame.shows { show.request(on: route.crtc, in: &request) }
-        for attempt in 1... {
-            do throws(DeviceError) {
-                // Without ALLOW_MODESET, as it will be committed.
-                return try request.test("show drawn pictures on planes of \(route.card.path)", 0)
-            } catch {
-                // A flip is under way, which some drivers do not plan around.
-                guard error.code == EBUSY, attempt < 10 else { throw error }
-                usleep(2000)
-            }
+        if video == nil {
+            beneath.show(framebuffer, at: picture.destination, on: route.crtc, zpos: frame.below, in: &request)
+        } else if let below = frame.below {
+            // What the picture's planes show, they show.
+            beneath.stack(at: below, in: &request)
         }
+        for show in frame.shows { show.request(on: route.crtc, in: &request) }
+        // Without ALLOW_MODESET, as it will be committed.
+        try request.testBesideFlips("show drawn pictures on planes of \(route.card.path)")
     }
+
+    private var video: PlaneShares.Video? { route.card.planeShares.withLock { $0.video(on: route.crtc) } }
+    var serial: UInt64 { video?.serial ?? 0 }
 
     func hold(_ planes: [PlaneID]) { route.card.planeShares.withLock { $0.hold(planes, for: route.crtc) } }
 }

@@ -23,6 +23,7 @@ final class KMSScreen: Screen {
     private var shown: Flip?
     let panelTurn: Rotation
     let overlayPlanes: (any OverlayHardware)?
+    let videoPlanes: (any VideoHardware)?
 
     /// Takes the display over with a full modeset to the background colour. `wake` makes whoever waits for the card call ``collect(at:)``;
     /// from any thread.
@@ -58,6 +59,7 @@ final class KMSScreen: Screen {
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
         // In virtual machines, which count no vblanks, the cursor is the host's, and is not on screenshots.
         overlayPlanes = pipe.overlayPlanes(usesCursor: countsVblanks)
+        videoPlanes = pipe.videoPlanes()
         tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
     }
 
@@ -67,28 +69,32 @@ final class KMSScreen: Screen {
     var descriptor: Int32? { card.fd }
     var timer: HostTime? { shown?.time ?? tracker.deadline }
 
-    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+        let picture = video.map { PipePicture.planes($0) } ?? .converted(framebuffers[buffer])
         do throws(DeviceError) {
-            try flip(to: framebuffers[buffer], overlay, id: id, at: now)
+            try flip(to: picture, overlay, id: id, at: now)
             return .queued
         } catch {
-            guard overlay != nil, error.code != EBUSY, Refusals.isRefusal(error.code) else { return tracker.refused(error, at: now) }
+            guard error.code != EBUSY, Refusals.isRefusal(error.code) else { return tracker.refused(error, at: now) }
+            // What is new is refused: a way to show pictures that was not taken before, or else what changes above them.
+            if let video, overlay == nil || !pipe.shows(video.arrangement) { return .refusedVideo(error) }
+            guard overlay != nil else { return tracker.refused(error, at: now) }
             do throws(DeviceError) {
                 let refusal = error
-                try flip(to: framebuffers[buffer], nil, id: id, at: now)
+                try flip(to: picture, nil, id: id, at: now)
                 return .queuedWithoutOverlay(refusal)
-            } catch { return tracker.refused(error, at: now) }
+            } catch { return video == nil ? tracker.refused(error, at: now) : .refusedVideo(error) }
         }
     }
 
-    private func flip(to framebuffer: FramebufferID, _ overlay: OverlayChange?, id: UInt64, at now: HostTime) throws(DeviceError) {
+    private func flip(to picture: PipePicture, _ overlay: OverlayChange?, id: UInt64, at now: HostTime) throws(DeviceError) {
         switch method {
         case .event:
             let flip = FlipID.next()
-            try pipe.flip(to: framebuffer, overlay: overlay, id: flip)
+            try pipe.flip(to: picture, overlay: overlay, id: flip)
             tracker.committed(id, as: flip, at: now)
         case .blocking:
-            try pipe.flipBlocking(to: framebuffer, overlay: overlay)
+            try pipe.flipBlocking(to: picture, overlay: overlay)
             shown = Flip(id: id, time: .now, sequence: nil)
         }
     }

@@ -39,17 +39,17 @@ final class LegacyPipe: Pipe {
         GammaRamp.reset(card, crtc: route.crtc)
     }
 
-    func flip(to framebuffer: FramebufferID, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
+    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
         let status = drmModePageFlip(
-            route.card.fd, route.crtc.rawValue, framebuffer.rawValue, UInt32(DRM_MODE_PAGE_FLIP_EVENT),
+            route.card.fd, route.crtc.rawValue, picture.primary.rawValue, UInt32(DRM_MODE_PAGE_FLIP_EVENT),
             UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: id)))
         if status != 0 { throw DeviceError("flip", code: status) }
     }
 
     /// The same call as for a modeset; in the mode that is set it changes the framebuffer only.
-    func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError) {
+    func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError) {
         var (connector, timing) = (route.connector.rawValue, route.timing)
-        let status = drmModeSetCrtc(route.card.fd, route.crtc.rawValue, framebuffer.rawValue, 0, 0, &connector, 1, &timing)
+        let status = drmModeSetCrtc(route.card.fd, route.crtc.rawValue, picture.primary.rawValue, 0, 0, &connector, 1, &timing)
         if status != 0 { throw DeviceError("flip", code: status) }
     }
 

@@ -26,7 +26,7 @@ final class OffscreenScreen: Screen {
     var descriptor: Int32? { nil }
     var timer: HostTime? { paced.timer }
 
-    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
         paced.present(buffer, id: id, at: now) ? .queued : .busy
     }
 

@@ -9,6 +9,8 @@ struct OutputState {
         var turn: TurnState.Turn
         /// An overlay is in the picture.
         var containsOverlay = false
+        /// What is shown in the buffer's place.
+        var video: VideoShow?
     }
 
     var pool = BufferPool()
@@ -24,6 +26,34 @@ struct OutputState {
     /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
     /// flip of them.
     var planes: OverlayPlanes?
+    /// The compositor's, kept here so that it goes with its screen; nil where all pictures are converted.
+    var video: VideoPlanes?
+    /// What the driver has refused to show, for the compositor.
+    var refused: [(arrangement: VideoArrangement, error: DeviceError)] = []
+    /// What went with a screen, for the compositor to free.
+    private var gone: [Gone] = []
+
+    /// Pictures and what showed them. To free a decoded picture can take long.
+    struct Gone {
+        var contents: [Content]
+        var video: VideoPlanes?
+    }
+
+    /// What has gone since the last call, and pictures of hardware decoders that are no longer shown.
+    mutating func takeGone() -> [Gone] {
+        var taken = gone
+        gone = []
+        for index in contents.indices where pool.isSpare(index) && contents[index].video?.holdsSurface == true {
+            taken.append(Gone(contents: [contents[index]]))
+            contents[index].video = nil
+        }
+        return taken
+    }
+
+    /// The overlay plane of pictures that are on the screen or will be, besides the primary plane.
+    var videoPlane: PlaneProperties? {
+        zip(pool.uses, contents).lazy.compactMap { $0 == .spare ? nil : $1.video?.arrangement.plane }.first
+    }
 
     init(_ rotation: Rotation) { turn = TurnState(rotation) }
 
@@ -50,16 +80,19 @@ struct OutputState {
     var anyContainsOverlay: Bool { zip(pool.uses, contents).contains { $0 != .spare && $0 != .preparing && $1.containsOverlay } }
 
     /// The screen has become another one. Returns the turn of pictures where that has changed.
-    mutating func renew(_ screen: (any Screen)?, physicalSize: PhysicalSize?) -> Rotation? {
+    mutating func renew(_ screen: (any Screen)?, _ settings: DisplaySettings) -> Rotation? {
+        if video != nil { gone.append(Gone(contents: contents, video: video)) }
         let turned = screen.flatMap { turn.renew(panel: $0.panelTurn) }
         pool.renew(count: screen?.buffers.count ?? 0)
         buffers = screen?.buffers ?? []
         contents = buffers.map { _ in Content(turn: turn.wanted) }
         mode = screen?.mode
-        if let size = physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
+        if let size = settings.physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
         if let screen { reportsVblank = screen.reportsVblank }
         overlay.clear()
         planes = screen?.overlayPlanes.map(OverlayPlanes.init)
+        video = screen?.videoPlanes.flatMap { VideoPlanes($0, settings.picturePath) }
+        refused = []
         return turned
     }
 

@@ -7,6 +7,8 @@ protocol OverlayHardware: AnyObject, Sendable {
     var picture: PlanePlanner.Layer { get }
     /// Which planes there are now: that of the picture, and those that are not another output's.
     func planner() -> PlanePlanner
+    /// Another one whenever what the planes lie over is shown otherwise, and those that there are may be others.
+    var serial: UInt64 { get }
     /// The properties of a plane.
     func properties(of plane: PlaneID) -> PlaneProperties
     /// Memory for drawn pictures of at most this size; a cursor's has just that of cursors.
@@ -43,6 +45,7 @@ final class OverlayPlanes: @unchecked Sendable {
     let hardware: any OverlayHardware
     private var arrangements: PlaneArrangements?
     private var refusals = 0
+    private var serial: UInt64 = 0
     private var buffers: [OverlayBuffer] = []
     private var boxes: [PixelRectangle] = []
     /// A row of a buffer.
@@ -62,7 +65,7 @@ final class OverlayPlanes: @unchecked Sendable {
 
     /// Draws `overlay` for planes. `queue` tells what they show and will show; nothing of it is next.
     func show(_ overlay: PlacedOverlay, over queue: OverlayQueue) -> Outcome {
-        if queue.newest.shows.isEmpty || arrangements == nil { begin() }
+        if queue.newest.shows.isEmpty || arrangements == nil || serial != hardware.serial { begin() }
         guard var arrangements, refusals < Self.mostRefusals else { return .refused("the driver has refused planes before") }
         defer { self.arrangements = arrangements }
         let planner = arrangements.planner
@@ -118,7 +121,8 @@ final class OverlayPlanes: @unchecked Sendable {
     private func begin() {
         boxes = []
         let planner = hardware.planner()
-        if arrangements?.planner.planes != planner.planes { arrangements = PlaneArrangements(planner) }
+        if arrangements?.planner.planes != planner.planes || serial != hardware.serial { arrangements = PlaneArrangements(planner) }
+        serial = hardware.serial
     }
 
     /// A way to show something.

@@ -71,6 +71,17 @@ struct OverlayQueue {
         return Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { $1 }).values.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
+    /// Whether the planes show nothing, and will show nothing.
+    var isOff: Bool {
+        (next?.shows.isEmpty ?? true) && (pending?.shows.isEmpty ?? true) && onScreen.shows.isEmpty && (leaving?.shows.isEmpty ?? true)
+    }
+
+    /// The planes that show something, or will; those of what no commit has taken yet among them. In the order of their numbers.
+    var taken: [PlaneID] {
+        if isOff { return [] }
+        return Set([next, pending, onScreen, leaving].flatMap { $0?.shows.map(\.plane.id) ?? [] }).sorted { $0.rawValue < $1.rawValue }
+    }
+
     /// Whether a buffer is on the screen, may be, or will be.
     func isBusy(_ buffer: OverlayBuffer) -> Bool {
         [next, pending, onScreen, leaving].contains { $0?.shows.contains { $0.buffer === buffer } ?? false }

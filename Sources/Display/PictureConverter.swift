@@ -50,27 +50,46 @@ final class PictureConverter {
         _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, rotation: Rotation,
         background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
     ) throws(Refusal) {
-        let (width, height) = (frame.width, frame.height)
-        guard width > 0, height > 0, frame.av.pointee.data.0 != nil else { throw .empty }
-        guard width <= Self.maximumPixels / height else { throw .tooLarge(width: width, height: height) }
-        let format = PictureFormat(frame.av)
-        guard let format, sws_isSupportedInput(format.av) != 0 else {
-            let name = av_get_pix_fmt_name(AVPixelFormat(frame.av.pointee.format)).map { String(cString: $0) }
-            throw .unsupported(format: name ?? "\(frame.av.pointee.format)")
+        if frame.surface != nil {
+            guard let downloaded = frame.downloaded() else { throw .unsupported(format: "of a hardware decoder") }
+            return try draw(
+                downloaded, crop: crop, turn: turn, gravity: gravity, rotation: rotation, background: background, into: buffer, by: writer)
         }
+        let format = try Self.format(of: frame)
         let geometry = PictureGeometry(
-            storedWidth: width, storedHeight: height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
+            storedWidth: frame.width, storedHeight: frame.height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
             orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
             gravity: gravity, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
+        try draw(frame, geometry, background: background, into: buffer, by: writer)
+    }
+
+    /// The format of a frame that can be drawn.
+    private static func format(of frame: borrowing VideoFrame) throws(Refusal) -> PictureFormat {
+        let (width, height) = (frame.width, frame.height)
+        guard width > 0, height > 0, frame.av.pointee.data.0 != nil else { throw .empty }
+        guard width <= maximumPixels / height else { throw .tooLarge(width: width, height: height) }
+        let stored = AVPixelFormat(frame.av.pointee.format)
+        guard let format = PictureFormat(stored), sws_isSupportedInput(format.av) != 0 else {
+            throw .unsupported(format: av_get_pix_fmt_name(stored).map { String(cString: $0) } ?? "\(stored.rawValue)")
+        }
+        return format
+    }
+
+    /// Draws what `geometry` says of a frame.
+    func draw(
+        _ frame: borrowing VideoFrame, _ geometry: PictureGeometry, background: UInt32, into buffer: ScanoutBuffer,
+        by writer: ScanoutWriter? = nil
+    ) throws(Refusal) {
+        let format = try Self.format(of: frame)
         let key = Key(
-            format: format, width: width, height: height, geometry: geometry,
+            format: format, width: frame.width, height: frame.height, geometry: geometry,
             colour: ColourDescription(frame.av, fullRangeByFormat: format.isFullRange), background: background,
             output: buffer.pixels.format,
             writesDirectly: Self.canWriteDirectly(geometry, into: buffer.pixels))
         if key != self.key {
             (self.key, steps) = (nil, nil)
-            guard let fresh = Steps(key) else { throw .noMemory(width: width, height: height) }
+            guard let fresh = Steps(key) else { throw .noMemory(width: frame.width, height: frame.height) }
             (self.key, steps) = (key, fresh)
         }
         if let writer {
@@ -107,8 +126,7 @@ struct PictureFormat: Hashable {
     var chromaWidth: Int, chromaHeight: Int
 
     /// nil for what is no pixel format, or lives in a device's memory.
-    init?(_ frame: UnsafeMutablePointer<AVFrame>) {
-        let stored = AVPixelFormat(frame.pointee.format)
+    init?(_ stored: AVPixelFormat) {
         guard let description = av_pix_fmt_desc_get(stored)?.pointee else { return nil }
         func has(_ flag: Int32) -> Bool { description.flags & UInt64(flag) != 0 }
         guard !has(AV_PIX_FMT_FLAG_HWACCEL) else { return nil }

@@ -7,10 +7,14 @@ protocol Pipe: AnyObject {
     /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. With
     /// `retrainingLink` the link to the display is set up anew even in the same mode.
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError)
-    /// Asks for `framebuffer`, and with it for a change of what lies over it, from the next vblank on; an event with `id` will tell.
-    func flip(to framebuffer: FramebufferID, overlay: OverlayChange?, id: UInt64) throws(DeviceError)
-    /// Shows `framebuffer` with the change, and blocks until it is on the screen.
-    func flipBlocking(to framebuffer: FramebufferID, overlay: OverlayChange?) throws(DeviceError)
+    /// Asks for `picture`, and with it for a change of what lies over it, from the next vblank on; an event with `id` will tell.
+    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError)
+    /// Shows `picture` with the change, and blocks until it is on the screen.
+    func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError)
+    /// Whether pictures are shown in this way now.
+    func shows(_ arrangement: VideoArrangement) -> Bool
+    /// What shows pictures that are not converted, in the mode that has been set; nil where that cannot be.
+    func videoPlanes() -> (any VideoHardware)?
     /// Switches planes off, whatever it takes. Blocks.
     func hide(_ planes: [PlaneProperties]) throws(DeviceError)
     /// What shows drawn pictures on planes of their own, in the mode that has been set; nil where that cannot be. `usesCursor`: a cursor plane
@@ -18,6 +22,28 @@ protocol Pipe: AnyObject {
     func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)?
     /// Puts back what was there before the first modeset.
     func restore()
+}
+
+extension Pipe {
+    func shows(_ arrangement: VideoArrangement) -> Bool { false }
+    /// The older calls cannot set planes up with the flip.
+    func videoPlanes() -> (any VideoHardware)? { nil }
+}
+
+/// A picture to be shown.
+enum PipePicture {
+    /// Converted: the primary plane shows it.
+    case converted(FramebufferID)
+    /// As it was decoded.
+    case planes(VideoShow)
+
+    /// What the primary plane shows.
+    var primary: FramebufferID {
+        switch self {
+        case .converted(let framebuffer): framebuffer
+        case .planes(let show): show.primaryFramebuffer
+        }
+    }
 }
 
 /// What a pipe runs through.

@@ -29,6 +29,8 @@ struct PlanePlanner {
         var turn = Orientation.up
         /// Whether it is to be translucent as a whole.
         var isFaded = false
+        /// What its colours are, of a YUV format.
+        var colour: PlaneColour?
 
         /// Whether the plane has to scale.
         var isScaled: Bool {
@@ -61,7 +63,7 @@ struct PlanePlanner {
 
     /// What a plane lacks for a layer.
     enum Misfit: String {
-        case format, modifier, turn, scaling, alpha, size
+        case format, modifier, turn, scaling, alpha, colours, size
     }
 
     /// Why there is no assignment.
@@ -107,6 +109,37 @@ struct PlanePlanner {
         self.cursor = cursor
     }
 
+    /// The same, with only places among the planes that are beneath those of `others`, wherever these are put.
+    func beneath(_ others: [PlaneRecord]) -> PlanePlanner {
+        let limit = others.compactMap { Self.position(of: $0, above: nil) }.min() ?? 0
+        return PlanePlanner(
+            planes.compactMap { plane in
+                guard plane.type != .primary else { return plane }
+                guard let position = Self.position(of: plane, above: nil), position < limit else { return nil }
+                guard case .range(let range) = plane.stacking else { return plane }
+                var plane = plane
+                plane.stacking = .range(range.lowerBound...min(range.upperBound, limit - 1))
+                return plane
+            }, self)
+    }
+
+    /// The same, with only places among the planes that are above `position`.
+    func above(_ position: UInt64) -> PlanePlanner {
+        PlanePlanner(
+            planes.compactMap { plane in
+                guard plane.type != .primary else { return plane }
+                guard let least = Self.position(of: plane, above: position) else { return nil }
+                guard case .range(let range) = plane.stacking else { return plane }
+                var plane = plane
+                plane.stacking = .range(least...range.upperBound)
+                return plane
+            }, self)
+    }
+
+    private init(_ planes: [PlaneRecord], _ other: PlanePlanner) {
+        (self.planes, width, height, cursor) = (planes, other.width, other.height, other.cursor)
+    }
+
     /// The assignments for `layers`, the rearmost first: one plane for each layer.
     func assignments(for layers: [Layer]) throws(Refusal) -> [[Assignment]] {
         guard let rearmost = layers.first else { throw .noLayers }
@@ -134,7 +167,7 @@ struct PlanePlanner {
         }
         for plane in planes(at: chosen.count) where found.count < Self.maximumTries {
             guard !chosen.contains(where: { $0.plane == plane.id }), misfit(of: layers[chosen.count], on: plane) == nil,
-                let position = position(of: plane, above: below)
+                let position = Self.position(of: plane, above: below)
             else { continue }
             var zpos: UInt64?
             if case .range = plane.stacking { zpos = position }
@@ -143,7 +176,7 @@ struct PlanePlanner {
     }
 
     /// The lowest place that a plane can have in front of another; nil for none.
-    private func position(of plane: PlaneRecord, above below: UInt64?) -> UInt64? {
+    static func position(of plane: PlaneRecord, above below: UInt64?) -> UInt64? {
         let least = below.map { $0 + 1 } ?? 0
         switch plane.stacking {
         case .fixed(let position): return position >= least ? position : nil
@@ -160,6 +193,7 @@ struct PlanePlanner {
         if !plane.turns.contains(layer.turn) { return .turn }
         if layer.isScaled, !plane.canScale { return .scaling }
         if layer.isFaded, !plane.hasAlpha { return .alpha }
+        if let colour = layer.colour, !plane.colours.contains(colour) { return .colours }
         if plane.type == .cursor, cursor != Size(width: layer.sourceWidth, height: layer.sourceHeight) { return .size }
         return nil
     }

@@ -34,6 +34,8 @@ struct PlaneRecord: Hashable {
     var stacking = Stacking.unknown
     /// Whether it can show a picture translucent as a whole (property `alpha`).
     var hasAlpha = false
+    /// How it can make colours of YUV.
+    var colours = PlaneColour.offered(by: PropertyTable([:]))
 
     /// Whether it takes a picture of this format that lies in memory in this way; nil is the way of the driver itself.
     func takes(_ format: UInt32, _ modifier: UInt64?) -> Bool {
@@ -59,6 +61,7 @@ extension PlaneRecord {
         if let blob = card.blob(properties.value("IN_FORMATS")) { modifiers = Self.modifiers(inFormats: blob) }
         turns = Self.turns(properties["rotation"])
         hasAlpha = properties.id("alpha") != nil
+        colours = PlaneColour.offered(by: properties)
         if let zpos = properties["zpos"] {
             let isMovable = !zpos.isImmutable && zpos.range.map { $0.lowerBound < $0.upperBound } ?? false
             stacking = isMovable ? .range(zpos.range!) : .fixed(zpos.value)

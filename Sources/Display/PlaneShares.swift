@@ -6,15 +6,28 @@ import Playback
 /// Every output reckons with the same deal, so no two take the same plane. What one holds while it shows something it keeps, though the deal
 /// may change with outputs that come and go.
 struct PlaneShares {
+    /// A picture on planes as it was decoded.
+    struct Video: Equatable {
+        /// The overlay plane that it has; nil for the primary one.
+        var plane: PlaneID?
+        /// Where that is among the planes, if it was put there.
+        var zpos: UInt64?
+        /// Grows with every change.
+        var serial: UInt64
+    }
+
     /// The outputs' CRTCs, each with its bit in `possible_crtcs` masks.
     private var outputs: [CRTCID: (bit: UInt32, number: UInt64)] = [:]
     private var held: [PlaneID: CRTCID] = [:]
+    /// How pictures that are not converted are shown.
+    private var video: [CRTCID: Video] = [:]
     private var lastNumber: UInt64 = 0
 
     /// A CRTC is driven now, in place of whoever drove it before. Returns what ends it again.
     mutating func join(_ crtc: CRTCID, bit: UInt32) -> UInt64 {
         lastNumber += 1
         outputs[crtc] = (bit, lastNumber)
+        video[crtc] = nil
         hold([], for: crtc)
         return lastNumber
     }
@@ -23,8 +36,23 @@ struct PlaneShares {
     mutating func leave(_ crtc: CRTCID, _ number: UInt64) {
         guard outputs[crtc]?.number == number else { return }
         outputs[crtc] = nil
+        video[crtc] = nil
         hold([], for: crtc)
     }
+
+    /// Pictures are shown so from now on: on an overlay plane, which is then no other's, or on the primary one; nil: converted.
+    /// Returns what ends it again.
+    mutating func showVideo(_ video: (plane: PlaneID?, zpos: UInt64?)?, on crtc: CRTCID) -> UInt64 {
+        lastNumber += 1
+        self.video[crtc] = video.map { Video(plane: $0.plane, zpos: $0.zpos, serial: lastNumber) }
+        return lastNumber
+    }
+
+    /// Ends what ``showVideo(_:on:)`` began, unless something else is shown.
+    mutating func endVideo(on crtc: CRTCID, _ serial: UInt64) { if video[crtc]?.serial == serial { video[crtc] = nil } }
+
+    /// How pictures are shown; nil: converted.
+    func video(on crtc: CRTCID) -> Video? { video[crtc] }
 
     /// An output shows something on these planes, and on no others.
     mutating func hold(_ planes: [PlaneID], for crtc: CRTCID) {
@@ -47,6 +75,8 @@ struct PlaneShares {
                 counts[poorest, default: 0] += 1
             }
         }
-        return planes.filter { (held[$0.id] ?? owners[$0.id]) == crtc }
+        var shown: [PlaneID: CRTCID] = [:]
+        for (crtc, video) in video { if let plane = video.plane { shown[plane] = crtc } }
+        return planes.filter { (shown[$0.id] ?? held[$0.id] ?? owners[$0.id]) == crtc }
     }
 }

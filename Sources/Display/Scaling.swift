@@ -7,6 +7,8 @@ struct PicturePlanes {
     var data: (Plane, Plane, Plane, Plane)
     var strides: (Int32, Int32, Int32, Int32)
 
+    init(data: (Plane, Plane, Plane, Plane), strides: (Int32, Int32, Int32, Int32)) { (self.data, self.strides) = (data, strides) }
+
     /// One plane of packed pixels.
     init(packed base: UnsafeMutableRawPointer, stride: Int) {
         data = (base.assumingMemoryBound(to: UInt8.self), nil, nil, nil)

@@ -22,8 +22,11 @@ protocol Screen: AnyObject {
     var timer: HostTime? { get }
     /// Planes for drawn pictures; nil where there are none. They may be used from the compositor thread, as long as the screen is there.
     var overlayPlanes: (any OverlayHardware)? { get }
-    /// Asks for a buffer to be shown from the next vblank on, and with it for a change of what lies over it.
-    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer
+    /// Planes for pictures as they are decoded; nil where there are none. They may be used from the compositor thread, as long as the screen is
+    /// there.
+    var videoPlanes: (any VideoHardware)? { get }
+    /// Asks for a buffer to be shown from the next vblank on, or for `video` in its place, and with it for a change of what lies over it.
+    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer
     /// Switches overlay planes off, whatever it takes; blocks.
     func hide(_ planes: [PlaneProperties])
     /// What has happened since the last call; nil when nothing has.
@@ -35,14 +38,17 @@ protocol Screen: AnyObject {
 extension Screen {
     var panelTurn: Rotation { .none }
     var overlayPlanes: (any OverlayHardware)? { nil }
+    var videoPlanes: (any VideoHardware)? { nil }
     func hide(_ planes: [PlaneProperties]) {}
 }
 
-/// The answer to ``Screen/present(_:id:at:)``.
+/// The answer to ``Screen/present(_:video:overlay:id:at:)``.
 enum ScreenAnswer {
     case queued
     /// The driver refuses the change of the overlay; the picture alone is queued.
     case queuedWithoutOverlay(DeviceError)
+    /// The driver refuses to show a picture that is not converted; nothing is queued.
+    case refusedVideo(DeviceError)
     case busy
     case lost(DeviceError)
 }

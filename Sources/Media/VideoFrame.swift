@@ -13,10 +13,15 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// How the stored picture must be rotated to be upright.
     package var orientation: Orientation
 
-    /// Takes ownership of `av`, which must hold a picture in ordinary memory.
-    package init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up) {
+    /// Pixel format of the picture: the frame's own, or of what lies in the hardware decoder's surface.
+    package let pixelFormat: AVPixelFormat
+
+    /// Takes ownership of `av`, which holds a picture in ordinary memory, or a hardware decoder's surface (`AV_PIX_FMT_DRM_PRIME`) with a picture
+    /// of `pixelFormat` in it.
+    package init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up, pixelFormat: AVPixelFormat? = nil) {
         self.av = av
         self.orientation = orientation
+        self.pixelFormat = pixelFormat ?? AVPixelFormat(av.pointee.format)
     }
 
     deinit {
@@ -25,7 +30,15 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     }
 
     /// Another frame with the same picture, which is not copied; nil without memory. The corresponding C function is `av_frame_clone`.
-    package func shared() -> VideoFrame? { av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation) } }
+    package func shared() -> VideoFrame? {
+        av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation, pixelFormat: pixelFormat) }
+    }
+
+    /// The dmabufs of a hardware decoder's surface, already decoded; nil where the picture lies in ordinary memory.
+    package var surface: UnsafePointer<AVDRMFrameDescriptor>? {
+        guard av.pointee.format == AV_PIX_FMT_DRM_PRIME.rawValue, let data = av.pointee.data.0 else { return nil }
+        return UnsafeRawPointer(data).assumingMemoryBound(to: AVDRMFrameDescriptor.self)
+    }
 
     /// Stored width in pixels, before orientation.
     package var width: Int { Int(av.pointee.width) }

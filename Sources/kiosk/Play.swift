@@ -181,7 +181,7 @@ extension DisplaySettings {
         let display = configuration.display
         self.init(
             connector: display.connector, mode: display.mode, rotation: display.rotation, background: display.background,
-            physicalSize: display.physicalSize)
+            physicalSize: display.physicalSize, picturePath: display.picturePath)
     }
 }
 

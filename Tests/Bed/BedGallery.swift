@@ -49,6 +49,25 @@ package enum BedGallery {
         return clip
     }
 
+    /// A second at 30 fps whose pictures lie in the file as they are shown, in one of libavutil's pixel formats such as "nv12", with a tone in
+    /// whole periods.
+    package static func raw(_ format: String, size: String = "320x180", from first: Int = 1) throws -> NumberedClip {
+        let path = try folder.get() + "/raw-\(format)-\(size)-\(first).nut"
+        let clip = NumberedClip(path, frames: 30, from: first, frameRate: 30)
+        drawing.lock()
+        defer { drawing.unlock() }
+        if FileManager.default.fileExists(atPath: path) { return clip }
+        let cells = try make(["--cells", "\(first)"]).trimmingCharacters(in: .whitespacesAndNewlines)
+        let draft = path + ".\(getpid()).nut"
+        let picture = "testsrc2=s=\(size):r=30,trim=end_frame=30,\(cells)"
+        let command =
+            ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", picture, "-f", "lavfi"]
+            + ["-i", "sine=f=440:r=48000,atrim=end_sample=48000", "-c:v", "rawvideo", "-pix_fmt", format, "-c:a", "pcm_s16le"]
+        let outcome = try Outcome.of(["/usr/bin/env"] + command + ["-y", draft])
+        guard outcome.status == 0, rename(draft, path) == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
+        return clip
+    }
+
     /// The demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look at.
     package static func demo() throws -> String {
         let path = try folder.get() + "/demo-keys.mp4", source = Bed.package + "/demo/one.mp4"

@@ -7,17 +7,19 @@ extension BedTests {
         static let marks = [Picture.Color(255, 0, 0), .init(0, 255, 0), .init(255, 255, 0), .init(0, 0, 255)]
         static let background = Picture.Color(0x20, 0x80, 0xA0)
 
-        /// The 4:3 picture in 1280x720, with each gravity, turned each way.
-        @Test(arguments: [0, 90, 180, 270]) func `gravity and rotation`(rotation: Int) async throws {
+        /// The 4:3 picture in 1280x720, with each gravity, turned each way: a still, converted, and a film, scaled and turned by planes.
+        @Test(arguments: [0, 90, 180, 270], ["convert", "copy"]) func `gravity and rotation`(rotation: Int, path: String) async throws {
             let gravities = ["fit", "stretch", "fill"]
-            let picture = try BedGallery.path("corners.png")
+            let picture = try BedGallery.path(path == "copy" ? "corners.mp4" : "corners.png")
             let configuration = KioskConfiguration(
-                display: "rotation = \(rotation)\nbackground = \"#2080a0\"",
-                playlist: gravities.map { "source = \"\(picture)\"\ngravity = \"\($0)\"\nduration = 1" })
-            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
-            let record = try await Bed.run("turned \(rotation)", for: .seconds(3.2), .kiosk(configuration), on: machine) { at in
-                for (index, gravity) in gravities.enumerated() { at(Double(index) + 0.6, .screenshot(), gravity) }
+                display: "rotation = \(rotation)\nbackground = \"#2080a0\"\npicture-path = \"\(path)\"",
+                playlist: gravities.map { "source = \"\(picture)\"\ngravity = \"\($0)\"" + (path == "copy" ? "" : "\nduration = 2") })
+            let machine = Machine { ($0.time, $0.recordsSound, $0.planesScale) = (.free, false, true) }
+            let record = try await Bed.run("turned \(rotation) \(path)", for: .seconds(6.2), .kiosk(configuration), on: machine) { at in
+                for (index, gravity) in gravities.enumerated() { at(Double(index) * 2 + 1, .screenshot(), gravity) }
             }
+            let formats = Set(record.vblanks.filter { $0.time > .seconds(1) && $0.time < .seconds(6) }.flatMap { $0.planes.map(\.format) })
+            #expect(formats == (path == "copy" ? ["XR24", "YU12"] : ["XR24"]))
             let turned = rotation % 180 != 0
             // 960x720 upright, 540x720 when it stands on its side.
             let width = turned ? 540 : 960

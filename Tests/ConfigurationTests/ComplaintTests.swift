@@ -184,12 +184,14 @@ let keys: [Row] = [
     Row("[playback]\nseek_step = 5", "kiosk.conf:2:1: [playback] seek_step: unknown key, did you mean “seek-step”?"),
     Row(
         "[display]\nbrightness = 90",
-        "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, rotation, background, physical-size"),
+        "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, "
+            + "rotation, background, physical-size, picture-path"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display]"),
     Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
-        "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, rotation, background, physical-size"),
+        "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, "
+            + "rotation, background, physical-size, picture-path"),
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
@@ -264,7 +266,7 @@ let syntax: [Row] = [
         #expect(
             complaints(Array(text.utf8)) == [
                 "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 45",
-                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, physical-size",
+                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, physical-size, picture-path",
             ])
     }
 

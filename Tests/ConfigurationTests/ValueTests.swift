@@ -50,7 +50,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
     @Test func everyValue() throws {
         let configuration = try parsed(
             """
-            display = { connector = "card1:HDMI-A-2", mode = "1280x720@59.94", gravity = "fill", rotation = 270, background = "#0a10FF", physical-size = "154.5x86" }
+            display = { connector = "card1:HDMI-A-2", mode = "1280x720@59.94", gravity = "fill", rotation = 270, background = "#0a10FF", physical-size = "154.5x86", picture-path = "copy" }
             audio.device = "hw:1,0"
             audio.volume = 40
             audio.muted = true
@@ -125,6 +125,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                     title: "Ä first 日本", deinterlace: .auto))
         #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
         #expect(configuration.display.physicalSize?.description == "154.5x86")
+        #expect(configuration.display.picturePath == .copy)
         let input = configuration.input
         #expect(input.controls == .tapOnly && input.scrubPlays && input.usesAccelerometer)
         #expect(

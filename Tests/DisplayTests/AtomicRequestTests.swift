@@ -78,7 +78,7 @@ struct AtomicRequestTests {
         #expect(asked(show) == "plane 40: \(geometry)")
         entries["rotation"] = .init(id: 11, value: 1, choices: ["rotate-0": 0])
         entries["zpos"] = .init(id: 12, value: 0, range: 0...0, isImmutable: true)
-        #expect(asked(show) == "plane 40: \(geometry)")
+        #expect(asked(show) == "plane 40: \(geometry), rotation 1")
         entries["rotation"]?.value = 4
         entries["alpha"] = .init(id: 13, value: 0x7fff)
         entries["pixel blend mode"] = .init(id: 14, value: 0, choices: ["None": 0, "Pre-multiplied": 1, "Coverage": 2])

@@ -21,7 +21,7 @@ struct DisplayOutputTests {
         var report: ScreenReport?
         var restored = 0
         var panelTurn = Rotation.none
-        func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer { answer }
+        func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer { answer }
         func collect(at now: HostTime) -> ScreenReport? {
             defer { report = nil }
             return report

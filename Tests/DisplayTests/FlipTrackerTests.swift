@@ -23,6 +23,7 @@ struct FlipTrackerTests {
         switch answer {
         case .queued: "queued"
         case .queuedWithoutOverlay: "queued without its overlay"
+        case .refusedVideo: "refused the picture"
         case .busy: "busy"
         case .lost: "lost"
         }

@@ -39,6 +39,7 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
         made.append(buffer)
         return buffer
     }
+    var serial: UInt64 = 0
     func test(_ frame: OverlayFrame) throws(DeviceError) {
         asked += 1
         if refuses(frame) { throw DeviceError("test", code: EINVAL) }
@@ -65,34 +66,39 @@ final class PlaneScreen: Screen {
     let panelTurn: Rotation
     var overlayPlanes: (any OverlayHardware)? { planes }
     let planes: MemoryPlanes?
+    var videoPlanes: (any VideoHardware)? { video }
+    let video: MemoryVideo?
     /// What the next presents are answered.
-    var isBusy = false, refusesOverlays = false
+    var isBusy = false, refusesOverlays = false, refusesVideo = false
     private(set) var presented = 0
     private(set) var hidden: [UInt32] = []
     private(set) var shows: [OverlayFrame.Show] = []
     private var shownBuffer = 0
-    private var pending: (buffer: Int, overlay: OverlayChange?, id: UInt64)?
+    private(set) var shownVideo: VideoShow?
+    private var pending: (buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64)?
     private var report: ScreenReport?
 
     init(
-        _ width: Int = 64, _ height: Int = 36, format: ScanoutFormat = .xrgb8888, planes: MemoryPlanes? = nil, panelTurn: Rotation = .none
+        _ width: Int = 64, _ height: Int = 36, format: ScanoutFormat = .xrgb8888, planes: MemoryPlanes? = nil, video: MemoryVideo? = nil,
+        panelTurn: Rotation = .none
     ) {
         mode = DisplayMode(width: width, height: height, refreshPeriod: .milliseconds(10), name: "planes")
         buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
-        (self.planes, self.panelTurn) = (planes, panelTurn)
+        (self.planes, self.video, self.panelTurn) = (planes, video, panelTurn)
     }
 
-    func present(_ buffer: Int, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
+    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
         if isBusy { return .busy }
         presented += 1
-        pending = (buffer, refusesOverlays ? nil : overlay, id)
+        if refusesVideo, video != nil { return .refusedVideo(DeviceError("flip", code: EINVAL)) }
+        pending = (buffer, video, refusesOverlays ? nil : overlay, id)
         return refusesOverlays && overlay != nil ? .queuedWithoutOverlay(DeviceError("flip", code: EINVAL)) : .queued
     }
 
     /// The vblank that shows what was presented.
     func vblank() {
         guard let pending = pending.take() else { return }
-        shownBuffer = pending.buffer
+        (shownBuffer, shownVideo) = (pending.buffer, pending.video)
         if let overlay = pending.overlay {
             let gone = Set(overlay.hidden.map(\.id) + overlay.shows.map(\.plane.id))
             shows = shows.filter { !gone.contains($0.plane.id) } + overlay.shows
@@ -111,11 +117,19 @@ final class PlaneScreen: Screen {
     func restore() {}
 
     /// What a viewer sees, as scanned out: the picture, and the planes over it, 0xRRGGBB row by row.
-    var seen: [UInt32] { (0..<mode.height).flatMap { y in (0..<mode.width).map { seen($0, y) } } }
+    var seen: [UInt32] {
+        let picture = picture
+        return (0..<mode.height).flatMap { y in (0..<mode.width).map { seen($0, y, over: picture) } }
+    }
 
     /// The pixel of ``seen`` there.
-    func seen(_ x: Int, _ y: Int) -> UInt32 {
-        shows.reduce(ScreenPixels(buffers[shownBuffer])[x, y]) { under, show in
+    func seen(_ x: Int, _ y: Int) -> UInt32 { seen(x, y, over: picture) }
+
+    /// From the memory that is shown, as it is now.
+    private var picture: ScreenPixels { ScreenPixels(shownVideo?.drawn(like: buffers[shownBuffer].pixels) ?? buffers[shownBuffer]) }
+
+    private func seen(_ x: Int, _ y: Int, over picture: ScreenPixels) -> UInt32 {
+        shows.reduce(picture[x, y]) { under, show in
             let place = show.place
             guard x >= place.x, x < place.x + place.width, y >= place.y, y < place.y + place.height else { return under }
             return mixed(show.buffer.pixels.address(x - place.x, y - place.y).load(as: UInt32.self), over: under)

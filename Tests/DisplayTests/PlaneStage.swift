@@ -2,6 +2,7 @@ import Media
 import Platform
 import Playback
 import Testing
+import Vocabulary
 
 @testable import Display
 
@@ -24,6 +25,18 @@ final class PlaneStage {
     func prepare(_ luma: Int = 126) throws -> PreparedScene {
         guard case .prepared(let scene) = output.prepare(Scene(Pictures.solid(luma, 128, 128, 8, 8))) else { throw Unexpected() }
         return scene
+    }
+
+    /// A picture, ready to be committed.
+    func prepare(_ frame: consuming VideoFrame, _ gravity: VideoGravity = .resize) throws -> PreparedScene {
+        guard case .prepared(let scene) = output.prepare(Scene(frame, gravity: gravity)) else { throw Unexpected() }
+        return scene
+    }
+
+    /// A picture at the next vblank.
+    func show(_ frame: consuming VideoFrame, _ gravity: VideoGravity = .resize) throws {
+        guard case .queued = commit(try prepare(frame, gravity)) else { throw Unexpected() }
+        try flip()
     }
 
     func commit(_ scene: PreparedScene) -> CommitResult {

@@ -37,6 +37,11 @@ package struct PictureGeometry: Hashable, Sendable {
     /// Mirror and turn that take the stored picture to its place in scan-out.
     package var turn: Orientation
 
+    /// A geometry that is known: what of the stored picture is seen where in scan-out.
+    package init(crop: PixelRectangle, scanout: PixelRectangle, canvas: PixelRectangle, turn: Orientation) {
+        (self.crop, self.scanout, self.canvas, self.turn) = (crop, scanout, canvas, turn)
+    }
+
     /// The geometry of one picture on one screen.
     ///
     /// - Parameters:

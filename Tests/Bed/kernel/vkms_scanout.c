@@ -19,11 +19,12 @@
  *   then, for each visible plane, bottom first: object ids of plane and framebuffer, format, source and destination
  *   rectangle (x, y, width, height; source in whole pixels of the framebuffer), rotation (the DRM property, in hex)
  *
- * Writing "bits X Y W H N" says where the number is: N cells W wide and H high beside each other from X Y, most
- * significant bit first, white is 1. It is read from the first plane with a YUV format, where a video would be, else
- * from the first plane. X and Y count in pixels from the corner of the plane's source rectangle. This holds for all
- * readers of the CRTC. Reads return whole lines and wait for one unless O_NONBLOCK is set; poll works. Nothing is
- * sampled while nobody has the file open, and a reader more than LINES behind loses the oldest ones.
+ * Writing "bits X Y W H N" says where on the display the number is seen: N cells W wide and H high beside each other
+ * from X Y, in its pixels, most significant bit first, white is 1. The middle of each cell is looked up through a plane's
+ * destination, rotation and scaling in its framebuffer: in the first plane with a YUV format, where a video would be;
+ * beside that, or where there is none, in the first plane. This holds for all readers of the CRTC. Reads return whole
+ * lines and wait for one unless O_NONBLOCK is set; poll works. Nothing is sampled while nobody has the file open, and a
+ * reader more than LINES behind loses the oldest ones.
  *
  * A CRTC has vblanks only while somebody wants them (a flip, or a process that asks for the vblank count now and then).
  */
@@ -31,6 +32,7 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <drm/drm_blend.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_fourcc.h>
 #include <drm/drm_framebuffer.h>
@@ -49,6 +51,11 @@
 /* Where a number is burned into the picture */
 struct cells {
 	int x, y, width, height, count;
+};
+
+/* The planes that may carry the number: the first one, and the first with a YUV format; NULL for none */
+struct coded {
+	const struct vkms_frame_info *lowest, *video;
 };
 
 /* The log of one CRTC. vkms_output.lock covers commits; head is written by the vblank timer alone. */
@@ -108,16 +115,55 @@ static u64 hash_plane(const struct vkms_frame_info *frame, u64 hash)
 	return hash;
 }
 
-/* The middle of each cell decides. Byte 1 is G of xRGB and the high byte of P010's Y; formats of one byte are Y. */
-static u64 read_code(const struct cells *cells, const struct vkms_frame_info *frame)
+/* What of a plane is seen at a pixel of the display, the nearest pixel of its framebuffer; NULL beside the plane. */
+static const u8 *seen(const struct vkms_frame_info *frame, int x, int y)
 {
-	int byte = frame->fb->format->cpp[0] > 1;
+	bool turned = drm_rotation_90_or_270(frame->rotation);
+	int w = source_width(frame), h = source_height(frame);
+	int width = drm_rect_width(&frame->dst), height = drm_rect_height(&frame->dst);
+	int u, v, column, row;
+
+	x -= frame->dst.x1;
+	y -= frame->dst.y1;
+	if (x < 0 || y < 0 || x >= width || y >= height || w <= 0 || h <= 0)
+		return NULL;
+	u = (2 * x + 1) * (turned ? h : w) / (2 * width);
+	v = (2 * y + 1) * (turned ? w : h) / (2 * height);
+	switch (frame->rotation & DRM_MODE_ROTATE_MASK) {	/* counter-clockwise, after reflection */
+	case DRM_MODE_ROTATE_90:
+		column = w - 1 - v, row = u;
+		break;
+	case DRM_MODE_ROTATE_180:
+		column = w - 1 - u, row = h - 1 - v;
+		break;
+	case DRM_MODE_ROTATE_270:
+		column = v, row = h - 1 - u;
+		break;
+	default:
+		column = u, row = v;
+	}
+	if (frame->rotation & DRM_MODE_REFLECT_X)
+		column = w - 1 - column;
+	if (frame->rotation & DRM_MODE_REFLECT_Y)
+		row = h - 1 - row;
+	return pixel(frame, column, row);
+}
+
+/* The middle of each cell decides. Byte 1 is G of xRGB and the high byte of P010's Y; formats of one byte are Y. */
+static u64 read_code(const struct cells *cells, const struct coded *coded)
+{
 	u64 code = 0;
 
 	for (int i = 0; i < cells->count; i++) {
-		const u8 *p = pixel(frame, cells->x + i * cells->width + cells->width / 2, cells->y + cells->height / 2);
+		int x = cells->x + i * cells->width + cells->width / 2, y = cells->y + cells->height / 2;
+		const struct vkms_frame_info *frame = coded->video;
+		const u8 *p = frame ? seen(frame, x, y) : NULL;
 
-		code = code << 1 | (p[byte] > 127);
+		if (!p) {
+			frame = coded->lowest;
+			p = frame ? seen(frame, x, y) : NULL;
+		}
+		code = code << 1 | (p && p[frame->fb->format->cpp[0] > 1] > 127);
 	}
 	return code;
 }
@@ -132,10 +178,10 @@ static int print_plane(char *text, int size, const struct vkms_plane_state *stat
 			 drm_rect_width(&frame->dst), drm_rect_height(&frame->dst), frame->rotation);
 }
 
-/* What the planes show. Returns the one that carries the number, NULL if none is visible. */
-static const struct vkms_frame_info *print_planes(char *text, int size, const struct vkms_crtc_state *crtc, u64 *hash)
+/* What the planes show. Returns those that may carry the number. */
+static struct coded print_planes(char *text, int size, const struct vkms_crtc_state *crtc, u64 *hash)
 {
-	const struct vkms_frame_info *coded = NULL;
+	struct coded coded = {};
 	int length = 0, count = crtc && crtc->active_planes ? crtc->num_active_planes : 0;
 
 	for (int i = 0; i < count; i++) {
@@ -145,8 +191,10 @@ static const struct vkms_frame_info *print_planes(char *text, int size, const st
 		if (!frame->fb || iosys_map_is_null(&frame->map[0]))
 			continue;
 		*hash = hash_plane(frame, *hash);
-		if (!coded || (frame->fb->format->is_yuv && !coded->fb->format->is_yuv))
-			coded = frame;
+		if (!coded.lowest)
+			coded.lowest = frame;
+		if (!coded.video && frame->fb->format->is_yuv)
+			coded.video = frame;
 		length += print_plane(text + length, size - length, state);
 	}
 	return coded;
@@ -154,7 +202,7 @@ static const struct vkms_frame_info *print_planes(char *text, int size, const st
 
 static void write_line(struct vkms_scanout *log, struct vkms_output *output)
 {
-	const struct vkms_frame_info *coded;
+	struct coded coded;
 	char planes[LINE_SIZE - NUMBERS_SIZE] = "";
 	u64 hash = FNV_BASIS, seq;
 	ktime_t due;
@@ -163,7 +211,7 @@ static void write_line(struct vkms_scanout *log, struct vkms_output *output)
 	coded = print_planes(planes, sizeof(planes), output->composer_state, &hash);
 	scnprintf(log->lines[log->head % LINES], LINE_SIZE, "%u %llu %u %u %016llx %llu%s\n", (u32)seq,
 		  ktime_to_ns(due) / 1000, (u32)(ktime_to_ns(ktime_sub(ktime_get(), due)) / 1000), log->commits, hash,
-		  coded ? read_code(&log->cells, coded) : 0, planes);
+		  read_code(&log->cells, &coded), planes);
 }
 
 /* ---- What vkms calls ---- */

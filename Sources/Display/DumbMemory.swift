@@ -1,0 +1,108 @@
+import CDRM
+import CDisplay
+import Glibc
+
+/// Memory of a card that the processor writes and any KMS driver can scan out, mapped.
+struct DumbMemory: ~Copyable {
+    let card: DRMCard
+    /// The kernel's number for it.
+    let handle: UInt32
+    /// Bytes from one row to the next.
+    let pitch: Int
+    let base: UnsafeMutableRawPointer
+    private let byteCount: Int
+
+    /// Makes room for `height` rows of `width` pixels. The corresponding C function is `drmModeCreateDumbBuffer`.
+    static func make(_ card: DRMCard, width: Int, height: Int, bitsPerPixel: Int) throws(DeviceError) -> DumbMemory {
+        var handle: UInt32 = 0
+        var pitch: UInt32 = 0
+        var size: UInt64 = 0
+        var status = drmModeCreateDumbBuffer(
+            card.fd, UInt32(width), UInt32(height), UInt32(bitsPerPixel), 0, &handle, &pitch, &size)
+        guard status == 0 else { throw DeviceError("create a \(width)x\(height) buffer on \(card.path)", code: status) }
+        var offset: UInt64 = 0
+        status = drmModeMapDumbBuffer(card.fd, handle, &offset)
+        let base = status == 0 ? mmap(nil, Int(size), PROT_READ | PROT_WRITE, MAP_SHARED, card.fd, off_t(offset)) : MAP_FAILED
+        guard let base, base != MAP_FAILED else {
+            let error = DeviceError("map a buffer of \(card.path)", code: status == 0 ? errno : status)
+            drmModeDestroyDumbBuffer(card.fd, handle)
+            throw error
+        }
+        // A child would keep the card, and its master, alive.
+        madvise(base, Int(size), MADV_DONTFORK)
+        // One call instead of a page fault for every 4 KiB, which would make the first frames late. Before Linux 5.14, and for memory
+        // without pages, it is refused.
+        madvise(base, Int(size), kMADV_POPULATE_WRITE)
+        return DumbMemory(card: card, handle: handle, pitch: Int(pitch), base: base, byteCount: Int(size))
+    }
+
+    private init(card: DRMCard, handle: UInt32, pitch: Int, base: UnsafeMutableRawPointer, byteCount: Int) {
+        (self.card, self.handle, self.pitch, self.base, self.byteCount) = (card, handle, pitch, base, byteCount)
+    }
+
+    deinit {
+        munmap(base, byteCount)
+        drmModeDestroyDumbBuffer(card.fd, handle)
+    }
+}
+
+/// A framebuffer: memory with a size and a format, which the kernel keeps alive as long as this.
+struct Framebuffer: ~Copyable {
+    let id: FramebufferID
+    private let card: DRMCard
+
+    /// What lies where in the memory.
+    struct Parts {
+        var handles: [UInt32] = [0, 0, 0, 0]
+        var pitches: [UInt32] = [0, 0, 0, 0]
+        var offsets: [UInt32] = [0, 0, 0, 0]
+        /// How all of it lies there; nil for the driver's own way.
+        var modifier: UInt64?
+    }
+
+    /// The corresponding C functions are `drmModeAddFB2` and `drmModeAddFB2WithModifiers`.
+    static func make(_ card: DRMCard, width: Int, height: Int, format: UInt32, _ parts: Parts) throws(DeviceError) -> Framebuffer {
+        var id: UInt32 = 0
+        var status: Int32
+        if let modifier = parts.modifier, card.takesModifiers {
+            let modifiers = parts.handles.map { $0 == 0 ? 0 : modifier }
+            status = drmModeAddFB2WithModifiers(
+                card.fd, UInt32(width), UInt32(height), format, parts.handles, parts.pitches, parts.offsets, modifiers, &id,
+                UInt32(DRM_MODE_FB_MODIFIERS))
+        } else {
+            status = drmModeAddFB2(
+                card.fd, UInt32(width), UInt32(height), format, parts.handles, parts.pitches, parts.offsets, &id, 0)
+        }
+        if status != 0, format == kDRM_FORMAT_XRGB8888 {
+            // Drivers from before AddFB2.
+            status = drmModeAddFB(card.fd, UInt32(width), UInt32(height), 24, 32, parts.pitches[0], parts.handles[0], &id)
+        }
+        guard status == 0 else { throw DeviceError("make a \(width)x\(height) framebuffer on \(card.path)", code: status) }
+        return Framebuffer(id: FramebufferID(rawValue: id), card: card)
+    }
+
+    private init(id: FramebufferID, card: DRMCard) { (self.id, self.card) = (id, card) }
+
+    deinit { drmModeRmFB(card.fd, id.rawValue) }
+}
+
+/// A property blob, such as a mode.
+struct PropertyBlob: ~Copyable {
+    let id: UInt32
+    private let card: DRMCard
+
+    /// A blob of `value`'s bytes.
+    static func make<Value: BitwiseCopyable>(_ card: DRMCard, _ value: Value) throws(DeviceError) -> PropertyBlob {
+        var id: UInt32 = 0
+        let status = withUnsafeBytes(of: value) { drmModeCreatePropertyBlob(card.fd, $0.baseAddress, $0.count, &id) }
+        guard status == 0 else { throw DeviceError("create a property blob on \(card.path)", code: status) }
+        return PropertyBlob(id: id, card: card)
+    }
+
+    private init(id: UInt32, card: DRMCard) {
+        self.id = id
+        self.card = card
+    }
+
+    deinit { drmModeDestroyPropertyBlob(card.fd, id) }
+}

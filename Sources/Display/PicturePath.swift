@@ -1,0 +1,34 @@
+import Vocabulary
+
+/// The ways of a decoded picture to the screen, that with the least work first. docs/picture-paths.md says what each costs.
+enum PicturePath: String, CaseIterable {
+    /// A hardware decoder's memory on a plane, as it is.
+    case dmabuf
+    /// Copied once into a plane's memory; the plane scales and turns it.
+    case copy
+    /// Scaled in software into a plane's memory.
+    case scale
+    /// Scaled, turned and converted in software, for the primary plane.
+    case convert
+
+    /// Those that may be taken, without the last, which always may. vkms has the processor compose its planes, at a greater cost than conversion.
+    static func allowed(_ choice: PicturePathChoice, driver: String) -> [PicturePath] {
+        switch choice {
+        case .automatic: driver == "vkms" ? [] : [.dmabuf, .copy, .scale]
+        case .dmabuf: [.dmabuf, .copy, .scale]
+        case .copy: [.copy, .scale]
+        case .scale: [.scale]
+        case .convert: []
+        }
+    }
+
+    /// What the processor does.
+    var work: String {
+        switch self {
+        case .dmabuf: "no pass in software"
+        case .copy: "copied once"
+        case .scale: "scaled in software"
+        case .convert: "converted in software"
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import CDRM
+import CFFmpeg
+import Media
+import Playback
+import Vocabulary
+
+/// What the way of a picture to the screen depends on. Two pictures of one shape take the same.
+struct PictureShape: Hashable {
+    /// The memory of a hardware decoder.
+    struct Surface: Hashable {
+        /// Fourcc code.
+        var format: UInt32
+        /// How it lies in memory; nil where nobody says.
+        var modifier: UInt64?
+    }
+
+    var format: PictureFormat
+    var width: Int, height: Int
+    /// nil for colours that no plane makes.
+    var colour: PlaneColour?
+    /// What is seen of it, and where.
+    var geometry: PictureGeometry
+    /// 0xRRGGBB of the bars.
+    var background: UInt32
+    var surface: Surface?
+
+    /// That of a frame; nil where there is nothing to show, or only the converter can tell.
+    init?(
+        _ frame: borrowing VideoFrame, crop: PixelRectangle?, turn: Rotation, gravity: VideoGravity, rotation: Rotation, background: UInt32,
+        screenWidth: Int, screenHeight: Int
+    ) {
+        guard frame.width > 0, frame.height > 0, frame.av.pointee.data.0 != nil, let format = PictureFormat(frame.pixelFormat) else { return nil }
+        (self.format, self.background) = (format, background)
+        (width, height) = (frame.width, frame.height)
+        colour = PlaneColour(ColourDescription(frame.av, fullRangeByFormat: format.isFullRange))
+        geometry = PictureGeometry(
+            storedWidth: width, storedHeight: height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
+            orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
+            gravity: gravity, screenWidth: screenWidth, screenHeight: screenHeight, rotation: rotation,
+            chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
+        if let surface = frame.surface?.pointee, surface.nb_layers > 0, surface.nb_objects > 0 {
+            let modifier = surface.objects.0.format_modifier
+            self.surface = Surface(
+                format: surface.nb_layers == 1 ? surface.layers.0.format : 0, modifier: modifier == kDRM_FORMAT_MOD_INVALID ? nil : modifier)
+        }
+    }
+
+    /// `1920x1080 YU12`.
+    var name: String {
+        let format = VideoFormat(format.av)?.description ?? av_get_pix_fmt_name(format.av).map { String(cString: $0) } ?? "?"
+        return "\(width)x\(height) \(format)"
+    }
+}
+
+/// What planes would have to show for each way of a picture to the screen: a pure value, of which ``PlanePlanner`` and then the driver say
+/// whether it can be.
+///
+/// A picture that covers the screen can be the primary plane's alone. Beside any other one something must be seen, and many drivers show nothing
+/// unless the primary plane covers the screen: so that shows the background, and an overlay plane the picture above it.
+struct PicturePlan {
+    /// A way that can be tried.
+    struct Candidate: Equatable {
+        var path: PicturePath
+        /// What the picture becomes; nil for a surface, which stays what it is.
+        var format: VideoFormat?
+        /// Pixels of what lies in the plane's memory.
+        var width: Int, height: Int
+        /// What of it is seen.
+        var source: PixelRectangle
+        /// What of the decoded picture is seen.
+        var crop: PixelRectangle
+        var layer: PlanePlanner.Layer
+        /// Whether the primary plane shows the background behind it.
+        var hasBackdrop: Bool
+    }
+
+    /// The ways to try, the best first.
+    private(set) var candidates: [Candidate] = []
+    /// What cannot even be tried, and why.
+    private(set) var refusals: [(path: PicturePath, reason: String)] = []
+
+    /// For a screen of `width` x `height` pixels.
+    init(_ shape: PictureShape, _ paths: [PicturePath], width: Int, height: Int) {
+        for path in paths {
+            guard let colour = shape.colour else {
+                refusals.append((path, "no plane makes its colours"))
+                continue
+            }
+            let layers = Self.layers(shape, path, colour)
+            if layers.isEmpty {
+                refusals.append((path, path == .dmabuf ? "it is not a decoder's memory" : "no plane takes its format"))
+            }
+            let place = shape.geometry.scanout
+            let covers = place == PixelRectangle(x: 0, y: 0, width: width, height: height)
+            for hasBackdrop in covers ? [false, true] : [true] {
+                for var candidate in layers {
+                    candidate.hasBackdrop = hasBackdrop
+                    candidates.append(candidate)
+                }
+            }
+        }
+    }
+
+    private static func layers(_ shape: PictureShape, _ path: PicturePath, _ colour: PlaneColour) -> [Candidate] {
+        let (crop, place, turn) = (shape.geometry.crop, shape.geometry.scanout, shape.geometry.turn)
+        func candidate(_ format: VideoFormat?, _ size: (Int, Int), _ source: PixelRectangle, code: UInt32, modifier: UInt64?) -> Candidate {
+            let layer = PlanePlanner.Layer(
+                format: code, modifier: modifier, sourceWidth: source.width, sourceHeight: source.height, destination: place, turn: turn,
+                colour: colour)
+            return Candidate(
+                path: path, format: format, width: size.0, height: size.1, source: source, crop: crop, layer: layer, hasBackdrop: false)
+        }
+        switch path {
+        case .dmabuf:
+            guard let surface = shape.surface, surface.format != 0 else { return [] }
+            return [candidate(nil, (shape.width, shape.height), crop, code: surface.format, modifier: surface.modifier)]
+        case .copy:
+            return VideoFormat.copies(of: shape.format).map { format in
+                candidate(format, (shape.width, shape.height), crop, code: format.code, modifier: nil)
+            }
+        case .scale:
+            let (width, height) = turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
+            let whole = PixelRectangle(x: 0, y: 0, width: width, height: height)
+            return VideoFormat.scaled(from: shape.format).map { candidate($0, (width, height), whole, code: $0.code, modifier: nil) }
+        case .convert: return []
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import CFFmpeg
+import Glibc
+import Media
+
+/// The framebuffers of a hardware decoder's surfaces, each made once and used again whenever the decoder has drawn into the surface anew.
+///
+/// A surface is known by the inode of its memory: decoders export the same one under another descriptor for every picture. A decoder that is
+/// opened anew, as at every seam, brings other surfaces: what no picture has used for ``keptPictures`` is dropped, and everything when
+/// the decoder's pool is another one.
+///
+/// Not thread-safe; belongs to the compositor thread.
+struct SurfaceImports {
+    /// Which memory, and where in it the picture is.
+    private struct Key: Hashable {
+        var device: UInt64, inode: UInt64
+        var offset: Int, pitch: Int
+    }
+
+    private struct Entry {
+        var surface: ImportedSurface
+        var lastUse: UInt64
+    }
+
+    /// More than a decoder has surfaces, so that all are used again within as many pictures.
+    static let keptPictures: UInt64 = 64
+
+    private var entries: [Key: Entry] = [:]
+    private var pool: UnsafeMutableRawPointer?
+    private var pictures: UInt64 = 0
+
+    /// How many there are.
+    var count: Int { entries.count }
+
+    /// The framebuffer of a frame's surface; `make` imports it.
+    mutating func framebuffer(
+        of frame: borrowing VideoFrame, make: (borrowing VideoFrame) throws(DeviceError) -> ImportedSurface
+    ) throws(DeviceError) -> ImportedSurface {
+        let present = frame.av.pointee.hw_frames_ctx.flatMap { UnsafeMutableRawPointer($0.pointee.data) }
+        if present != pool { entries.removeAll(keepingCapacity: true) }
+        pool = present
+        pictures += 1
+        guard let key = Self.key(of: frame) else { throw DeviceError("tell which memory a decoded picture is in") }
+        if let entry = entries[key] {
+            entries[key]!.lastUse = pictures
+            return entry.surface
+        }
+        // Here, where one is made, and not for every picture.
+        let oldest = pictures > Self.keptPictures ? pictures - Self.keptPictures : 0
+        if entries.contains(where: { $0.value.lastUse < oldest }) { entries = entries.filter { $0.value.lastUse >= oldest } }
+        let fresh = try make(frame)
+        entries[key] = Entry(surface: fresh, lastUse: pictures)
+        return fresh
+    }
+
+    /// Drops all.
+    mutating func removeAll() { entries.removeAll() }
+
+    private static func key(of frame: borrowing VideoFrame) -> Key? {
+        guard let surface = frame.surface, surface.pointee.nb_objects > 0 else { return nil }
+        var status = stat()
+        guard fstat(surface.pointee.objects.0.fd, &status) == 0 else { return nil }
+        let plane = surface.pointee.layers.0.planes.0
+        return Key(device: UInt64(status.st_dev), inode: UInt64(status.st_ino), offset: Int(plane.offset), pitch: Int(plane.pitch))
+    }
+}

@@ -1,0 +1,242 @@
+import CFFmpeg
+import Logging
+import Media
+import Playback
+import Vocabulary
+
+/// Puts pictures onto planes as they are decoded, instead of converting them: which way (``PicturePath``), onto which planes, in which memory.
+///
+/// The way is found once for each shape of picture (``PictureShape``): ``PicturePlan`` says what could be, ``PlanePlanner`` which planes are for
+/// it, and the driver, by a commit that it only tests, whether it would show it. The answer is remembered and logged. A way that fails later,
+/// when memory is not to be had or the driver refuses the real commit, is left out from then on, and the next one taken.
+///
+/// Each of the output's slots (``BufferPool``) has YUV memory of its own beside its converted buffer, so a slot that may be painted into is one
+/// whose YUV memory nothing shows. Memory of the last two sizes is kept: a playlist that goes to and fro between them allocates nothing.
+///
+/// With anything else in the scene than one opaque picture there is no way but conversion, and so while an overlay is blended into pictures.
+///
+/// Not thread-safe; belongs to the compositor thread.
+final class VideoPlanes: @unchecked Sendable {
+    // Sendable because the compositor thread alone calls it; the presenter's drops it with its screen, for the compositor to free.
+
+    let hardware: any VideoHardware
+    private let paths: [PicturePath]
+
+    /// What an answer is for: the picture, and the planes that drawn pictures had then.
+    private struct Request: Hashable {
+        var shape: PictureShape
+        var taken: [PlaneID]
+    }
+
+    /// What was found; nil for conversion.
+    private final class Answer {
+        let request: Request
+        let candidate: PicturePlan.Candidate
+        let arrangement: VideoArrangement
+
+        init(_ request: Request, _ candidate: PicturePlan.Candidate, _ arrangement: VideoArrangement) {
+            (self.request, self.candidate, self.arrangement) = (request, candidate, arrangement)
+        }
+    }
+
+    private var answers: [Request: Answer?] = [:]
+    private var last: (request: Request, answer: Answer?)?
+    private static let mostAnswers = 64
+    /// What has failed since.
+    private var failed: [Request: Set<PicturePath>] = [:]
+    private var said: Set<String> = []
+    private var newest: VideoArrangement?
+
+    private var buffers = VideoBuffers()
+    private var surfaces = SurfaceImports()
+    private var writer = VideoWriter()
+    private var backdrop: Backdrop?
+
+    /// On the planes of a screen; nil where the settings leave nothing but conversion.
+    init?(_ hardware: any VideoHardware, _ choice: PicturePathChoice) {
+        self.hardware = hardware
+        paths = PicturePath.allowed(choice, driver: hardware.driver)
+        if paths.isEmpty { return nil }
+    }
+
+    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, on `background` where the scene names none. `taken` are
+    /// the planes that drawn pictures have. nil where it is to be converted.
+    func prepare(
+        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, slot: Int, besides taken: [PlaneID]
+    ) -> VideoShow? {
+        let background = scene.background ?? background
+        guard scene.count == 1 else { return convert() }
+        let show = scene.withLayer(at: 0) { layer -> VideoShow? in
+            guard layer.alpha >= 1 else { return nil }
+            switch layer.content {
+            case .surface: return nil
+            case .video(let video):
+                let shape = PictureShape(
+                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, rotation: rotation, background: background,
+                    screenWidth: hardware.width, screenHeight: hardware.height)
+                return shape.flatMap { self.show(video.frame, Request(shape: $0, taken: taken), slot) }
+            }
+        }
+        guard let show else { return convert() }
+        if newest !== show.arrangement { hardware.shows(show.arrangement) }
+        newest = show.arrangement
+        return show
+    }
+
+    /// The next picture is converted. Returns nil.
+    @discardableResult func convert() -> VideoShow? {
+        if newest != nil { hardware.shows(nil) }
+        newest = nil
+        return nil
+    }
+
+    /// The driver has refused to show an arrangement that it agreed to.
+    func refused(_ arrangement: VideoArrangement, _ error: DeviceError) {
+        for case let answer? in answers.values where answer.arrangement === arrangement { fail(answer, "\(error)") }
+    }
+
+    private func show(_ frame: borrowing VideoFrame, _ request: Request, _ slot: Int) -> VideoShow? {
+        while let answer = answer(request, frame, slot) {
+            do throws(DeviceError) {
+                let memory = try fill(answer.candidate, frame, slot)
+                return VideoShow(
+                    arrangement: answer.arrangement, memory: memory,
+                    backdrop: answer.candidate.hasBackdrop ? try backdrop(request.shape.background) : nil)
+            } catch { fail(answer, "\(error)") }
+        }
+        return nil
+    }
+
+    private func fail(_ answer: Answer, _ reason: String) {
+        failed[answer.request, default: []].insert(answer.candidate.path)
+        answers[answer.request] = nil
+        if last?.request == answer.request { last = nil }
+        log.warning("\(answer.request.shape.name): \(answer.candidate.path.rawValue) no more: \(reason)")
+    }
+
+    // MARK: The way
+
+    private func answer(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Answer? {
+        if let last, last.request == request { return last.answer }
+        let answer: Answer?
+        if let known = answers[request] {
+            answer = known
+        } else {
+            if answers.count >= Self.mostAnswers { answers.removeAll(keepingCapacity: true) }
+            if failed.count >= Self.mostAnswers { failed.removeAll() }
+            answer = find(request, frame, slot)
+            answers[request] = .some(answer)
+        }
+        last = (request, answer)
+        return answer
+    }
+
+    private func find(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Answer? {
+        let failed = failed[request] ?? []
+        let plan = PicturePlan(
+            request.shape, paths.filter { !failed.contains($0) }, width: hardware.width, height: hardware.height)
+        let planner = hardware.planner(besides: request.taken)
+        var refusals = plan.refusals.filter { $0.path != .dmabuf || request.shape.surface != nil }
+        for candidate in plan.candidates {
+            switch ask(candidate, request, planner, frame, slot) {
+            case .success(let answer):
+                say(answer, refusals.filter { $0.path != candidate.path })
+                return answer
+            case .failure(let refusal): refusals.append((candidate.path, refusal.reason))
+            }
+        }
+        say(nil, refusals, request)
+        return nil
+    }
+
+    private struct Refusal: Error { var reason: String }
+
+    private func ask(
+        _ candidate: PicturePlan.Candidate, _ request: Request, _ planner: PlanePlanner, _ frame: borrowing VideoFrame, _ slot: Int
+    ) -> Result<Answer, Refusal> {
+        let behind = PlanePlanner.Layer.converted(width: hardware.width, height: hardware.height)
+        let layers = candidate.hasBackdrop ? [behind, candidate.layer] : [candidate.layer]
+        // Before there is memory for it.
+        do throws(PlanePlanner.Refusal) { _ = try planner.assignments(for: layers) } catch { return .failure(Refusal(reason: "\(error)")) }
+        func arrangement(_ assignments: [PlanePlanner.Assignment]) -> VideoArrangement {
+            VideoArrangement(
+                candidate, assignments, plane: candidate.hasBackdrop ? hardware.properties(of: assignments[1].plane) : nil,
+                colour: candidate.layer.colour!, background: request.shape.background)
+        }
+        let memory: VideoShow.Memory, backdrop: Backdrop?
+        do throws(DeviceError) {
+            memory = try self.memory(candidate, frame, slot)
+            backdrop = candidate.hasBackdrop ? try self.backdrop(request.shape.background) : nil
+        } catch { return .failure(Refusal(reason: "\(error)")) }
+        var agreed: VideoArrangement?
+        var arrangements = PlaneArrangements(planner)
+        let answer = arrangements.answer(for: layers) { assignments throws(DeviceError) in
+            let tried = arrangement(assignments)
+            try hardware.test(VideoShow(arrangement: tried, memory: memory, backdrop: backdrop))
+            agreed = tried
+        }
+        switch answer {
+        case .planes: return .success(Answer(request, candidate, agreed!))
+        case .converted(let reason): return .failure(Refusal(reason: reason))
+        }
+    }
+
+    private func say(_ answer: Answer?, _ refusals: [(path: PicturePath, reason: String)], _ request: Request? = nil) {
+        // One reason a way is enough: the first is that of the best.
+        var reasons: [String] = []
+        for path in PicturePath.allCases {
+            if let reason = refusals.first(where: { $0.path == path })?.reason { reasons.append("\(path.rawValue): \(reason)") }
+        }
+        let why = reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"
+        let text: String
+        if let answer {
+            let plane = answer.arrangement.plane.map { "plane \($0.id.rawValue)" } ?? "the primary plane"
+            let format = answer.candidate.format.map { $0.code == VideoFormat(answer.request.shape.format.av)?.code ? "" : " as \($0)" } ?? ""
+            let scaled = answer.candidate.layer.isScaled ? ", scaled by the display" : ""
+            let turned = answer.candidate.layer.turn == .up ? "" : ", turned by the display"
+            text = "\(answer.request.shape.name) → \(plane)\(format)\(scaled)\(turned), \(answer.candidate.path.work)\(why)"
+        } else if let request {
+            text = "\(request.shape.name) → \(PicturePath.convert.work)\(why)"
+        } else {
+            return
+        }
+        if said.count < 100, said.insert(text).inserted { log.info("\(text)") }
+    }
+
+    // MARK: Its memory
+
+    /// Where the picture will be, not filled yet.
+    private func memory(
+        _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int
+    ) throws(DeviceError) -> VideoShow.Memory {
+        guard let format = candidate.format else { return .surface(try held(frame)) }
+        let forScaling = candidate.path == .scale || format.av != PictureFormat(frame.pixelFormat)?.av
+        let wanted = VideoBuffers.Size(format: format, width: candidate.width, height: candidate.height, forScaling: forScaling)
+        return .buffer(
+            try buffers.buffer(wanted, slot) { () throws(DeviceError) in
+                try hardware.makeBuffer(format, width: candidate.width, height: candidate.height, forScaling: forScaling)
+            })
+    }
+
+    private func fill(
+        _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int
+    ) throws(DeviceError) -> VideoShow.Memory {
+        let memory = try memory(candidate, frame, slot)
+        if case .buffer(let buffer) = memory { try writer.write(frame, as: candidate, into: buffer) }
+        return memory
+    }
+
+    private func held(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldSurface {
+        let hardware = hardware
+        let imported = try surfaces.framebuffer(of: frame) { frame throws(DeviceError) in try hardware.importSurface(frame) }
+        guard let shared = frame.shared() else { throw DeviceError("hold a decoded picture", code: ENOMEM) }
+        return HeldSurface(shared, imported)
+    }
+
+    private func backdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop {
+        if let backdrop, backdrop.colour == colour { return backdrop }
+        let fresh = try hardware.makeBackdrop(colour)
+        backdrop = fresh
+        return fresh
+    }
+}

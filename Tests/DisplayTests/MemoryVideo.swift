@@ -1,0 +1,89 @@
+import CDRM
+import CFFmpeg
+import Glibc
+import Media
+import Playback
+import Vocabulary
+
+@testable import Display
+
+/// Planes for video in memory.
+final class MemoryVideo: VideoHardware, @unchecked Sendable {
+    // Sendable because a test calls it on one thread.
+    let width: Int, height: Int
+    var driver = "memory"
+    var planes: [PlaneRecord]
+    /// What the driver says to a picture.
+    var refuses: (VideoShow) -> Bool = { _ in false }
+    /// Whether there is memory.
+    var isOutOfMemory = false
+    private(set) var asked = 0
+    private(set) var made: [VideoBuffer] = []
+    private(set) var backdrops: [UInt32] = []
+    private(set) var imported = 0
+    private(set) var shown: [VideoArrangement?] = []
+
+    init(_ width: Int = 64, _ height: Int = 36, primary: [String] = ["YU12"], overlays: [[String]] = []) {
+        (self.width, self.height) = (width, height)
+        let everything = Orientation.all
+        planes = [PlanePlannerTests.plane(31, .primary, [kDRM_FORMAT_XRGB8888] + primary.map(PlanePlannerTests.fourcc), on: 7) { $0.turns = everything }]
+        for (index, formats) in overlays.enumerated() {
+            planes.append(
+                PlanePlannerTests.plane(40 + UInt32(index), .overlay, formats.map(PlanePlannerTests.fourcc)) { $0.turns = everything })
+        }
+    }
+
+    func planner(besides taken: [PlaneID]) -> PlanePlanner {
+        let free = planes.filter { !taken.contains($0.id) }
+        let planner = PlanePlanner(free, crtc: CRTCID(rawValue: 7), bit: 1, width: width, height: height)
+        return taken.isEmpty ? planner : planner.beneath(planes.filter { taken.contains($0.id) })
+    }
+    func properties(of plane: PlaneID) -> PlaneProperties { PlaneProperties(PropertyTable([:]), of: plane) }
+    func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer {
+        if isOutOfMemory { throw DeviceError("make a buffer", code: ENOMEM) }
+        let buffer = MemoryVideoBuffer(format, width, height, forScaling: forScaling, number: UInt32(100 + made.count))
+        made.append(buffer)
+        return buffer
+    }
+    func makeBackdrop(_ colour: UInt32) -> Backdrop {
+        backdrops.append(colour)
+        return Backdrop(framebuffer: FramebufferID(rawValue: UInt32(200 + backdrops.count)), colour: colour)
+    }
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
+        imported += 1
+        return ImportedSurface(framebuffer: FramebufferID(rawValue: UInt32(300 + imported)))
+    }
+    func test(_ show: VideoShow) throws(DeviceError) {
+        asked += 1
+        if refuses(show) { throw DeviceError("test", code: EINVAL) }
+    }
+    func shows(_ arrangement: VideoArrangement?) { shown.append(arrangement) }
+
+    /// A video buffer in ordinary memory, followed by bytes that nobody may write.
+    final class MemoryVideoBuffer: VideoBuffer, @unchecked Sendable {
+        // Sendable for the reason VideoBuffer gives; it adds nothing that changes.
+        private let byteCount: Int
+        static let guardBytes = 64
+
+        init(_ format: VideoFormat, _ width: Int, _ height: Int, forScaling: Bool, number: UInt32 = 1, pitch: Int? = nil) {
+            let pitch = pitch ?? VideoLayout.rowBytes(format, width: width, forScaling: forScaling)
+            let layout = VideoLayout(format, width: width, height: height, pitch: pitch)
+            byteCount = layout.rows * pitch
+            let base = UnsafeMutableRawPointer.allocate(byteCount: byteCount + Self.guardBytes, alignment: 64)
+            memset(base, 0x5a, byteCount + Self.guardBytes)
+            super.init(layout: layout, base: base, framebuffer: FramebufferID(rawValue: number))
+        }
+
+        deinit { base.deallocate() }
+
+        /// Nothing has been written past the end.
+        var isWhole: Bool { (0..<Self.guardBytes).allSatisfy { base.load(fromByteOffset: byteCount + $0, as: UInt8.self) == 0x5a } }
+    }
+}
+
+extension Orientation {
+    /// Every turn, mirrored and not.
+    static var all: Set<Orientation> {
+        Set(Rotation.allCases.flatMap { [Orientation(rotation: $0), Orientation(rotation: $0, isMirrored: true)] })
+    }
+}

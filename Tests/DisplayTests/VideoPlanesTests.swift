@@ -1,0 +1,249 @@
+import CDRM
+import CFFmpeg
+import Glibc
+import Media
+import Platform
+import Playback
+import Testing
+import Vocabulary
+
+@testable import Display
+
+/// Which way pictures take to the screen, what a viewer sees of it, and what is done when a way is refused.
+@Suite struct VideoPlanesTests {
+    private func stage(
+        _ video: MemoryVideo, planes: MemoryPlanes? = nil, _ change: (inout DisplaySettings) -> Void = { _ in }
+    ) -> PlaneStage {
+        var settings = DisplaySettings()
+        change(&settings)
+        return PlaneStage(PlaneScreen(planes: planes, video: video), settings)
+    }
+
+    /// A clip's picture with a gradient in both directions.
+    private func gradient(_ width: Int, _ height: Int, _ format: AVPixelFormat = AV_PIX_FMT_YUV420P, orientation: Orientation = .up) -> VideoFrame {
+        Pictures.make(format, width, height, orientation: orientation) { plane, x, y in
+            plane == 0 ? 16 + 100 * x / width + 100 * y / height : plane == 1 ? 100 : 150
+        }
+    }
+
+    @Test func eachPictureIsCopiedIntoMemoryThatNothingShows() throws {
+        let video = MemoryVideo()
+        let stage = stage(video)
+        for luma in [40, 80, 120, 160, 200, 235] {
+            try stage.show(Pictures.solid(luma, 128, 128, 64, 36))
+            let show = try #require(stage.screen.shownVideo)
+            #expect(show.arrangement.path == .copy && show.backdrop == nil && show.arrangement.plane == nil)
+            let gray = UInt32((Double(luma - 16) * 255 / 219).rounded())
+            #expect(near(stage.screen.seen(30, 20), gray << 16 | gray << 8 | gray))
+        }
+        // Two slots by turns, asked once, said once.
+        #expect(video.made.count == 2 && video.asked == 1 && video.shown.count == 1)
+    }
+
+    /// While one is prepared, what is on the screen and what waits for its flip stay as they are.
+    @Test func whatIsShownStaysAsItIs() throws {
+        let stage = stage(MemoryVideo())
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(near(stage.screen.seen(1, 1), 0xff_ffff))
+        let second = try stage.prepare(Pictures.solid(16, 128, 128, 64, 36))
+        _ = stage.commit(second)
+        let third = try stage.prepare(Pictures.solid(126, 128, 128, 64, 36))
+        #expect(near(stage.screen.seen(1, 1), 0xff_ffff))
+        if case .noSpareBuffer = stage.output.prepare(Scene(Pictures.solid(60, 128, 128, 64, 36))) {} else { Issue.record("a fourth buffer") }
+        try stage.flip()
+        #expect(near(stage.screen.seen(1, 1), 0))
+        _ = stage.commit(third)
+        try stage.flip()
+        #expect(near(stage.screen.seen(1, 1), 0x80_8080))
+    }
+
+    /// Copied, scaled in software or converted, a viewer sees the same, whatever gravity, rotation and orientation.
+    @Test(
+        arguments: [VideoGravity.resizeAspect, .resizeAspectFill, .resize], Rotation.allCases)
+    func allWaysLookTheSame(_ gravity: VideoGravity, _ rotation: Rotation) throws {
+        for orientation in [Orientation.up, Orientation(rotation: .clockwise90), Orientation(rotation: .none, isMirrored: true)] {
+            var seen: [[UInt32]] = []
+            for path in [PicturePathChoice.copy, .scale, .convert] {
+                let stage = stage(MemoryVideo(overlays: [["YU12"]])) { ($0.picturePath, $0.rotation) = (path, rotation) }
+                try stage.show(gradient(48, 36, orientation: orientation), gravity)
+                #expect(stage.screen.shownVideo?.arrangement.path.rawValue == (path == .convert ? nil : path.rawValue))
+                seen.append(stage.screen.seen)
+            }
+            for other in seen.dropFirst() {
+                let worst = zip(seen[0], other).map { pair in
+                    [16, 8, 0].map { abs(Int(pair.0 >> $0 & 255) - Int(pair.1 >> $0 & 255)) }.max()!
+                }.max()!
+                #expect(worst <= 6, "\(gravity) \(rotation) \(orientation)")
+            }
+        }
+    }
+
+    struct Case: CustomTestStringConvertible {
+        var testDescription: String
+        var primary = ["YU12", "NV12"]
+        var overlays: [[String]] = []
+        var choice = PicturePathChoice.automatic
+        var driver = "memory"
+        var size = (64, 36)
+        var format = AV_PIX_FMT_YUV420P
+        /// What cannot be.
+        var refuses: @Sendable (VideoShow) -> Bool = { _ in false }
+        /// `copy 31`, `scale 40`; nil: converted.
+        var expected: String?
+    }
+
+    static let cases = [
+        Case(testDescription: "copied to the primary plane", expected: "copy primary"),
+        Case(testDescription: "another plane where the primary one takes no YUV", primary: [], overlays: [["YU12"]], expected: "copy 40"),
+        Case(testDescription: "bars need a plane of their own", overlays: [["NV12"]], size: (48, 36), expected: "copy 40"),
+        Case(testDescription: "bars without another plane", size: (48, 36), expected: nil),
+        Case(
+            testDescription: "scaled in software where the driver refuses to scale", size: (32, 18),
+            refuses: { $0.arrangement.source.width != $0.arrangement.place.width }, expected: "scale primary"),
+        Case(testDescription: "converted where the driver refuses all", refuses: { _ in true }, expected: nil),
+        Case(testDescription: "NV12 planes show YUV420", primary: ["NV12"], expected: "copy primary"),
+        Case(testDescription: "10 bits", primary: ["P010"], format: AV_PIX_FMT_YUV420P10LE, expected: "copy primary"),
+        Case(testDescription: "10 bits on a plane with 8", format: AV_PIX_FMT_YUV420P10LE, expected: "scale primary"),
+        Case(testDescription: "scaling alone is allowed", choice: .scale, expected: "scale primary"),
+        Case(testDescription: "conversion alone is allowed", choice: .convert, expected: nil),
+        Case(testDescription: "vkms has no planes of its own", driver: "vkms", expected: nil),
+        Case(testDescription: "but is asked where that is wanted", choice: .copy, driver: "vkms", expected: "copy primary"),
+        Case(testDescription: "RGB", format: AV_PIX_FMT_RGB24, expected: nil),
+    ]
+
+    @Test(arguments: cases) func theFirstWayThatTheDriverAgreesTo(_ test: Case) throws {
+        let video = MemoryVideo(primary: test.primary, overlays: test.overlays)
+        (video.driver, video.refuses) = (test.driver, test.refuses)
+        let stage = stage(video) { $0.picturePath = test.choice }
+        for _ in 0..<4 {
+            try stage.show(Pictures.make(test.format, test.size.0, test.size.1, bytes: test.format == AV_PIX_FMT_YUV420P10LE ? 2 : 1) { _, _, _ in 100 }, .resizeAspect)
+        }
+        let shown = stage.screen.shownVideo.map { show in
+            "\(show.arrangement.path.rawValue) \(show.arrangement.plane.map { "\($0.id.rawValue)" } ?? "primary")"
+        }
+        #expect(shown == test.expected)
+        if test.expected != nil { #expect((video.shown.last ?? nil) === stage.screen.shownVideo?.arrangement) }
+        #expect(video.asked <= 6)
+    }
+
+    /// The picture comes all the same, by the next way, and that of this shape from then on.
+    @Test func aFlipThatIsRefused() throws {
+        let video = MemoryVideo()
+        let stage = stage(video)
+        let first = try stage.prepare(Pictures.solid(235, 128, 128, 64, 36))
+        stage.screen.refusesVideo = true
+        guard case .stale = stage.commit(first), case .changed = stage.output.wait(until: .now) else { throw PlaneStage.Unexpected() }
+        // Not in the same size by scaling either.
+        let second = try stage.prepare(Pictures.solid(235, 128, 128, 64, 36))
+        guard case .stale = stage.commit(second), case .changed = stage.output.wait(until: .now) else { throw PlaneStage.Unexpected() }
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo == nil && near(stage.screen.seen(1, 1), 0xff_ffff) && video.shown.last! == nil)
+        // Other pictures are not concerned, and no buffer is lost.
+        stage.screen.refusesVideo = false
+        for _ in 0..<5 { try stage.show(Pictures.solid(126, 128, 128, 32, 18)) }
+        #expect(stage.screen.shownVideo?.arrangement.path == .copy)
+        for _ in 0..<5 { try stage.show(Pictures.solid(126, 128, 128, 64, 36)) }
+        #expect(stage.screen.shownVideo == nil)
+    }
+
+    @Test func withoutMemoryItIsConverted() throws {
+        let video = MemoryVideo()
+        video.isOutOfMemory = true
+        let stage = stage(video)
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo == nil && near(stage.screen.seen(1, 1), 0xff_ffff))
+    }
+
+    /// Two sizes in turn: after the first round nothing is made any more; a third takes the place of the one that was not used the longest.
+    @Test func memoryOfTwoSizesIsKept() throws {
+        let video = MemoryVideo()
+        let stage = stage(video)
+        for _ in 0..<4 {
+            for _ in 0..<3 { try stage.show(Pictures.solid(126, 128, 128, 64, 36)) }
+            for _ in 0..<3 { try stage.show(Pictures.solid(126, 128, 128, 32, 18)) }
+        }
+        #expect(video.made.count == 4 && video.asked == 2)
+        for _ in 0..<3 { try stage.show(Pictures.solid(126, 128, 128, 16, 18)) }
+        for _ in 0..<3 { try stage.show(Pictures.solid(126, 128, 128, 32, 18)) }
+        #expect(video.made.count == 6)
+        for _ in 0..<3 { try stage.show(Pictures.solid(126, 128, 128, 64, 36)) }
+        #expect(video.made.count == 8 && video.asked == 3)
+    }
+
+    @Test func twoPicturesAtOnceAndTranslucentOnesAreConverted() throws {
+        let stage = stage(MemoryVideo())
+        try stage.show(Pictures.solid(126, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo != nil)
+        var fade = Scene()
+        fade.add(Layer(.video(Pictures.solid(16, 128, 128, 64, 36), gravity: .resize)))
+        fade.add(Layer(.video(Pictures.solid(235, 128, 128, 64, 36), gravity: .resize), alpha: 0.5, order: 1))
+        guard case .prepared(let scene) = stage.output.prepare(fade), case .queued = stage.commit(scene) else {
+            throw PlaneStage.Unexpected()
+        }
+        try stage.flip()
+        #expect(stage.screen.shownVideo == nil && near(stage.screen.seen(1, 1), 0x80_8080, 4))
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo != nil)
+    }
+
+    @Test func theColourOfTheBars() throws {
+        let video = MemoryVideo(overlays: [["YU12"]])
+        let stage = stage(video) { $0.background = Color(red: 0x10, green: 0x20, blue: 0x30) }
+        for _ in 0..<4 { try stage.show(Pictures.solid(235, 128, 128, 48, 36), .resizeAspect) }
+        #expect(video.backdrops == [0x10_2030] && stage.screen.shownVideo?.backdrop?.colour == 0x10_2030)
+        #expect(stage.screen.seen(2, 20) == 0x10_2030 && near(stage.screen.seen(32, 20), 0xff_ffff))
+    }
+
+    // MARK: With drawn pictures
+
+    private let green = Overlay(pictures: [.init(surface: Surface(0xff00_ff00, 10, 6), x: 4, y: 4)])
+
+    /// On planes above the picture; the picture stays on its own.
+    @Test func drawnPicturesOnPlanes() throws {
+        let stage = stage(MemoryVideo(), planes: MemoryPlanes(64, 36, overlays: 2))
+        try stage.show(Pictures.solid(126, 128, 128, 64, 36))
+        #expect(stage.output.setOverlay(green) == .plane)
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo != nil && stage.screen.seen(5, 5) == 0x00_ff00 && near(stage.screen.seen(30, 5), 0xff_ffff))
+        try stage.showOverlay()
+        #expect(stage.screen.shownVideo != nil)
+    }
+
+    /// What is blended into pictures has to be RGB.
+    @Test func whileDrawnPicturesAreBlendedAllIsConverted() throws {
+        let stage = stage(MemoryVideo())
+        try stage.show(Pictures.solid(126, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo != nil && stage.output.setOverlay(green) == .blended)
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo == nil && stage.screen.seen(5, 5) == 0x00_ff00 && near(stage.screen.seen(30, 5), 0xff_ffff))
+        _ = stage.output.setOverlay(Overlay())
+        try stage.show(Pictures.solid(235, 128, 128, 64, 36))
+        #expect(stage.screen.shownVideo != nil && near(stage.screen.seen(5, 5), 0xff_ffff))
+    }
+
+    /// The planes that drawn pictures have are not taken from them, and none above them is.
+    @Test func aPlaneThatIsTaken() throws {
+        let video = MemoryVideo(overlays: [["YU12", "AR24"], ["YU12", "AR24"]])
+        let stage = stage(video, planes: MemoryPlanes(64, 36, overlays: 1))
+        #expect(stage.output.setOverlay(green) == .plane)
+        try stage.show(Pictures.solid(126, 128, 128, 48, 36), .resizeAspect)
+        #expect(stage.screen.shownVideo == nil && stage.screen.shows.map(\.plane.id.rawValue) == [40])
+        // It is over: the picture has the plane.
+        _ = stage.output.setOverlay(Overlay())
+        try stage.showOverlay()
+        try stage.show(Pictures.solid(126, 128, 128, 48, 36), .resizeAspect)
+        #expect(stage.screen.shownVideo?.arrangement.plane?.id.rawValue == 40)
+    }
+
+    @Test func placesAmongPlanes() {
+        let planes = [
+            PlanePlannerTests.plane(31, .primary) { $0.stacking = .fixed(0) },
+            PlanePlannerTests.plane(40, .overlay, [PlanePlannerTests.nv12]) { $0.stacking = .range(0...5) },
+            PlanePlannerTests.plane(41, .overlay, [PlanePlannerTests.nv12]) { $0.stacking = .fixed(3) },
+        ]
+        let planner = PlanePlanner(planes, crtc: CRTCID(rawValue: 7), bit: 1, width: 64, height: 36)
+        #expect(planner.above(3).planes.map(\.stacking) == [.fixed(0), .range(4...5)])
+        #expect(planner.above(2).planes.map(\.stacking) == [.fixed(0), .range(3...5), .fixed(3)])
+        #expect(planner.beneath([planes[2]]).planes.map(\.stacking) == [.fixed(0), .range(0...2)])
+    }
+}
