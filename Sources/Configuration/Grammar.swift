@@ -13,7 +13,8 @@ enum Grammar {
         name: "display", heading: "[display]", keys: ["connector", "mode", "gravity", "rotation", "background", "physical-size"])
     static let audio = Table(name: "audio", heading: "[audio]", keys: ["device", "volume", "muted"])
     static let playback = Table(
-        name: "playback", heading: "[playback]", keys: ["loop", "seek-step", "image-duration", "transition", "transition-duration"])
+        name: "playback", heading: "[playback]",
+        keys: ["loop", "seek-step", "image-duration", "transition", "transition-duration", "decoder", "decoder-device"])
     static let input = Table(
         name: "input", heading: "[input]",
         keys: [
@@ -26,7 +27,7 @@ enum Grammar {
     static let playlist = Table(
         name: "playlist", heading: "[[playlist]]",
         keys: [
-            "source", "title", "gravity", "volume", "muted", "repeat", "start", "end", "duration", "wait-for", "on-tap",
+            "source", "title", "gravity", "volume", "muted", "repeat", "start", "end", "duration", "decoder", "wait-for", "on-tap",
         ])
     static let log = Table(name: "log", heading: "[log]", keys: ["level"])
 

@@ -12,10 +12,12 @@ extension MediaReader {
     ///   - source: a path, or a URL with its scheme.
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
-        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption(),
+        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
+        interruption: Interruption = Interruption(),
         pictureMemory: Int = MemoryLimit.ofItem
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
@@ -38,7 +40,8 @@ extension MediaReader {
             do throws(MediaError) {
                 // Frame threads give a picture out only when more packets follow, and a cover has one.
                 let decoder = try VideoDecoder.open(
-                    stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
+                    stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory,
+                    wish: isCover ? .software : wish)
                 nominalDuration = decoder.nominalDuration
                 pictures = PictureTrack(decoder)
             } catch {

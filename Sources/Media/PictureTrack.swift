@@ -20,6 +20,9 @@ struct PictureTrack: ~Copyable, Sendable {
         return decode(from: &demuxer)
     }
 
+    /// What to call the hardware decoder in use; nil where it is software.
+    var hardware: String? { decoder.hardware }
+
     // MARK: Opening
 
     /// Decodes the first frame and keeps it to be the next one; false when there is none.
@@ -86,7 +89,9 @@ struct PictureTrack: ~Copyable, Sendable {
     /// Decodes the next frame. Where `wanted` is given, frames well before it are decoded only where others depend on them.
     private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         while !demuxer.source.interruption.cancelled {
-            switch decoder.receive() {
+            let output = decoder.receive()
+            if let problem = decoder.takeProblem() { demuxer.report(problem) }
+            switch consume output {
             case .frame(let frame): return frame
             case .end: return nil
             case .needsPacket: break

@@ -25,6 +25,8 @@ package struct PlaylistItem: Hashable, Sendable {
     package var onTap: Command?
     /// What it is called on the screen; nil is the title in the file, else its name.
     package var title: String?
+    /// What decodes its pictures.
+    package var decoder: DecoderSetting
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
     package var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
@@ -43,7 +45,7 @@ package struct PlaylistItem: Hashable, Sendable {
     package init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
-        title: String? = nil
+        title: String? = nil, decoder: DecoderSetting = .automatic
     ) {
         self.source = source
         self.gravity = gravity
@@ -56,6 +58,7 @@ package struct PlaylistItem: Hashable, Sendable {
         self.waitsForTap = waitsForTap
         self.onTap = onTap
         self.title = title
+        self.decoder = decoder
     }
 }
 

@@ -28,6 +28,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.audio.volume == 100 && !configuration.audio.isMuted)
         #expect(configuration.playback.loop == .playlist)
         #expect(configuration.playback.seekStep == .seconds(10) && configuration.playback.imageDuration == .seconds(10))
+        #expect(configuration.playback.decoder == .automatic && configuration.playback.decoderDevice == nil)
         #expect(configuration.input.usesTouch && !configuration.input.allowsQuit && configuration.input.grabsDevices)
         #expect(configuration.log.level == .info)
         #expect(configuration.playlist.isEmpty)
@@ -61,6 +62,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             image-duration = "1:00:00.25"
             transition = "fade"
             transition-duration = 0.5
+            decoder = "hardware"
+            decoder-device = "/dev/dri/renderD129"
             [input]
             controls = "tap-only"
             touch = false
@@ -99,6 +102,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             start = "0:01"
             end = 2
             duration = 7
+            decoder = "software"
             """)
         #expect(configuration.display.connector == .named("HDMI-A-2", card: "card1"))
         #expect(configuration.display.mode == .size(width: 1280, height: 720, refresh: 59.94))
@@ -119,7 +123,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 == PlaylistItem(
                     source: "/srv/signs/a.mp4", gravity: .resize, volume: 0.25, isMuted: true, repeatCount: 3, start: .seconds(1),
                     end: .seconds(2), duration: .seconds(7), waitsForTap: true, onTap: .playSource("/srv/b c.mp4", resumes: true),
-                    title: "Ä first 日本"))
+                    title: "Ä first 日本", decoder: .software))
+        #expect(configuration.playback.decoder == .hardware && configuration.playback.decoderDevice == "/dev/dri/renderD129")
         #expect(configuration.display.physicalSize?.description == "154.5x86")
         let input = configuration.input
         #expect(input.controls == .tapOnly && input.scrubPlays && input.usesAccelerometer)

@@ -72,11 +72,14 @@ final class ItemOpener: Sendable {
     }
 
     /// An opener of files and streams that converts sound to `samples`.
-    convenience init(samples: AudioFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
+    convenience init(
+        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, onOutcome: @escaping @Sendable () -> Void
+    ) {
         self.init(
             open: { (request, interruption) throws(MediaError) -> Opened in
                 var media = try MediaReader.open(
-                    request.item.source, samples: samples, decoderThreads: decoderThreads, interruption: interruption)
+                    request.item.source, samples: samples, decoderThreads: decoderThreads,
+                    decoder: DecoderWish(request.item.decoder, device: decoderDevice), interruption: interruption)
                 if request.item.isMuted { media.leaveOutSound() }
                 var time = MediaTime.zero
                 if request.time > .zero, !media.description.isStill {
