@@ -19,6 +19,8 @@ let package = Package(
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
         // For LD_PRELOAD in tests.
         .library(name: "FaultyFiles", type: .dynamic, targets: ["FaultyFiles"]),
+        // For LD_PRELOAD, too.
+        .library(name: "VADriver", type: .dynamic, targets: ["VADriver"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -57,10 +59,10 @@ let package = Package(
         .target(name: "CDisplay"),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
-            name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
+            name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil libva",
             providers: [
                 .apt([
-                    "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev",
+                    "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev", "libva-dev",
                 ])
             ]),
         .systemLibrary(name: "CCairo", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -71,6 +73,8 @@ let package = Package(
 
         // Runs the built binary as a user would; what it must print stands in Expected.
         .target(name: "FaultyFiles", path: "Tests/FaultyFiles", cSettings: [.treatAllWarnings(as: .error)]),
+        // Decodes H.264 for tests: a driver of libva without a device.
+        .target(name: "VADriver", dependencies: ["CFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
@@ -88,7 +92,8 @@ let package = Package(
             swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(
-            name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "Vocabulary"], swiftSettings: upcoming),
+            name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "VADriver", "Vocabulary"],
+            swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",
             dependencies: ["Playback", "Audio", "Media", "Platform", "CFFmpeg", "TestSupport", deque, "Vocabulary"], swiftSettings: upcoming

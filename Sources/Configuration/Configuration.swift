@@ -45,6 +45,10 @@ package struct Configuration: Hashable, Sendable {
         package var transitionDuration = MediaTime.seconds(1)
         /// `deinterlace`: of every item that has none of its own.
         package var deinterlace = Deinterlace.auto
+        /// `decoder`: of every item that has none of its own.
+        package var decoder = DecoderSetting.automatic
+        /// `decoder-device`: the node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
+        package var decoderDevice: String?
     }
 
     /// `[idle]`.

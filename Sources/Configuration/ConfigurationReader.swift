@@ -135,6 +135,11 @@ extension Configuration.Playback {
         transition = table.word("transition", Transition.self) ?? transition
         transitionDuration = table.time("transition-duration") ?? transitionDuration
         deinterlace = table.word("deinterlace", Deinterlace.self) ?? deinterlace
+        decoder = table.word("decoder", DecoderSetting.self) ?? decoder
+        decoderDevice = table.value("decoder-device", "a device such as \"/dev/dri/renderD128\"") { kind in
+            guard let path = kind.string, path.hasPrefix("/dev/"), !path.contains("\0") else { return nil }
+            return path
+        }
     }
 }
 
@@ -190,6 +195,7 @@ extension PlaylistEntry {
         end = table.time("end")
         duration = table.time("duration")
         title = table.line("title", "a line of text", longest: 500)
+        decoder = table.word("decoder", DecoderSetting.self)
         waitsForTap = table.word("wait-for", WaitFor.self).map { $0 == .tap }
         if let word = table.command("on-tap", CommandWords(folder: folder, resumesByDefault: true)) {
             if let word {

@@ -14,7 +14,9 @@ enum Grammar {
     static let audio = Table(name: "audio", heading: "[audio]", keys: ["device", "volume", "muted"])
     static let playback = Table(
         name: "playback", heading: "[playback]",
-        keys: ["loop", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace"])
+        keys: [
+            "loop", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace", "decoder", "decoder-device",
+        ])
     static let input = Table(
         name: "input", heading: "[input]",
         keys: [
@@ -27,7 +29,8 @@ enum Grammar {
     static let playlist = Table(
         name: "playlist", heading: "[[playlist]]",
         keys: [
-            "source", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "wait-for", "on-tap",
+            "source", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder", "wait-for",
+            "on-tap",
         ])
     static let log = Table(name: "log", heading: "[log]", keys: ["level"])
 

@@ -23,6 +23,8 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var duration: MediaTime?
     /// `title`.
     package var title: String?
+    /// `decoder`.
+    package var decoder: DecoderSetting?
     /// `wait-for`: whether it is `tap`.
     package var waitsForTap: Bool?
     /// `on-tap`.
@@ -39,7 +41,7 @@ package struct PlaylistEntry: Hashable, Sendable {
             source: source, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
             waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
-            deinterlace: deinterlace ?? configuration.playback.deinterlace)
+            deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder)
     }
 }
 

@@ -25,6 +25,8 @@ final class PictureConverter {
         case tooLarge(width: Int, height: Int)
         case unsupported(format: String)
         case noMemory(width: Int, height: Int)
+        /// In a hardware decoder's memory.
+        case unreadable
 
         var description: String {
             switch self {
@@ -32,6 +34,7 @@ final class PictureConverter {
             case .tooLarge(let width, let height):
                 "\(width)x\(height) is more than the \(PictureConverter.maximumPixels >> 20) megapixels a picture may have; scale it down"
             case .unsupported(let format): "pixel format \(format) cannot be converted; re-encode the file as yuv420p"
+            case .unreadable: "the hardware decoder's driver does not let its pictures be read; set decoder = \"software\" for the item"
             case .noMemory(let width, let height): "not enough memory to convert \(width)x\(height)"
             }
         }
@@ -51,7 +54,7 @@ final class PictureConverter {
         background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
     ) throws(Refusal) {
         if frame.surface != nil {
-            guard let downloaded = frame.downloaded() else { throw .unsupported(format: "of a hardware decoder") }
+            guard let downloaded = frame.downloaded() else { throw .unreadable }
             return try draw(
                 downloaded, crop: crop, turn: turn, gravity: gravity, rotation: rotation, background: background, into: buffer, by: writer)
         }

@@ -51,7 +51,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         guard rate == 0 || sampleRates ~= rate, channels == 0 || channelCounts ~= channels else {
             throw MediaError(source, .soundOutOfRange(sampleRate: rate, channelCount: channels))
         }
-        let codec = try CodecContext.open(stream, source: source) { context in
+        let codec = try CodecContext.open(stream.pointee.codecpar, timeBase: stream.pointee.time_base, source: source) { context in
             context.pointee.max_samples = min(frameSamples, frameBytes / Int64(8 * max(1, channels)))
         }
         return AudioDecoder(codec: codec, timeBase: stream.pointee.time_base, output: output)

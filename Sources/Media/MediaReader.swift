@@ -67,6 +67,9 @@ package struct MediaReader: ~Copyable, Sendable {
         (demuxer.pictures.count + demuxer.sound.count, demuxer.pictures.byteCount + demuxer.sound.byteCount)
     }
 
+    /// What decodes its pictures: `software`, or an interface and a device.
+    package var decoder: String { mutating get { pictures?.hardware ?? "software" } }
+
     // MARK: Opening
 
     /// Decodes the first picture, or the first sound where there is no picture, and settles what item time zero is.

@@ -12,12 +12,13 @@ extension MediaReader {
     ///   - source: a path, or a URL with its scheme.
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
     ///   - deinterlacing: what becomes of interlaced frames; stills have none.
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
-        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, interruption: Interruption = Interruption(),
-        deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem
+        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
+        interruption: Interruption = Interruption(), deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
         let format = try FormatContext.open(source, interruption: interruption)
@@ -39,7 +40,8 @@ extension MediaReader {
             do throws(MediaError) {
                 // Frame threads give a picture out only when more packets follow, and a cover has one.
                 let decoder = try VideoDecoder.open(
-                    stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory)
+                    stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory,
+                    wish: isCover ? .software : wish)
                 nominalDuration = decoder.nominalDuration
                 let hasFields = !isCover && !format.isStill && !format.isImage
                 pictures = PictureTrack(

@@ -47,6 +47,9 @@ struct PictureTrack: ~Copyable, Sendable {
             because: "is interlaced, and this machine is too slow to make a picture of each of its fields: only half of them are shown")
     }
 
+    /// What to call the hardware decoder in use; nil where it is software.
+    var hardware: String? { decoder.hardware }
+
     // MARK: Opening
 
     /// Decodes the first frame and keeps it to be the next one; false when there is none.
@@ -118,7 +121,9 @@ struct PictureTrack: ~Copyable, Sendable {
     private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         while !demuxer.source.interruption.cancelled {
             if let picture = deinterlacer.receive() { return picture }
-            switch decoder.receive() {
+            let output = decoder.receive()
+            if let problem = decoder.takeProblem() { demuxer.report(problem) }
+            switch consume output {
             case .frame(let frame):
                 let isContext = wanted.map { frame.time + frame.duration <= $0 } ?? false
                 deinterlacer.send(frame, isContext: isContext)

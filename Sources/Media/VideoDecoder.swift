@@ -1,89 +1,127 @@
 import CFFmpeg
+import DequeModule
+import Logging
 import Platform
 
 /// The decoder of a picture stream: packets in, frames in presentation order out, with times of the container.
+///
+/// Where a hardware decoder is wanted and there is one (``DecoderChoice``), it begins. When that fails at the first picture the next way is
+/// tried, in the end software. When it fails later, software goes on: it is given the packets since the last key frame once more
+/// (``KeptPackets``), and the pictures that have been given out already are dropped. The queues behind ride out the time that takes.
+///
+/// A hardware decoder is left at its first error. libavcodec would go on, with pictures that are wrong and not marked so.
 struct VideoDecoder: ~Copyable, Sendable {
-    private let codec: CodecContext
-    private let timeBase: AVRational
+    private var codec: CodecContext?
+    private let plan: DecoderPlan
     private let trackOrientation: Orientation
     /// How long a frame lasts at the average rate, where the container tells one.
     let nominalDuration: MediaTime?
     private var lastTime: MediaTime?
     private var lastDuration: MediaTime
+    private var skipsNonReferences = false
+
+    /// What to call the hardware decoder in use; nil where it is software.
+    private(set) var hardware: String?
+    /// What may still be tried where that one refuses the first picture, and what has refused so far.
+    private var ways: [DecoderChoice.Way]
+    private var refusals: [String] = []
+    private let warns: Bool
+    private var problem: String?
+
+    private var kept = KeptPackets()
+    /// What has to be decoded again.
+    private var replay = UniqueDeque<Packet>()
+    /// Whether no packet follows, and whether the decoder knows.
+    private var hasEnd = false, knowsEnd = false
+    /// Whether a frame has been given out, and the timestamp of the last one since a seek.
+    private var hasGivenOut = false
+    private var lastStamp: Int64?
+    /// Frames up to this timestamp have been given out already.
+    private var catchUp: Int64?
+    /// Whether packets are left out up to the next key frame.
+    private var awaitsKey = false
 
     /// Errors in a row that a decoder may return before it is taken to have nothing more.
     private static let errorLimit = 64
 
-    /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they would take more, fewer threads are used, then they
-    /// are decoded at a half, a quarter or an eighth of their size by a codec that can (JPEG).
-    ///
-    /// - Parameter preview: the size that its pictures will be drawn at, where only key frames are wanted and cheapness comes before quality:
-    ///   it leaves out all other frames and the deblocking filter, and decodes at the smallest size that is enough.
-    /// - Throws: ``MediaError`` where that is not enough, or libavcodec has no such decoder.
-    static func open(
-        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int, memory: Int,
-        preview: (width: Int, height: Int)? = nil
-    ) throws(MediaError) -> VideoDecoder {
-        let parameters = stream.pointee.codecpar.pointee
-        let isStill = format.isStill
-        // Each thread holds a picture of its own: a machine that is short of memory decodes with fewer.
-        let threads = (1...max(1, threads)).last {
-            PictureMemory(parameters, isStill: isStill, threads: $0).bytes(reducedBy: 0) <= memory
+    init(
+        _ plan: consuming DecoderPlan, orientation: Orientation, nominalDuration: MediaTime?, choice: DecoderChoice, warns: Bool
+    ) throws(MediaError) {
+        self.plan = plan
+        trackOrientation = orientation
+        self.nominalDuration = nominalDuration
+        lastDuration = nominalDuration ?? .milliseconds(40)
+        (ways, self.warns) = (choice.ways, warns)
+        refusals = choice.obstacle.map { [$0] } ?? []
+        if !beginHardware() {
+            codec = try self.plan.software()
+            if choice != .software { sayRefusals() }
         }
-        let picture = PictureMemory(parameters, isStill: isStill, threads: threads ?? 1)
-        let reductions = avcodec_find_decoder(parameters.codec_id).map { Int($0.pointee.max_lowres) } ?? 0
-        let least = preview.map { picture.reduction(to: $0, atMost: reductions) } ?? 0
-        guard let reduction = (least...reductions).first(where: { picture.bytes(reducedBy: $0) <= memory }) else {
-            let megabytes = (picture.bytes(reducedBy: reductions) - 1) >> 20 + 1
-            throw MediaError(source, .pictureTooLarge(width: picture.width, height: picture.height, megabytes: megabytes))
-        }
-        let codec = try CodecContext.open(stream, source: source) { context in
-            shim_codec_use_threads(context, Int32(threads ?? 1))
-            context.pointee.lowres = Int32(reduction)
-            if preview != nil {
-                context.pointee.skip_frame = AVDISCARD_NONKEY
-                context.pointee.skip_loop_filter = AVDISCARD_ALL
-            }
-            // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
-            context.pointee.max_pixels = Int64(picture.pixels(within: memory, reducedBy: reduction))
-        }
-        var rate = av_guess_frame_rate(format.raw, stream, nil)
-        // Of interlaced H.264 in a transport stream libavformat takes the rate of the fields for that of the frames.
-        let average = stream.pointee.avg_frame_rate
-        if parameters.isInterlaced, let frames = average.plausibleFrameRate, let guess = rate.plausibleFrameRate,
-            abs(guess / frames - 2) < 0.01
-        {
-            rate = average
-        }
-        let nominal = rate.frameDuration
-        return VideoDecoder(
-            codec: codec, timeBase: stream.pointee.time_base,
-            trackOrientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
-            nominalDuration: nominal, lastTime: nil, lastDuration: nominal ?? .milliseconds(40))
     }
 
+    // MARK: Packets
+
     /// Hands over a packet. One that the decoder cannot use is left out. The corresponding C function is `avcodec_send_packet`.
-    mutating func send(_ packet: borrowing Packet) { avcodec_send_packet(codec.raw, packet.raw) }
+    mutating func send(_ packet: borrowing Packet) {
+        guard let raw = codec?.raw else { return }
+        if hardware != nil {
+            kept.append(packet)
+            let status = avcodec_send_packet(raw, packet.raw)
+            // A stream that is joined in the middle cannot be decoded before its first key frame.
+            if status < 0, status != kAVERROR_EAGAIN, kept.hasKey || !kept.isComplete { fail(describe(averror: status)) }
+            return
+        }
+        if awaitsKey {
+            if packet.raw.pointee.flags & AV_PKT_FLAG_KEY == 0 { return }
+            awaitsKey = false
+        }
+        avcodec_send_packet(raw, packet.raw)
+    }
 
     /// Says that no packet follows: the decoder gives out the frames that it still holds.
-    mutating func sendEnd() { avcodec_send_packet(codec.raw, nil) }
+    mutating func sendEnd() {
+        hasEnd = true
+        forwardEnd()
+    }
+
+    private mutating func forwardEnd() {
+        knowsEnd = true
+        if let raw = codec?.raw { avcodec_send_packet(raw, nil) }
+    }
+
+    /// Gives the decoder the next of what it has to be given again; false where there is nothing.
+    private mutating func sendAgain() -> Bool {
+        if let packet = replay.popFirst() {
+            send(packet)
+            return true
+        }
+        guard hasEnd, !knowsEnd else { return false }
+        forwardEnd()
+        return true
+    }
 
     /// Leaves out frames that no other depends on, on the way to a seek target.
     mutating func setDecodesOnlyReferences(_ value: Bool) {
-        codec.raw.pointee.skip_frame = value ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+        skipsNonReferences = value
+        codec?.raw.pointee.skip_frame = value ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
     }
 
     /// Whether a packet is presented more than a second before container time `time`.
     func isWellBefore(_ time: MediaTime, _ packet: borrowing Packet) -> Bool {
-        guard let presentation = MediaTime(ticks: packet.raw.pointee.pts, of: timeBase) else { return false }
+        guard let presentation = MediaTime(ticks: packet.raw.pointee.pts, of: plan.timeBase) else { return false }
         return presentation < time - .seconds(1)
     }
 
     /// Drops all it holds, after a seek. The corresponding C function is `avcodec_flush_buffers`.
     mutating func flush() {
-        avcodec_flush_buffers(codec.raw)
-        lastTime = nil
+        if let raw = codec?.raw { avcodec_flush_buffers(raw) }
+        kept.removeAll()
+        replay = UniqueDeque()
+        (lastTime, lastStamp, catchUp) = (nil, nil, nil)
+        (hasEnd, knowsEnd, awaitsKey) = (false, false, false)
     }
+
+    // MARK: Frames
 
     enum Output: ~Copyable {
         case frame(TimedFrame)
@@ -95,45 +133,132 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// function is `avcodec_receive_frame`.
     mutating func receive() -> Output {
         let frame = av_frame_alloc()!
-        // Errors are passed over: the frames of other threads may still come behind them.
-        var status = avcodec_receive_frame(codec.raw, frame)
-        for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
-            status = avcodec_receive_frame(codec.raw, frame)
-        }
-        guard status == 0 else {
+        while let raw = codec?.raw {
+            var status = avcodec_receive_frame(raw, frame)
+            if hardware == nil {
+                // Errors are passed over: the frames of other threads may still come behind them.
+                for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
+                    status = avcodec_receive_frame(raw, frame)
+                }
+            }
+            if status == 0 {
+                guard let output = give(frame) else { continue }
+                return .frame(output)
+            }
+            if status == kAVERROR_EAGAIN, sendAgain() { continue }
+            if status != kAVERROR_EOF, status != kAVERROR_EAGAIN, hardware != nil {
+                fail(describe(averror: status))
+                continue
+            }
             var pointer: UnsafeMutablePointer<AVFrame>? = frame
             av_frame_free(&pointer)
             return status == kAVERROR_EOF ? .end : .needsPacket
         }
-        var duration = MediaTime(ticks: shim_frame_duration(frame), of: timeBase) ?? .zero
+        var pointer: UnsafeMutablePointer<AVFrame>? = frame
+        av_frame_free(&pointer)
+        return .end
+    }
+
+    /// Takes over what the decoder has put into `frame`; nil where that has been given out before or cannot be: `frame` is empty then.
+    private mutating func give(_ frame: UnsafeMutablePointer<AVFrame>) -> TimedFrame? {
+        let stamps = [frame.pointee.pts, frame.pointee.best_effort_timestamp]
+        let stamp = stamps.first { $0 != kAV_NOPTS_VALUE }
+        if let catchUp, let stamp, stamp <= catchUp {
+            av_frame_unref(frame)
+            return nil
+        }
+        catchUp = nil
+        var (picture, origin): (UnsafeMutablePointer<AVFrame>, UnsafeMutablePointer<AVFrame>?) = (frame, nil)
+        if hardware != nil {
+            do throws(SurfaceError) {
+                let isVAAPI = frame.pointee.format == AV_PIX_FMT_VAAPI.rawValue
+                if isVAAPI || frame.pointee.format == AV_PIX_FMT_DRM_PRIME.rawValue, frame.pointee.crop_left | frame.pointee.crop_top != 0 {
+                    throw SurfaceError(text: "its picture is not in the corner of the surface")
+                }
+                if isVAAPI { (picture, origin) = (try frame.exported(), frame) }
+            } catch {
+                av_frame_unref(frame)
+                fail(error.text)
+                return nil
+            }
+            if let stamp { kept.gaveOut(stamp) }
+            if !hasGivenOut { HardwareHistory.announce(plan.source, plan.title, codec: plan.codec, by: hardware!) }
+        }
+        (hasGivenOut, lastStamp) = (true, stamp ?? lastStamp)
+
+        var duration = MediaTime(ticks: shim_frame_duration(picture), of: plan.timeBase) ?? .zero
         if duration <= .zero { duration = nominalDuration ?? lastDuration }
-        var start = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase)
+        var start = MediaTime(ticks: picture.pointee.best_effort_timestamp, of: plan.timeBase)
         if let lastTime, start.map({ $0 <= lastTime }) ?? true { start = lastTime + lastDuration }
         let begin = start ?? .zero
         (lastTime, lastDuration) = (begin, duration)
-        let orientation = shim_frame_display_matrix(frame).map(Orientation.init(displayMatrix:)) ?? trackOrientation
-        if frame.pointee.sample_aspect_ratio.num == 0 { frame.pointee.sample_aspect_ratio = codec.raw.pointee.sample_aspect_ratio }
-        return .frame(TimedFrame(frame: VideoFrame(adopting: frame, orientation: orientation), time: begin, duration: duration))
+        let orientation = shim_frame_display_matrix(picture).map(Orientation.init(displayMatrix:)) ?? trackOrientation
+        if picture.pointee.sample_aspect_ratio.num == 0, let raw = codec?.raw {
+            picture.pointee.sample_aspect_ratio = raw.pointee.sample_aspect_ratio
+        }
+        return TimedFrame(
+            frame: VideoFrame(adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil), time: begin,
+            duration: duration)
     }
-}
 
-extension CodecContext {
-    /// Opens the decoder for a stream. The corresponding C function is `avcodec_open2`.
-    static func open(
-        _ stream: UnsafeMutablePointer<AVStream>, source: String, configure: (UnsafeMutablePointer<AVCodecContext>) -> Void = { _ in }
-    ) throws(MediaError) -> CodecContext {
-        let identifier = stream.pointee.codecpar.pointee.codec_id
-        guard let decoder = avcodec_find_decoder(identifier), let context = avcodec_alloc_context3(decoder) else {
-            throw MediaError(source, .unsupportedCodec(String(cString: avcodec_get_name(identifier))))
+    // MARK: From hardware to software
+
+    /// What there is to be said of the decoder since the last call.
+    mutating func takeProblem() -> String? { problem.take() }
+
+    /// Opens the first of the ways that can be opened; false where none can.
+    private mutating func beginHardware() -> Bool {
+        while !ways.isEmpty {
+            let way = ways.removeFirst()
+            do throws(SurfaceError) {
+                let opened = try plan.hardware(way)
+                hardware = opened.name
+                codec = opened.intoCodec()
+                if skipsNonReferences { setDecodesOnlyReferences(true) }
+                return true
+            } catch {
+                refusals.append("\(way.method.rawValue): \(error.text)")
+            }
         }
-        let codec = CodecContext(raw: context)
-        var status = avcodec_parameters_to_context(context, stream.pointee.codecpar)
-        context.pointee.pkt_timebase = stream.pointee.time_base  // without it priming and padding are not trimmed
-        configure(context)
-        if status >= 0 { status = avcodec_open2(context, decoder, nil) }
-        guard status >= 0 else {
-            throw MediaError(source, .failed("its decoder \(String(cString: avcodec_get_name(identifier))): \(describe(averror: status))"))
+        return false
+    }
+
+    /// Leaves the hardware decoder, and has what it was given decoded again.
+    private mutating func fail(_ reason: String) {
+        guard let name = hardware.take() else { return }
+        let hasGap = !kept.isComplete
+        var again = UniqueDeque<Packet>()
+        while let packet = kept.popFirst() { again.append(packet) }
+        while let packet = replay.popFirst() { again.append(packet) }
+        replay = again
+        kept.removeAll()
+        knowsEnd = false
+        // Some devices have one decoder only.
+        codec = nil
+        if !hasGivenOut {
+            refusals.append("\(name): \(reason)")
+            if beginHardware() { return }
+            sayRefusals()
+        } else {
+            (catchUp, awaitsKey) = (lastStamp, hasGap)
+            problem = "its hardware decoder, \(name), failed (\(reason)): decoded in software from here on\(hasGap ? ", after a gap" : "")"
+            HardwareHistory.failed(plan.source, "its hardware decoder failed a while ago (\(reason))")
         }
-        return codec
+        do throws(MediaError) {
+            codec = try plan.software()
+            if skipsNonReferences { setDecodesOnlyReferences(true) }
+        } catch {
+            problem = error.reason.text
+        }
+    }
+
+    /// Says why software decodes, where anybody wants to know.
+    private mutating func sayRefusals() {
+        let reasons = refusals.joined(separator: "; ")
+        if warns {
+            problem = "is decoded in software: \(reasons)"
+        } else {
+            HardwareHistory.log.debug("\(plan.source.withoutCredentials): decoded in software: \(reasons)")
+        }
     }
 }

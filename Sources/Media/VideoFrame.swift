@@ -13,32 +13,63 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// How the stored picture must be rotated to be upright.
     package var orientation: Orientation
 
-    /// Pixel format of the picture: the frame's own, or of what lies in the hardware decoder's surface.
-    package let pixelFormat: AVPixelFormat
+    /// The hardware decoder's own picture, which `av` describes as dmabufs; nil where `av` is what the decoder gave.
+    private let origin: UnsafeMutablePointer<AVFrame>?
+    private let saidFormat: AVPixelFormat?
+    private let comesFromPool: Bool
 
-    /// Takes ownership of `av`, which holds a picture in ordinary memory, or a hardware decoder's surface (`AV_PIX_FMT_DRM_PRIME`) with a picture
-    /// of `pixelFormat` in it.
-    package init(adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up, pixelFormat: AVPixelFormat? = nil) {
+    /// Takes ownership of `av`, which must hold a picture in ordinary memory, or a hardware decoder's as dmabufs (AV_PIX_FMT_DRM_PRIME) that
+    /// is drawn.
+    ///
+    /// - Parameters:
+    ///   - pixelFormat: of a picture in dmabufs, where nothing else tells.
+    ///   - origin: the decoder's own picture, where `av` describes it; owned from now on, too.
+    ///   - isPooled: see ``isPooled``.
+    package init(
+        adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up, pixelFormat: AVPixelFormat? = nil,
+        origin: UnsafeMutablePointer<AVFrame>? = nil, isPooled: Bool = false
+    ) {
         self.av = av
         self.orientation = orientation
-        self.pixelFormat = pixelFormat ?? AVPixelFormat(av.pointee.format)
+        self.origin = origin
+        (saidFormat, comesFromPool) = (pixelFormat, isPooled)
     }
 
     deinit {
-        var pointer: UnsafeMutablePointer<AVFrame>? = av
+        var (pointer, originPointer): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVFrame>?) = (av, origin)
         av_frame_free(&pointer)
+        av_frame_free(&originPointer)
     }
 
     /// Another frame with the same picture, which is not copied; nil without memory. The corresponding C function is `av_frame_clone`.
     package func shared() -> VideoFrame? {
-        av_frame_clone(av).map { VideoFrame(adopting: $0, orientation: orientation, pixelFormat: pixelFormat) }
+        guard let copy = av_frame_clone(av) else { return nil }
+        // Without it the picture would still be there: what describes it holds a reference. It could only not be downloaded.
+        return VideoFrame(
+            adopting: copy, orientation: orientation, pixelFormat: saidFormat, origin: origin.flatMap { av_frame_clone($0) },
+            isPooled: comesFromPool)
     }
 
-    /// The dmabufs of a hardware decoder's surface, already decoded; nil where the picture lies in ordinary memory.
-    package var surface: UnsafePointer<AVDRMFrameDescriptor>? {
-        guard av.pointee.format == AV_PIX_FMT_DRM_PRIME.rawValue, let data = av.pointee.data.0 else { return nil }
-        return UnsafeRawPointer(data).assumingMemoryBound(to: AVDRMFrameDescriptor.self)
+    /// Pixel format of the picture: the frame's own, or of what lies in the hardware decoder's surface; AV_PIX_FMT_NONE where FFmpeg has no
+    /// name for that.
+    package var pixelFormat: AVPixelFormat {
+        guard let surface else { return AVPixelFormat(rawValue: av.pointee.format) }
+        if let saidFormat { return saidFormat }
+        return (origin ?? av).pointee.hw_frames_ctx.map(\.surfaceFormat) ?? surface.pointee.pixelFormat
     }
+
+    /// The dmabufs of a hardware decoder's surface, drawn already; nil where the picture lies in ordinary memory. Valid as long as this value.
+    package var surface: UnsafePointer<AVDRMFrameDescriptor>? { av.descriptor.map { UnsafePointer($0) } }
+
+    /// The same picture in ordinary memory, copied where it lies in a surface; nil where the driver refuses. Blocks while it is copied: some
+    /// milliseconds, as memory of graphics devices is slow to read. The corresponding C function is `av_hwframe_transfer_data`.
+    package func downloaded() -> VideoFrame? {
+        if surface == nil { return shared() }
+        return (origin ?? av).downloaded(pixelFormat).map { VideoFrame(adopting: $0, orientation: orientation) }
+    }
+
+    /// Whether its memory is one of the few pictures that a hardware decoder has (``PicturePool``).
+    package var isPooled: Bool { comesFromPool || surface != nil }
 
     /// Stored width in pixels, before orientation.
     package var width: Int { Int(av.pointee.width) }
@@ -56,6 +87,11 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
 
     /// Bytes of picture memory this frame keeps alive.
     package var byteCount: Int {
+        if surface != nil { return max(0, Int(av_image_get_buffer_size(pixelFormat, av.pointee.width, av.pointee.height, 1))) }
+        return memoryByteCount
+    }
+
+    private var memoryByteCount: Int {
         withUnsafePointer(to: &av.pointee.buf) { pointer in
             pointer.withMemoryRebound(to: UnsafeMutablePointer<AVBufferRef>?.self, capacity: 8) { buffers in
                 (0..<8).reduce(0) { $0 + Int(buffers[$1]?.pointee.size ?? 0) }

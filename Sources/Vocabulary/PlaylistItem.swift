@@ -27,6 +27,8 @@ package struct PlaylistItem: Hashable, Sendable {
     package var title: String?
     /// What becomes of interlaced video.
     package var deinterlace: Deinterlace
+    /// What decodes its pictures.
+    package var decoder: DecoderSetting
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
     package var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
@@ -45,7 +47,7 @@ package struct PlaylistItem: Hashable, Sendable {
     package init(
         source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
-        title: String? = nil, deinterlace: Deinterlace = .auto
+        title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic
     ) {
         self.source = source
         self.gravity = gravity
@@ -59,6 +61,7 @@ package struct PlaylistItem: Hashable, Sendable {
         self.onTap = onTap
         self.title = title
         self.deinterlace = deinterlace
+        self.decoder = decoder
     }
 }
 

@@ -194,6 +194,7 @@ extension Player.Options {
         transition = configuration.playback.transition
         transitionDuration = configuration.playback.transitionDuration
         seekStep = configuration.playback.seekStep
+        decoderDevice = configuration.playback.decoderDevice
         playsWhileScrubbing = configuration.input.scrubPlays
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted

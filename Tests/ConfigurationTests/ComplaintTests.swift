@@ -75,6 +75,12 @@ let values: [Row] = [
     Row("[playback]\nseek-step = 0.0000000001", "kiosk.conf:2:13: [playback] seek-step: expected \(positive), found 1e-10"),
     Row("[playback]\nseek-step = inf", "kiosk.conf:2:13: [playback] seek-step: expected \(positive), found inf"),
     Row("[playback]\nseek-step = nan", "kiosk.conf:2:13: [playback] seek-step: expected \(positive), found nan"),
+    Row(
+        "[playback]\ndecoder = \"gpu\"",
+        "kiosk.conf:2:11: [playback] decoder: expected \"auto\", \"software\" or \"hardware\", found \"gpu\""),
+    Row(
+        "[playback]\ndecoder-device = \"renderD128\"",
+        "kiosk.conf:2:18: [playback] decoder-device: expected a device such as \"/dev/dri/renderD128\", found \"renderD128\""),
     Row("[playback]\nimage-duration = -2.5", "kiosk.conf:2:18: [playback] image-duration: expected \(positive), found -2.5"),
     Row("[playback]\nimage-duration = 1e300", "kiosk.conf:2:18: [playback] image-duration: expected \(positive), found 1e+300"),
     Row(

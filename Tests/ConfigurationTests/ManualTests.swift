@@ -46,6 +46,8 @@ struct Manual {
         (entry.end, entry.duration, entry.title, entry.onTap) = (nil, nil, nil, nil)
         #expect(configuration.display.physicalSize == PhysicalSize("154x86"))
         configuration.display.physicalSize = nil
+        #expect(configuration.playback.decoderDevice == "/dev/dri/renderD128")
+        configuration.playback.decoderDevice = nil
         #expect(entry.resolved(source: "/srv/demo/one.mp4", in: Configuration()) == PlaylistItem(source: "/srv/demo/one.mp4"))
 
         func plain(_ bindings: [KeyBinding]) -> [KeyBinding] { bindings.map { KeyBinding(trigger: $0.trigger, command: $0.command) } }

@@ -28,6 +28,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.audio.volume == 100 && !configuration.audio.isMuted)
         #expect(configuration.playback.loop == .playlist)
         #expect(configuration.playback.seekStep == .seconds(10) && configuration.playback.imageDuration == .seconds(10))
+        #expect(configuration.playback.decoder == .automatic && configuration.playback.decoderDevice == nil)
         #expect(configuration.input.usesTouch && !configuration.input.allowsQuit && configuration.input.grabsDevices)
         #expect(configuration.log.level == .info)
         #expect(configuration.playlist.isEmpty)
@@ -62,6 +63,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             transition = "fade"
             transition-duration = 0.5
             deinterlace = "off"
+            decoder = "hardware"
+            decoder-device = "/dev/dri/renderD129"
             [input]
             controls = "tap-only"
             touch = false
@@ -101,6 +104,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             start = "0:01"
             end = 2
             duration = 7
+            decoder = "software"
             """)
         #expect(configuration.display.connector == .named("HDMI-A-2", card: "card1"))
         #expect(configuration.display.mode == .size(width: 1280, height: 720, refresh: 59.94))
@@ -122,8 +126,9 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 == PlaylistItem(
                     source: "/srv/signs/a.mp4", gravity: .resize, volume: 0.25, isMuted: true, repeatCount: 3, start: .seconds(1),
                     end: .seconds(2), duration: .seconds(7), waitsForTap: true, onTap: .playSource("/srv/b c.mp4", resumes: true),
-                    title: "Ä first 日本", deinterlace: .auto))
+                    title: "Ä first 日本", deinterlace: .auto, decoder: .software))
         #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
+        #expect(configuration.playback.decoder == .hardware && configuration.playback.decoderDevice == "/dev/dri/renderD129")
         #expect(configuration.display.physicalSize?.description == "154.5x86")
         #expect(configuration.display.picturePath == .copy)
         let input = configuration.input

@@ -76,6 +76,30 @@ import Testing
         #expect(number == count)
     }
 
+    /// A hardware decoder has few pictures: no more of those wait, however short they are.
+    @Test(arguments: [1, 60]) func picturesOfAPoolAreFew(milliseconds: Int64) {
+        var pipeline = pipeline(frames: 0)
+        var number: Int64 = 0
+        func append() {
+            let av = av_frame_alloc()!
+            (av.pointee.format, av.pointee.width, av.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 64, 64)
+            precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
+            var place = place(0)
+            (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
+            pipeline.append(EnqueuedFrame(VideoFrame(adopting: av, isPooled: true), at: place))
+            number += 1
+        }
+        while pipeline.hasRoomForFrame, number < 1000 { append() }
+        #expect(number == (milliseconds == 1 ? Int64(PicturePool.mostQueued) : 4))
+        guard let first = pipeline.frames.popFirst() else { return }
+        #expect(pipeline.hasRoomForFrame)
+        pipeline.frames.prepend(first)
+        #expect(!pipeline.hasRoomForFrame)
+        while pipeline.frames.popFirst() != nil {}
+        while pipeline.hasRoomForFrame, number < 1000 { append() }
+        #expect(pipeline.frames.count == (milliseconds == 1 ? PicturePool.mostQueued : 4))
+    }
+
     @Test func aJumpFreesWhatWasQueuedAndLeavesTheScreenAsItIs() {
         var pipeline = pipeline(frames: 5)
         show(&pipeline)

@@ -7,6 +7,15 @@ import Vocabulary
 
 /// The number in a picture, 0 where there is none; that of a turned picture as it reads upright.
 package let burnedInNumber: @Sendable (borrowing VideoFrame) -> Int = { frame in
+    // One that lies in a surface is downloaded.
+    if frame.surface == nil { return number(in: frame) }
+    switch frame.downloaded() {
+    case .some(let plain): return number(in: plain)
+    case .none: return 0
+    }
+}
+
+private func number(in frame: borrowing VideoFrame) -> Int {
     guard let format = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.av.pointee.format)) else { return 0 }
     // Black and white alike, green does for the luma of RGB.
     let isRGB = format.pointee.flags & UInt64(AV_PIX_FMT_FLAG_RGB) != 0

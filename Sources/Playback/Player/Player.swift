@@ -47,7 +47,7 @@ package final class Player: Sendable {
         audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
         opener = ItemOpener(
             samples: output.format,
-            decoderThreads: options.decoderThreads
+            decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice
         ) { pipeline.signal { _ in } }
         threads = Mutex([])
         setLoudness { _ in }

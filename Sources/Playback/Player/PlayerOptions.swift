@@ -20,6 +20,8 @@ extension Player {
         package var isMuted = false
         /// Threads libavcodec may use for an item's pictures.
         package var decoderThreads = 1
+        /// The node of the hardware decoder's device; nil is whichever there is.
+        package var decoderDevice: String?
         /// Whether playing goes on from each key frame while a finger holds the slider; else the picture stands there until it is let go.
         package var playsWhileScrubbing = false
         /// Whether ``Command/quit`` is passed on.

@@ -59,6 +59,18 @@ package struct Scene: ~Copyable, Sendable {
         return copy
     }
 
+    /// Whether one of its pictures comes from the pool of a hardware decoder.
+    package var isPooled: Bool {
+        (0..<count).contains { index in
+            withLayer(at: index) { layer in
+                switch layer.content {
+                case .video(let video): video.frame.isPooled
+                case .surface: false
+                }
+            }
+        }
+    }
+
     /// Bytes of decoded pictures that the scene keeps alive.
     package var byteCount: Int {
         (0..<count).reduce(0) { sum, index in

@@ -76,7 +76,9 @@ final class ItemOpener: Sendable {
 
     /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
     /// pictures of has one of each frame from its next playthrough's beginning on.
-    convenience init(samples: AudioFormat, decoderThreads: Int, onOutcome: @escaping @Sendable () -> Void) {
+    convenience init(
+        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, onOutcome: @escaping @Sendable () -> Void
+    ) {
         let slowSources = Monitor<Set<String>>([])
         self.init(
             open: { (request, interruption) throws(MediaError) -> Opened in
@@ -84,7 +86,9 @@ final class ItemOpener: Sendable {
                 let deinterlacing: MediaReader.Deinterlacing =
                     request.item.deinterlace == .off ? .off : slowSources.withLock { $0.contains(source) } ? .frames : .fields
                 var media = try MediaReader.open(
-                    source, samples: samples, decoderThreads: decoderThreads, interruption: interruption, deinterlacing: deinterlacing)
+                    source, samples: samples, decoderThreads: decoderThreads,
+                    decoder: DecoderWish(request.item.decoder, device: decoderDevice), interruption: interruption,
+                    deinterlacing: deinterlacing)
                 if request.item.isMuted { media.leaveOutSound() }
                 var time = MediaTime.zero
                 if request.time > .zero, !media.description.isStill {

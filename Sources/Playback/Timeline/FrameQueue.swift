@@ -1,4 +1,5 @@
 import DequeModule
+import Media
 import Platform
 
 /// Decoded frames that wait to be composed, in order. The feeder adds to it while there is room, the compositor takes from it.
@@ -6,6 +7,8 @@ struct FrameQueue: ~Copyable {
     private var frames = UniqueDeque<EnqueuedFrame>()
     /// Bytes of picture memory it keeps alive.
     private(set) var byteCount = 0
+    /// Frames in it that hold pictures of a hardware decoder.
+    private var pooledCount = 0
 
     /// A fifth of a second of pictures rides out a slow read or an expensive frame.
     static let longest = MediaTime.milliseconds(200)
@@ -24,22 +27,28 @@ struct FrameQueue: ~Copyable {
     func withFrame<Result>(at index: Int, _ body: (borrowing EnqueuedFrame) -> Result) -> Result { body(frames[index]) }
 
     /// Whether the feeder may add another.
-    var hasRoom: Bool { count < Self.fewest || length < Self.longest && byteCount < Self.byteLimit }
+    var hasRoom: Bool {
+        // A hardware decoder has few pictures, and fails where all are taken.
+        pooledCount < PicturePool.mostQueued && (count < Self.fewest || length < Self.longest && byteCount < Self.byteLimit)
+    }
 
     mutating func append(_ frame: consuming EnqueuedFrame) {
         byteCount += frame.byteCount
+        if frame.isPooled { pooledCount += 1 }
         frames.append(frame)
     }
 
     mutating func popFirst() -> EnqueuedFrame? {
         guard let frame = frames.popFirst() else { return nil }
         byteCount -= frame.byteCount
+        if frame.isPooled { pooledCount -= 1 }
         return frame
     }
 
     /// Puts back what there was no buffer for.
     mutating func prepend(_ frame: consuming EnqueuedFrame) {
         byteCount += frame.byteCount
+        if frame.isPooled { pooledCount += 1 }
         frames.prepend(frame)
     }
 }

@@ -62,16 +62,18 @@ struct EnqueuedFrame: ~Copyable, Sendable {
     var place: FramePlace
     /// Bytes of picture memory it keeps alive.
     let byteCount: Int
+    /// Whether it holds a picture of a hardware decoder, which has few.
+    let isPooled: Bool
 
-    private init(_ scene: consuming Scene, at place: FramePlace, byteCount: Int) {
-        (self.place, self.byteCount) = (place, byteCount)
+    private init(_ scene: consuming Scene, at place: FramePlace, byteCount: Int, isPooled: Bool) {
+        (self.place, self.byteCount, self.isPooled) = (place, byteCount, isPooled)
         self.scene = scene
     }
 
     /// The same once more, of the same pictures; nil where memory is short.
     func shared() -> EnqueuedFrame? {
         switch scene.shared() {
-        case .some(let scene): EnqueuedFrame(scene, at: place, byteCount: byteCount)
+        case .some(let scene): EnqueuedFrame(scene, at: place, byteCount: byteCount, isPooled: isPooled)
         case .none: nil
         }
     }
@@ -88,7 +90,7 @@ struct EnqueuedFrame: ~Copyable, Sendable {
             scene.add(Layer(.video(underlay.intoPicture(), gravity: gravity), alpha: lowerAlpha))
         }
         if let picture { scene.add(Layer(.video(picture, gravity: place.playthrough?.item.gravity ?? .resizeAspect), alpha: upperAlpha)) }
-        byteCount = scene.byteCount
+        (byteCount, isPooled) = (scene.byteCount, scene.isPooled)
         self.scene = scene
         self.place = place
     }

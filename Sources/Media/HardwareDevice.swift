@@ -1,0 +1,86 @@
+import CFFmpeg
+import Logging
+import Platform
+
+/// An opened device that decodes. It is opened when the first item wants it, once in the life of the process: to load a driver takes a
+/// tenth of a second, and some crash when they are loaded again and again.
+///
+/// A driver can hang. So it is opened on a thread of its own, which is left behind after ``timeLimit``; that it failed is remembered, so
+/// that no later item waits for it. Where it opens after all, later items have it.
+final class HardwareDevice: @unchecked Sendable {
+    // Sendable because libavutil counts the references of the context atomically, and nothing here changes it.
+    private let raw: UnsafeMutablePointer<AVBufferRef>
+    /// What the driver calls itself, or the node.
+    let name: String
+
+    private init(_ raw: UnsafeMutablePointer<AVBufferRef>, name: String) { (self.raw, self.name) = (raw, name) }
+
+    /// Another reference for a decoder; nil without memory. The corresponding C function is `av_buffer_ref`.
+    func reference() -> UnsafeMutablePointer<AVBufferRef>? { av_buffer_ref(raw) }
+
+    enum Outcome {
+        case open(HardwareDevice)
+        /// Why not.
+        case refused(String)
+    }
+
+    /// How long an item waits for a driver.
+    static let timeLimit = MediaTime.seconds(2)
+
+    private struct Key: Hashable {
+        var type: UInt32
+        var node: String
+    }
+
+    private static let devices = Monitor<[Key: Outcome?]>([:])
+    private static let log = Logger(label: "decoder")
+
+    /// The device at `node`, opened where nobody has asked for it before. Blocks, at most for ``timeLimit``. The corresponding C function
+    /// is `av_hwdevice_ctx_create`.
+    static func open(_ type: AVHWDeviceType, node: String) -> Outcome {
+        let key = Key(type: UInt32(bitPattern: Int32(truncatingIfNeeded: type.rawValue)), node: node)
+        let isFirst = devices.withLock { devices in
+            if devices[key] != nil { return false }
+            devices[key] = .some(nil)
+            return true
+        }
+        if isFirst {
+            Thread("driver") {
+                let outcome = create(type, node)
+                devices.signal { $0[key] = .some(outcome) }
+                switch outcome {
+                case .open(let device): log.info("\(node): \(device.name)")
+                case .refused(let reason): log.debug("\(node) decodes nothing: \(reason)")
+                }
+            }.detach()
+        }
+        if let outcome = devices.wait(until: .now + timeLimit, { $0[key] ?? nil }) { return outcome }
+        let late = Outcome.refused("its driver did not answer for \(Int(saturating: timeLimit.seconds)) s")
+        return devices.withLock { devices in
+            if let outcome = devices[key] ?? nil { return outcome }
+            devices[key] = .some(late)
+            return late
+        }
+    }
+
+    private static func create(_ type: AVHWDeviceType, _ node: String) -> Outcome {
+        var options: OpaquePointer?
+        defer { av_dict_free(&options) }
+        // Without this a node that is none is taken for the name of an X display.
+        if type == AV_HWDEVICE_TYPE_VAAPI { av_dict_set(&options, "connection_type", "drm", 0) }
+        var context: UnsafeMutablePointer<AVBufferRef>?
+        let status = av_hwdevice_ctx_create(&context, type, node, options, 0)
+        guard status >= 0, let context else { return .refused(describe(averror: status)) }
+        var name = node
+        if type == AV_HWDEVICE_TYPE_VAAPI, let vendor = vaQueryVendorString(context.vaDisplay) { name = String(cString: vendor) }
+        return .open(HardwareDevice(context, name: name))
+    }
+}
+
+extension UnsafeMutablePointer<AVBufferRef> {
+    /// libva's display of a VAAPI device.
+    fileprivate var vaDisplay: VADisplay? {
+        let device = UnsafeMutableRawPointer(pointee.data)!.assumingMemoryBound(to: AVHWDeviceContext.self)
+        return device.pointee.hwctx.assumingMemoryBound(to: AVVAAPIDeviceContext.self).pointee.display
+    }
+}

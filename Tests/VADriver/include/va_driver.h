@@ -1,0 +1,19 @@
+// A driver of libva for tests, without a device: "decodes" H.264 by drawing each picture's number, as Tests/Clips/make burns it in. It takes the place
+// of libva's loader of drivers in a process that it is linked into or preloaded in (LD_PRELOAD): there /dev/null is a device that decodes. All other
+// devices are opened as ever.
+#pragma once
+
+/// Forgets all faults and counts.
+void va_driver_reset(void);
+/// Has the calls of `name` (`EndPicture`, `CreateSurfaces`, `Export` …) fail from number `first` on, `count` times; counted from 1, from now on.
+void va_driver_fail(const char *_Nonnull name, int first, int count);
+/// How often `name` has been called since the last reset or fault.
+int va_driver_calls(const char *_Nonnull name);
+/// There can be no more surfaces than this at once.
+void va_driver_limit_surfaces(int count);
+/// Surfaces there are.
+int va_driver_surfaces(void);
+/// A picture is drawn so many microseconds after it was asked for, by the call that waits for it.
+void va_driver_delay(int microseconds);
+/// Whether profiles are offered at all.
+void va_driver_offer(int offers);
