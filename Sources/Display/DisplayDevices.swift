@@ -15,6 +15,8 @@ package struct DisplayDevices: Sendable {
         package var isAtomic: Bool
         /// Its connectors; empty for cards that only render.
         package var connectors: [Connector]
+        /// The YUV formats that planes of each connector take, by its name: pictures in these need not be converted.
+        package var videoFormats: [String: [String]] = [:]
         /// Its planes.
         package var planes: [Plane]
         /// Other programs that have it open, as far as they can be seen; one of them may have the screen.
@@ -114,21 +116,28 @@ package struct DisplayDevices: Sendable {
     }
 
     private static func describe(_ card: DRMCard) -> Card {
-        let planes = card.planes().map { plane in
+        let (records, all) = (card.connectors(probing: false) ?? [], card.planes())
+        let planes = all.map { plane in
             let kind =
                 switch plane.type {
                 case .primary: "primary"
                 case .cursor: "cursor"
                 case .overlay: "overlay"
                 }
-            return Plane(
-                id: plane.id.rawValue, kind: kind,
-                formats: plane.formats.map { code in
-                    String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
-                })
+            return Plane(id: plane.id.rawValue, kind: kind, formats: plane.formats.map(fourLetters))
+        }
+        let connectors = records.map { record in
+            let crtcs = record.possibleCRTCs(of: card)
+            let taken = all.filter { $0.possibleCRTCs & crtcs != 0 }.flatMap(\.formats)
+            return (record.connector.name, VideoFormat.all.filter { taken.contains($0.code) }.map(\.description))
         }
         return Card(
-            path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: (card.connectors(probing: false) ?? []).map(\.connector),
-            planes: planes, users: MasterHolder.find(card.path))
+            path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: records.map(\.connector),
+            videoFormats: card.isAtomic ? Dictionary(connectors, uniquingKeysWith: { $1 }) : [:], planes: planes,
+            users: MasterHolder.find(card.path))
+    }
+
+    private static func fourLetters(_ code: UInt32) -> String {
+        String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
     }
 }

@@ -175,10 +175,11 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.
     private func video(_ scene: borrowing Scene, _ slot: Slot) -> VideoShow? {
         guard let video = slot.video else { return nil }
-        guard placer.blended == nil else { return video.convert() }
+        let (taken, former) = shared.withLock { ($0.overlay.taken, $0.videoPlane?.id) }
+        guard placer.blended == nil else { return video.convert(former: former) }
         return video.prepare(
-            scene, rotation: slot.turn.rotation, background: settings.background.rgb, slot: slot.prepared.buffer,
-            besides: shared.withLock { $0.overlay.taken })
+            scene, rotation: slot.turn.rotation, background: settings.background.rgb, slot: slot.prepared.buffer, besides: taken,
+            former: former)
     }
 
     // MARK: The presenter

@@ -36,7 +36,10 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
 
     func planner() -> PlanePlanner {
         let video = video
-        let share = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }.filter { $0.id != video?.plane }
+        let ofVideo = video?.planes ?? []
+        let share: [PlaneRecord] = route.card.planeShares.withLock { $0.share(of: route.crtc, of: planes) }.filter { plane in
+            !ofVideo.contains(plane.id)
+        }
         let free = planes.filter { plane in plane.id == beneath.id || share.contains { $0.id == plane.id } }.map { plane in
             var plane = plane
             plane.crtc = plane.id == beneath.id ? route.crtc : route.card.crtc(of: plane.id)
@@ -45,8 +48,9 @@ final class KMSOverlay: OverlayHardware, @unchecked Sendable {
         let planner = PlanePlanner(
             free, crtc: route.crtc, bit: route.crtcBit, width: picture.destination.width, height: picture.destination.height,
             cursor: share.contains { $0.type == .cursor } ? route.card.cursorSize : nil)
-        guard let id = video?.plane, let plane = route.card.planes().first(where: { $0.id == id }) else { return planner }
-        return planner.above(video?.zpos ?? PlanePlanner.position(of: plane, above: nil) ?? 0)
+        guard let video, !video.planes.isEmpty else { return planner }
+        let places = route.card.planes().filter { ofVideo.contains($0.id) }.compactMap { PlanePlanner.position(of: $0, above: nil) }
+        return planner.above(video.zpos ?? places.max() ?? 0)
     }
 
     func properties(of plane: PlaneID) -> PlaneProperties {

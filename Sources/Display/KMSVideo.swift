@@ -73,9 +73,12 @@ final class KMSVideo: VideoHardware, @unchecked Sendable {
         try request.testBesideFlips("show a picture on planes of \(route.card.path)")
     }
 
-    func shows(_ arrangement: VideoArrangement?) {
+    func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID]) {
         self.arrangement = arrangement
-        let shown = arrangement.map { (plane: $0.plane?.id, zpos: $0.zpos) }
+        var shown: (planes: [PlaneID], zpos: UInt64?)?
+        if arrangement != nil || !former.isEmpty {
+            shown = (former + [arrangement?.plane?.id].compactMap { $0 }, arrangement?.plane == nil ? nil : arrangement?.zpos)
+        }
         serial = route.card.planeShares.withLock { $0.showVideo(shown, on: route.crtc) }
     }
 }

@@ -50,9 +50,12 @@ struct OutputState {
         return taken
     }
 
-    /// The overlay plane of pictures that are on the screen or will be, besides the primary plane.
+    /// The overlay plane of pictures that are on the screen or ready, if they have one.
     var videoPlane: PlaneProperties? {
-        zip(pool.uses, contents).lazy.compactMap { $0 == .spare ? nil : $1.video?.arrangement.plane }.first
+        for index in contents.indices where pool.uses[index] != .spare && pool.uses[index] != .preparing {
+            if let plane = contents[index].video?.arrangement.plane { return plane }
+        }
+        return nil
     }
 
     init(_ rotation: Rotation) { turn = TurnState(rotation) }

@@ -63,12 +63,10 @@ struct PipeRoute {
         _ card: DRMCard, _ record: ConnectorRecord, mode: Int, besides reserved: Set<CRTCID> = []
     ) throws(DeviceError) -> PipeRoute {
         let crtcs = card.crtcs()
-        var possible: UInt32 = 0
+        let possible = record.possibleCRTCs(of: card)
         var present = CRTCID.none
-        for id in record.encoders {
-            guard let encoder = drmModeGetEncoder(card.fd, id) else { continue }
-            possible |= encoder.pointee.possible_crtcs
-            if id == record.encoder { present = CRTCID(rawValue: encoder.pointee.crtc_id) }
+        if record.encoders.contains(record.encoder), let encoder = drmModeGetEncoder(card.fd, record.encoder) {
+            present = CRTCID(rawValue: encoder.pointee.crtc_id)
             drmModeFreeEncoder(encoder)
         }
         var taken: Set<CRTCID> = []
@@ -85,6 +83,17 @@ struct PipeRoute {
         return PipeRoute(
             card: card, connector: record.id, connectorName: record.connector.name, crtc: crtcs[chosen], crtcBit: 1 << UInt32(chosen),
             timing: record.timings[mode])
+    }
+}
+
+extension ConnectorRecord {
+    /// The CRTCs that the connector can be on, as bits.
+    func possibleCRTCs(of card: DRMCard) -> UInt32 {
+        encoders.reduce(0) { possible, id in
+            guard let encoder = drmModeGetEncoder(card.fd, id) else { return possible }
+            defer { drmModeFreeEncoder(encoder) }
+            return possible | encoder.pointee.possible_crtcs
+        }
     }
 }
 

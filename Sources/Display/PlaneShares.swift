@@ -8,9 +8,9 @@ import Playback
 struct PlaneShares {
     /// A picture on planes as it was decoded.
     struct Video: Equatable {
-        /// The overlay plane that it has; nil for the primary one.
-        var plane: PlaneID?
-        /// Where that is among the planes, if it was put there.
+        /// The overlay planes that it has, and the picture before it has still; none where that is the primary one.
+        var planes: [PlaneID]
+        /// Where they are among the planes, if they were put there.
         var zpos: UInt64?
         /// Grows with every change.
         var serial: UInt64
@@ -42,9 +42,9 @@ struct PlaneShares {
 
     /// Pictures are shown so from now on: on an overlay plane, which is then no other's, or on the primary one; nil: converted.
     /// Returns what ends it again.
-    mutating func showVideo(_ video: (plane: PlaneID?, zpos: UInt64?)?, on crtc: CRTCID) -> UInt64 {
+    mutating func showVideo(_ video: (planes: [PlaneID], zpos: UInt64?)?, on crtc: CRTCID) -> UInt64 {
         lastNumber += 1
-        self.video[crtc] = video.map { Video(plane: $0.plane, zpos: $0.zpos, serial: lastNumber) }
+        self.video[crtc] = video.map { Video(planes: $0.planes, zpos: $0.zpos, serial: lastNumber) }
         return lastNumber
     }
 
@@ -76,7 +76,7 @@ struct PlaneShares {
             }
         }
         var shown: [PlaneID: CRTCID] = [:]
-        for (crtc, video) in video { if let plane = video.plane { shown[plane] = crtc } }
+        for (crtc, video) in video { for plane in video.planes { shown[plane] = crtc } }
         return planes.filter { (shown[$0.id] ?? held[$0.id] ?? owners[$0.id]) == crtc }
     }
 }

@@ -20,6 +20,6 @@ protocol VideoHardware: AnyObject, Sendable {
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface
     /// Asks the driver whether it would show a picture without a modeset.
     func test(_ show: VideoShow) throws(DeviceError)
-    /// Pictures are shown so from now on; nil: converted.
-    func shows(_ arrangement: VideoArrangement?)
+    /// Pictures are shown so from now on; nil: converted. The planes `former` show other ones still.
+    func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID])
 }

@@ -45,7 +45,8 @@ final class VideoPlanes: @unchecked Sendable {
     /// What has failed since.
     private var failed: [Request: Set<PicturePath>] = [:]
     private var said: Set<String> = []
-    private var newest: VideoArrangement?
+    /// What the hardware was told last.
+    private var told: (arrangement: VideoArrangement?, former: PlaneID?)
 
     private var buffers = VideoBuffers()
     private var surfaces = SurfaceImports()
@@ -60,12 +61,13 @@ final class VideoPlanes: @unchecked Sendable {
     }
 
     /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, on `background` where the scene names none. `taken` are
-    /// the planes that drawn pictures have. nil where it is to be converted.
+    /// the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if they have one. nil
+    /// where it is to be converted.
     func prepare(
-        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, slot: Int, besides taken: [PlaneID]
+        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, slot: Int, besides taken: [PlaneID], former: PlaneID?
     ) -> VideoShow? {
         let background = scene.background ?? background
-        guard scene.count == 1 else { return convert() }
+        guard scene.count == 1 else { return convert(former: former) }
         let show = scene.withLayer(at: 0) { layer -> VideoShow? in
             guard layer.alpha >= 1 else { return nil }
             switch layer.content {
@@ -77,17 +79,22 @@ final class VideoPlanes: @unchecked Sendable {
                 return shape.flatMap { self.show(video.frame, Request(shape: $0, taken: taken), slot) }
             }
         }
-        guard let show else { return convert() }
-        if newest !== show.arrangement { hardware.shows(show.arrangement) }
-        newest = show.arrangement
+        tell(show?.arrangement, former)
         return show
     }
 
     /// The next picture is converted. Returns nil.
-    @discardableResult func convert() -> VideoShow? {
-        if newest != nil { hardware.shows(nil) }
-        newest = nil
+    func convert(former: PlaneID?) -> VideoShow? {
+        tell(nil, former)
         return nil
+    }
+
+    /// Drawn pictures are not to have the planes of the newest picture, nor that of one that is still seen.
+    private func tell(_ arrangement: VideoArrangement?, _ former: PlaneID?) {
+        let former = former == arrangement?.plane?.id ? nil : former
+        guard told.arrangement !== arrangement || told.former != former else { return }
+        told = (arrangement, former)
+        hardware.shows(arrangement, besides: former.map { [$0] } ?? [])
     }
 
     /// The driver has refused to show an arrangement that it agreed to.
@@ -172,7 +179,13 @@ final class VideoPlanes: @unchecked Sendable {
         var arrangements = PlaneArrangements(planner)
         let answer = arrangements.answer(for: layers) { assignments throws(DeviceError) in
             let tried = arrangement(assignments)
-            try hardware.test(VideoShow(arrangement: tried, memory: memory, backdrop: backdrop))
+            do throws(DeviceError) {
+                try hardware.test(VideoShow(arrangement: tried, memory: memory, backdrop: backdrop))
+            } catch {
+                log.debug("\(request.shape.name): \(error)")
+                // What was asked for in all its properties is for those who look for it.
+                throw DeviceError(error.action, code: error.code)
+            }
             agreed = tried
         }
         switch answer {

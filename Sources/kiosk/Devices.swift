@@ -36,6 +36,9 @@ struct Devices: ParsableCommand {
             for connector in card.connectors {
                 print("    \(connector.name)  \(connector.status)\(connector.isNonDesktop ? ", a headset" : "")")
                 if !connector.modes.isEmpty { print(wrapped(connector.modes.map(\.name), indent: 6)) }
+                if let formats = card.videoFormats[connector.name], !formats.isEmpty {
+                    print("      video on planes: \(formats.joined(separator: " "))")
+                }
             }
             for plane in card.planes {
                 print("    plane \(plane.id) (\(plane.kind))")

@@ -22,6 +22,7 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     private(set) var backdrops: [UInt32] = []
     private(set) var imported = 0
     private(set) var shown: [VideoArrangement?] = []
+    private(set) var former: [UInt32] = []
 
     init(_ width: Int = 64, _ height: Int = 36, primary: [String] = ["YU12"], overlays: [[String]] = []) {
         (self.width, self.height) = (width, height)
@@ -57,7 +58,10 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         asked += 1
         if refuses(show) { throw DeviceError("test", code: EINVAL) }
     }
-    func shows(_ arrangement: VideoArrangement?) { shown.append(arrangement) }
+    func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID]) {
+        shown.append(arrangement)
+        self.former = former.map(\.rawValue)
+    }
 
     /// A video buffer in ordinary memory, followed by bytes that nobody may write.
     final class MemoryVideoBuffer: VideoBuffer, @unchecked Sendable {

@@ -235,6 +235,20 @@ import Vocabulary
         #expect(stage.screen.shownVideo?.arrangement.plane?.id.rawValue == 40)
     }
 
+    /// The plane of a picture that is still seen is not for drawn pictures, whatever comes next.
+    @Test func aPlaneIsFreeWhenNothingShowsItAnyMore() throws {
+        let video = MemoryVideo(primary: [], overlays: [["YU12"]])
+        let stage = stage(video)
+        for _ in 0..<3 { try stage.show(Pictures.solid(126, 128, 128, 48, 36), .resizeAspect) }
+        #expect(video.shown.last??.plane?.id.rawValue == 40 && video.former.isEmpty)
+        let scene = try stage.prepare(Pictures.quarters(64, 36))
+        #expect(video.shown.last! == nil && video.former == [40])
+        _ = stage.commit(scene)
+        try stage.flip()
+        try stage.show(Pictures.quarters(64, 36))
+        #expect(video.shown.last! == nil && video.former.isEmpty)
+    }
+
     @Test func placesAmongPlanes() {
         let planes = [
             PlanePlannerTests.plane(31, .primary) { $0.stacking = .fixed(0) },
