@@ -126,7 +126,7 @@ let package = Package(
         .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "Playback"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
-            dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "Playback", "Media", "Vocabulary", "Platform"],
+            dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "CTestSupport", "Playback", "Media", "Vocabulary", "Platform"],
             swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],

@@ -64,7 +64,9 @@ final class KMSVideo: VideoHardware, @unchecked Sendable {
         return DumbBackdrop(dumb, colour)
     }
 
-    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface { try PrimeFramebuffer.make(route.card, frame) }
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
+        try PrimeFramebuffer.make(route.card, frame)
+    }
 
     func test(_ show: VideoShow) throws(DeviceError) {
         var request = AtomicRequest(route.card)

@@ -29,7 +29,9 @@ struct PictureShape: Hashable {
         _ frame: borrowing VideoFrame, crop: PixelRectangle?, turn: Rotation, gravity: VideoGravity, rotation: Rotation, background: UInt32,
         screenWidth: Int, screenHeight: Int
     ) {
-        guard frame.width > 0, frame.height > 0, frame.av.pointee.data.0 != nil, let format = PictureFormat(frame.pixelFormat) else { return nil }
+        guard frame.width > 0, frame.height > 0, frame.av.pointee.data.0 != nil, let format = PictureFormat(frame.pixelFormat) else {
+            return nil
+        }
         (self.format, self.background) = (format, background)
         (width, height) = (frame.width, frame.height)
         colour = PlaneColour(ColourDescription(frame.av, fullRangeByFormat: format.isFullRange))
@@ -41,7 +43,8 @@ struct PictureShape: Hashable {
         if let surface = frame.surface?.pointee, surface.nb_layers > 0, surface.nb_objects > 0 {
             let modifier = surface.objects.0.format_modifier
             self.surface = Surface(
-                format: surface.nb_layers == 1 ? surface.layers.0.format : 0, modifier: modifier == kDRM_FORMAT_MOD_INVALID ? nil : modifier)
+                format: surface.nb_layers == 1 ? surface.layers.0.format : 0, modifier: modifier == kDRM_FORMAT_MOD_INVALID ? nil : modifier
+            )
         }
     }
 

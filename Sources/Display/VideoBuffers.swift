@@ -18,21 +18,26 @@ struct VideoBuffers {
     private var sets: [Set] = []
     static let mostSizes = 2
 
-    /// The buffer of a slot, 0…7; `make` makes it.
-    mutating func buffer(
-        _ size: Size, _ slot: Int, make: () throws(DeviceError) -> VideoBuffer
-    ) throws(DeviceError) -> VideoBuffer {
-        if sets.first?.size != size {
-            if let index = sets.firstIndex(where: { $0.size == size }) {
-                sets.swapAt(0, index)
-            } else {
-                if sets.count == Self.mostSizes { sets.removeLast() }
-                sets.insert(Set(size: size, buffers: InlineArray(repeating: nil)), at: 0)
-            }
+    /// The buffer of a slot, 0…7; nil where there is none yet.
+    func buffer(_ size: Size, _ slot: Int) -> VideoBuffer? {
+        if let first = sets.first, first.size == size { return first.buffers[slot] }
+        return sets.first { $0.size == size }?.buffers[slot]
+    }
+
+    /// Keeps a buffer for a slot, instead of those of the size that was used the longest ago where there are too many.
+    mutating func keep(_ buffer: VideoBuffer, _ size: Size, _ slot: Int) {
+        use(size)
+        sets[0].buffers[slot] = buffer
+    }
+
+    /// A size is used now.
+    mutating func use(_ size: Size) {
+        if sets.first?.size == size { return }
+        if let index = sets.firstIndex(where: { $0.size == size }) {
+            sets.swapAt(0, index)
+            return
         }
-        if let buffer = sets[0].buffers[slot] { return buffer }
-        let fresh = try make()
-        sets[0].buffers[slot] = fresh
-        return fresh
+        if sets.count == Self.mostSizes { sets.removeLast() }
+        sets.insert(Set(size: size, buffers: InlineArray(repeating: nil)), at: 0)
     }
 }

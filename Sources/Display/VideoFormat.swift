@@ -20,7 +20,8 @@ struct VideoFormat: Hashable, CustomStringConvertible {
     static let yuv420 = VideoFormat("YU12", AV_PIX_FMT_YUV420P)
     static let p010 = VideoFormat("P010", AV_PIX_FMT_P010LE)
     static let all = [
-        nv12, VideoFormat("NV21", AV_PIX_FMT_NV21), yuv420, p010, VideoFormat("NV16", AV_PIX_FMT_NV16), VideoFormat("NV24", AV_PIX_FMT_NV24),
+        nv12, VideoFormat("NV21", AV_PIX_FMT_NV21), yuv420, p010, VideoFormat("NV16", AV_PIX_FMT_NV16),
+        VideoFormat("NV24", AV_PIX_FMT_NV24),
         VideoFormat("YU16", AV_PIX_FMT_YUV422P), VideoFormat("YU24", AV_PIX_FMT_YUV444P),
     ]
 

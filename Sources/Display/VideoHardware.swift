@@ -16,7 +16,7 @@ protocol VideoHardware: AnyObject, Sendable {
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer
     /// A whole screen of one colour.
     func makeBackdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop
-    /// Makes a hardware decoder's memory a framebuffer. It is to live no longer than the frame's.
+    /// Makes a hardware decoder's memory a framebuffer, which keeps it alive.
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface
     /// Asks the driver whether it would show a picture without a modeset.
     func test(_ show: VideoShow) throws(DeviceError)

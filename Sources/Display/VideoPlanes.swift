@@ -93,6 +93,8 @@ final class VideoPlanes: @unchecked Sendable {
     private func tell(_ arrangement: VideoArrangement?, _ former: PlaneID?) {
         let former = former == arrangement?.plane?.id ? nil : former
         guard told.arrangement !== arrangement || told.former != former else { return }
+        // The decoder's memory goes with its pictures.
+        if arrangement?.path != .dmabuf { surfaces.removeAll() }
         told = (arrangement, former)
         hardware.shows(arrangement, besides: former.map { [$0] } ?? [])
     }
@@ -172,7 +174,7 @@ final class VideoPlanes: @unchecked Sendable {
         }
         let memory: VideoShow.Memory, backdrop: Backdrop?
         do throws(DeviceError) {
-            memory = try self.memory(candidate, frame, slot)
+            memory = try self.memory(candidate, frame, slot, isKept: false)
             backdrop = candidate.hasBackdrop ? try self.backdrop(request.shape.background) : nil
         } catch { return .failure(Refusal(reason: "\(error)")) }
         var agreed: VideoArrangement?
@@ -187,6 +189,7 @@ final class VideoPlanes: @unchecked Sendable {
                 throw DeviceError(error.action, code: error.code)
             }
             agreed = tried
+            if case .buffer(let buffer) = memory { buffers.keep(buffer, size(candidate, frame), slot) }
         }
         switch answer {
         case .planes: return .success(Answer(request, candidate, agreed!))
@@ -204,7 +207,8 @@ final class VideoPlanes: @unchecked Sendable {
         let text: String
         if let answer {
             let plane = answer.arrangement.plane.map { "plane \($0.id.rawValue)" } ?? "the primary plane"
-            let format = answer.candidate.format.map { $0.code == VideoFormat(answer.request.shape.format.av)?.code ? "" : " as \($0)" } ?? ""
+            let format =
+                answer.candidate.format.map { $0.code == VideoFormat(answer.request.shape.format.av)?.code ? "" : " as \($0)" } ?? ""
             let scaled = answer.candidate.layer.isScaled ? ", scaled by the display" : ""
             let turned = answer.candidate.layer.turn == .up ? "" : ", turned by the display"
             text = "\(answer.request.shape.name) → \(plane)\(format)\(scaled)\(turned), \(answer.candidate.path.work)\(why)"
@@ -218,23 +222,32 @@ final class VideoPlanes: @unchecked Sendable {
 
     // MARK: Its memory
 
-    /// Where the picture will be, not filled yet.
+    /// Where the picture will be, not filled yet. What is only asked for is not kept: it would take the place of what is used.
     private func memory(
-        _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int
+        _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int, isKept: Bool
     ) throws(DeviceError) -> VideoShow.Memory {
-        guard let format = candidate.format else { return .surface(try held(frame)) }
+        guard candidate.format != nil else { return .surface(try held(frame)) }
+        let size = size(candidate, frame)
+        if let buffer = buffers.buffer(size, slot) {
+            if isKept { buffers.use(size) }
+            return .buffer(buffer)
+        }
+        let buffer = try hardware.makeBuffer(size.format, width: size.width, height: size.height, forScaling: size.forScaling)
+        if isKept { buffers.keep(buffer, size, slot) }
+        return .buffer(buffer)
+    }
+
+    /// That of the memory of a candidate which is no surface.
+    private func size(_ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame) -> VideoBuffers.Size {
+        let format = candidate.format!
         let forScaling = candidate.path == .scale || format.av != PictureFormat(frame.pixelFormat)?.av
-        let wanted = VideoBuffers.Size(format: format, width: candidate.width, height: candidate.height, forScaling: forScaling)
-        return .buffer(
-            try buffers.buffer(wanted, slot) { () throws(DeviceError) in
-                try hardware.makeBuffer(format, width: candidate.width, height: candidate.height, forScaling: forScaling)
-            })
+        return VideoBuffers.Size(format: format, width: candidate.width, height: candidate.height, forScaling: forScaling)
     }
 
     private func fill(
         _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int
     ) throws(DeviceError) -> VideoShow.Memory {
-        let memory = try memory(candidate, frame, slot)
+        let memory = try memory(candidate, frame, slot, isKept: true)
         if case .buffer(let buffer) = memory { try writer.write(frame, as: candidate, into: buffer) }
         return memory
     }

@@ -1,4 +1,5 @@
 import Bed
+import Foundation
 import Testing
 
 extension BedTests {
@@ -19,10 +20,13 @@ extension BedTests {
         static let ways = [
             Way(testDescription: "YUV420, copied", path: "copy", pixels: "yuv420p", expected: ["YU12 320x180"]),
             Way(testDescription: "NV12, copied", path: "copy", pixels: "nv12", expected: ["NV12 320x180"]),
-            Way(testDescription: "P010, copied", path: "copy", pixels: "p010le", expected: ["P010 320x180"]),
             Way(testDescription: "10 bits, copied as P010", path: "copy", pixels: "yuv420p10le", expected: ["P010 320x180"]),
-            Way(testDescription: "bars, on a plane above", path: "copy", pixels: "nv12", size: "320x240", expected: ["XR24 1280x720", "NV12 320x240"]),
-            Way(testDescription: "a display that does not scale", path: "copy", pixels: "nv12", displayScales: false, expected: ["YU12 1280x720"]),
+            Way(
+                testDescription: "bars, on a plane above", path: "copy", pixels: "nv12", size: "320x240",
+                expected: ["XR24 1280x720", "NV12 320x240"]),
+            Way(
+                testDescription: "a display that does not scale", path: "copy", pixels: "nv12", displayScales: false,
+                expected: ["YU12 1280x720"]),
             Way(testDescription: "scaled in software", path: "scale", pixels: "yuv420p", expected: ["YU12 1280x720"]),
             Way(testDescription: "converted", path: "convert", pixels: "nv12", expected: ["XR24 1280x720"]),
             Way(testDescription: "vkms by itself", path: "auto", pixels: "nv12", expected: ["XR24 1280x720"]),
@@ -45,13 +49,14 @@ extension BedTests {
 
         /// Copied, scaled, converted by turns: the way changes at each seam, and that is no seam.
         @Test(arguments: [true, false]) func `items of different formats and sizes`(displayScales: Bool) async throws {
-            let clips = try [
-                ("mix-1.mp4", 30.0), ("mix-2.webm", 25), ("mix-3.mkv", 24000.0 / 1001), ("mix-6.mp4", 50), ("mix-7.mov", 24),
-                ("mix-10.mp4", 30),
-            ].map { name, rate in
-                let number = Int(name.dropFirst(4).prefix { $0.isNumber })!
-                return NumberedClip(try BedGallery.path(name), frames: Int(rate.rounded()), from: 1000 * number + 1, frameRate: rate)
-            } + [try BedGallery.raw("rgb24", from: 20001)]
+            let clips =
+                try [
+                    ("mix-1.mp4", 30.0), ("mix-2.webm", 25), ("mix-3.mkv", 24000.0 / 1001), ("mix-6.mp4", 50), ("mix-7.mov", 24),
+                    ("mix-10.mp4", 30),
+                ].map { name, rate in
+                    let number = Int(name.dropFirst(4).prefix { $0.isNumber })!
+                    return NumberedClip(try BedGallery.path(name), frames: Int(rate.rounded()), from: 1000 * number + 1, frameRate: rate)
+                } + [try BedGallery.raw("rgb24", from: 20001)]
             let machine = Machine { ($0.time, $0.planesScale) = (.free, displayScales) }
             let configuration = KioskConfiguration(display: "gravity = \"stretch\"\npicture-path = \"copy\"")
             let record = try await Bed.run("paths", for: .seconds(22), playing: clips, .kiosk(configuration), on: machine)
@@ -62,7 +67,10 @@ extension BedTests {
             #expect(
                 formats
                     == (displayScales
-                        ? ["YU12 480x270", "YU12 320x240", "P010 320x180", "YU12 640x360", "YU16 1280x720", "YU24 321x179", "XR24 1280x720"] : scaled))
+                        ? [
+                            "YU12 480x270", "YU12 320x240", "P010 320x180", "YU12 640x360", "YU16 1280x720", "YU24 321x179",
+                            "XR24 1280x720",
+                        ] : scaled))
         }
 
         /// The picture stays on its plane beneath the controls; where these have none it is converted as long as they are seen.
@@ -70,9 +78,10 @@ extension BedTests {
             let clips = try [1, 1001].map { try BedGallery.raw("nv12", from: $0) }
             let machine = Machine { ($0.time, $0.planesScale, $0.overlays) = (.free, true, overlays) }
             let configuration = KioskConfiguration(display: "picture-path = \"copy\"")
-            let record = try await Bed.run("planes \(overlays)", for: .seconds(10), playing: clips, .kiosk(configuration), on: machine) { at in
-                at(2, .key(.space), "pause")
-                at(3, .key(.space), "play")
+            let record = try await Bed.run("planes \(overlays)", for: .seconds(10), playing: clips, .kiosk(configuration), on: machine) {
+                at in
+                at(2.5, .key(.space), "pause")
+                at(3.5, .key(.space), "play")
             }
             let shown = record.vblanks.filter { $0.time > .seconds(1) && record.isFrame($0.number) }
             let formats = Set(shown.map { $0.planes[0].format })
@@ -84,6 +93,23 @@ extension BedTests {
                 let late = record.seams.filter { $0.first.time > .seconds(8) }
                 #expect(!late.isEmpty && late.allSatisfy { $0.isClean })
             }
+        }
+
+        /// A hardware decoder's memory, played by DisplayTests.SurfaceOnCardTests in the guest: each surface is a framebuffer once, and none is drawn
+        /// into while it is seen.
+        @Test func `a decoder's memory`() async throws {
+            let machine = Machine { ($0.time, $0.recordsSound, $0.hasKeyboard, $0.hasTouchScreen) = (.free, false, false, false) }
+            let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            let start = "export KIOSK_TEST_CARD=surface; exec \"$@\""
+            let command = ["sh", "-c", start, "sh", tests, "--testing-library", "swift-testing", "--filter", "SurfaceOnCardTests"]
+            let clips = [NumberedClip("surfaces", frames: 300, frameRate: 60)]
+            let record = try await Bed.run("surfaces", for: .seconds(60), playing: clips, .command(command), on: machine)
+            #expect(record.status == 0, "\(record.log.map(\.text).joined(separator: "\n"))")
+            #expect(record.frames.map(\.number) == Array(1...300))
+            for frame in record.frames.dropLast() { #expect(frame.vblanks == 1, "\(frame)") }
+            let shown = record.vblanks.filter { record.isFrame($0.number) }
+            #expect(shown.allSatisfy { $0.planes.map(\.text) == ["NV12 1280x720"] })
+            #expect(Set(shown.map { $0.planes[0].framebuffer }).count <= 8)
         }
 
         /// In the host's time, where copying takes as long as it takes.

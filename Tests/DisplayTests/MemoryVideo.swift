@@ -27,7 +27,11 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     init(_ width: Int = 64, _ height: Int = 36, primary: [String] = ["YU12"], overlays: [[String]] = []) {
         (self.width, self.height) = (width, height)
         let everything = Orientation.all
-        planes = [PlanePlannerTests.plane(31, .primary, [kDRM_FORMAT_XRGB8888] + primary.map(PlanePlannerTests.fourcc), on: 7) { $0.turns = everything }]
+        planes = [
+            PlanePlannerTests.plane(31, .primary, [kDRM_FORMAT_XRGB8888] + primary.map(PlanePlannerTests.fourcc), on: 7) {
+                $0.turns = everything
+            }
+        ]
         for (index, formats) in overlays.enumerated() {
             planes.append(
                 PlanePlannerTests.plane(40 + UInt32(index), .overlay, formats.map(PlanePlannerTests.fourcc)) { $0.turns = everything })

@@ -39,13 +39,14 @@ import Vocabulary
     }
 
     /// An output on the card, and an engine's part with it.
-    private final class Stage {
+    final class Stage {
         let output: DisplayOutput
         private var id: UInt64 = 0
         private var sequences: [UInt64] = []
 
-        init() {
+        init(_ path: PicturePathChoice = .automatic) {
             var settings = DisplaySettings()
+            settings.picturePath = path
             let isLarge = getenv("KIOSK_TEST_CARD").map { String(cString: $0) } == "mixed"
             settings.mode = isLarge ? .size(width: 1920, height: 1080, refresh: nil) : .size(width: 1280, height: 720, refresh: nil)
             output = DisplayOutput.open(settings)

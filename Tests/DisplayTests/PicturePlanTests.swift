@@ -35,7 +35,8 @@ import Vocabulary
             testDescription: "bars beside it", format: AV_PIX_FMT_NV12, size: (960, 720),
             expected: ["copy NV12 960x720: 0,0 960x720 → 240,0 1440x1080 over background"]),
         Case(
-            testDescription: "fill cuts off what is beyond, in the plane", format: AV_PIX_FMT_NV12, size: (960, 720), gravity: .resizeAspectFill,
+            testDescription: "fill cuts off what is beyond, in the plane", format: AV_PIX_FMT_NV12, size: (960, 720),
+            gravity: .resizeAspectFill,
             expected: [
                 "copy NV12 960x720: 0,90 960x540 → \(full)", "copy NV12 960x720: 0,90 960x540 → \(full) over background",
             ]),
@@ -52,16 +53,19 @@ import Vocabulary
         Case(
             testDescription: "a screen on its side", format: AV_PIX_FMT_NV12, size: (1080, 1920), rotation: .clockwise90,
             expected: [
-                "copy NV12 1080x1920: 0,0 1080x1920 → \(full) turned 90", "copy NV12 1080x1920: 0,0 1080x1920 → \(full) turned 90 over background",
+                "copy NV12 1080x1920: 0,0 1080x1920 → \(full) turned 90",
+                "copy NV12 1080x1920: 0,0 1080x1920 → \(full) turned 90 over background",
             ]),
         Case(
             testDescription: "turned by both", format: AV_PIX_FMT_NV12, orientation: Orientation(rotation: .clockwise270, isMirrored: true),
             rotation: .clockwise90,
             expected: [
-                "copy NV12 1280x720: 0,0 1280x720 → \(full) mirrored", "copy NV12 1280x720: 0,0 1280x720 → \(full) mirrored over background",
+                "copy NV12 1280x720: 0,0 1280x720 → \(full) mirrored",
+                "copy NV12 1280x720: 0,0 1280x720 → \(full) mirrored over background",
             ]),
         Case(
-            testDescription: "scaled before it is turned", format: AV_PIX_FMT_NV12, size: (720, 1280), rotation: .clockwise90, paths: [.scale],
+            testDescription: "scaled before it is turned", format: AV_PIX_FMT_NV12, size: (720, 1280), rotation: .clockwise90,
+            paths: [.scale],
             expected: ["YU12", "NV12"].map { "scale \($0) 1080x1920: 0,0 1080x1920 → \(full) turned 90" }
                 + ["YU12", "NV12"].map { "scale \($0) 1080x1920: 0,0 1080x1920 → \(full) turned 90 over background" }),
         Case(
@@ -90,7 +94,8 @@ import Vocabulary
         let frame = Pictures.make(test.format, test.size.0, test.size.1, orientation: test.orientation) { _, _, _ in 0 }
         frame.av.pointee.sample_aspect_ratio = AVRational(num: test.aspect.0, den: test.aspect.1)
         let shape = PictureShape(
-            frame, crop: nil, turn: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: 1920, screenHeight: 1080)
+            frame, crop: nil, turn: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: 1920,
+            screenHeight: 1080)
         let plan = PicturePlan(try #require(shape), test.paths, width: 1920, height: 1080)
         let found = plan.candidates.map(\.text) + plan.refusals.map { "\($0.path.rawValue): \($0.reason)" }
         #expect(found == test.expected)

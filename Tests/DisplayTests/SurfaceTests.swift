@@ -50,7 +50,9 @@ import Testing
         for _ in 0..<3 {
             for index in 0..<4 {
                 try stage.show(surface(UInt8(40 + 50 * index), in: files[index]))
-                #expect(stage.screen.shownVideo?.arrangement.path == .dmabuf && stage.screen.shownVideo?.framebuffer.rawValue == UInt32(301 + index))
+                #expect(
+                    stage.screen.shownVideo?.arrangement.path == .dmabuf
+                        && stage.screen.shownVideo?.framebuffer.rawValue == UInt32(301 + index))
                 let gray = UInt32((Double(40 + 50 * index - 16) * 255 / 219).rounded())
                 #expect(near(stage.screen.seen(30, 20), gray << 16 | gray << 8 | gray))
             }

@@ -74,7 +74,8 @@ import Vocabulary
                     for (x, y) in [(0, 0), (bytes - 1, 0), (bytes / 2, rows / 2), (0, rows - 1), (bytes - 1, rows - 1)] {
                         let written = buffer.base.load(
                             fromByteOffset: buffer.layout.offsets[plane] + y * buffer.layout.pitches[plane] + x, as: UInt8.self)
-                        #expect(Int(written) == (17 &* (plane + 1) &+ 5 &* x &+ 3 &* y) & 255, "\(width)x\(height) plane \(plane) \(x),\(y)")
+                        #expect(
+                            Int(written) == (17 &* (plane + 1) &+ 5 &* x &+ 3 &* y) & 255, "\(width)x\(height) plane \(plane) \(x),\(y)")
                     }
                 }
             }
@@ -108,7 +109,8 @@ import Vocabulary
     @Test(arguments: ways) func coloursAreKept(_ way: Way) throws {
         let is10 = way.from == AV_PIX_FMT_YUV420P10LE, isSemiPlanar = way.from == AV_PIX_FMT_NV12
         let frame = Pictures.make(way.from, 66, 34, bytes: is10 ? 2 : 1) { plane, x, _ in
-            let value = plane == 0 ? way.value.y : isSemiPlanar ? (x % 2 == 0 ? way.value.u : way.value.v) : plane == 1 ? way.value.u : way.value.v
+            let value =
+                plane == 0 ? way.value.y : isSemiPlanar ? (x % 2 == 0 ? way.value.u : way.value.v) : plane == 1 ? way.value.u : way.value.v
             return is10 ? value << 2 : value
         }
         let format = try #require(VideoFormat(way.to))

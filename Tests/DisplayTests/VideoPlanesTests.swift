@@ -20,7 +20,9 @@ import Vocabulary
     }
 
     /// A clip's picture with a gradient in both directions.
-    private func gradient(_ width: Int, _ height: Int, _ format: AVPixelFormat = AV_PIX_FMT_YUV420P, orientation: Orientation = .up) -> VideoFrame {
+    private func gradient(
+        _ width: Int, _ height: Int, _ format: AVPixelFormat = AV_PIX_FMT_YUV420P, orientation: Orientation = .up
+    ) -> VideoFrame {
         Pictures.make(format, width, height, orientation: orientation) { plane, x, y in
             plane == 0 ? 16 + 100 * x / width + 100 * y / height : plane == 1 ? 100 : 150
         }
@@ -49,7 +51,10 @@ import Vocabulary
         _ = stage.commit(second)
         let third = try stage.prepare(Pictures.solid(126, 128, 128, 64, 36))
         #expect(near(stage.screen.seen(1, 1), 0xff_ffff))
-        if case .noSpareBuffer = stage.output.prepare(Scene(Pictures.solid(60, 128, 128, 64, 36))) {} else { Issue.record("a fourth buffer") }
+        if case .noSpareBuffer = stage.output.prepare(Scene(Pictures.solid(60, 128, 128, 64, 36))) {
+        } else {
+            Issue.record("a fourth buffer")
+        }
         try stage.flip()
         #expect(near(stage.screen.seen(1, 1), 0))
         _ = stage.commit(third)
@@ -116,7 +121,9 @@ import Vocabulary
         (video.driver, video.refuses) = (test.driver, test.refuses)
         let stage = stage(video) { $0.picturePath = test.choice }
         for _ in 0..<4 {
-            try stage.show(Pictures.make(test.format, test.size.0, test.size.1, bytes: test.format == AV_PIX_FMT_YUV420P10LE ? 2 : 1) { _, _, _ in 100 }, .resizeAspect)
+            try stage.show(
+                Pictures.make(test.format, test.size.0, test.size.1, bytes: test.format == AV_PIX_FMT_YUV420P10LE ? 2 : 1) { _, _, _ in 100
+                }, .resizeAspect)
         }
         let shown = stage.screen.shownVideo.map { show in
             "\(show.arrangement.path.rawValue) \(show.arrangement.plane.map { "\($0.id.rawValue)" } ?? "primary")"

@@ -1,1 +1,3 @@
-// Nothing in it is called by name: see ThreadSanitizer.c.
+// What tests need of C. Of ThreadSanitizer.c nothing is called by name.
+#pragma once
+#include "udmabuf.h"

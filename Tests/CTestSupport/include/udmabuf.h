@@ -1,0 +1,6 @@
+// Memory that is a dmabuf without any device behind it: what a hardware decoder's surface is to a display.
+#pragma once
+#include <stddef.h>
+
+/// A dmabuf of so many bytes, a multiple of the page size. Returns its descriptor, or -1 with errno set, as where there is no /dev/udmabuf.
+int test_udmabuf(size_t size);
