@@ -29,9 +29,10 @@ enum Grammar {
         keys: [
             "source", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "wait-for", "on-tap",
         ])
+    static let control = Table(name: "control", heading: "[control]", keys: ["socket"])
     static let log = Table(name: "log", heading: "[log]", keys: ["level"])
 
-    static let tables = [display, audio, playback, input, theme, idle, playlist, log]
+    static let tables = [display, audio, playback, input, theme, idle, playlist, control, log]
 
     /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
     static func advice(_ key: String, in table: Table) -> String {

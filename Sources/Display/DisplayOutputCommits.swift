@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import Platform
 import Playback
@@ -30,16 +31,38 @@ extension DisplayOutput {
         observer(turn)
     }
 
-    /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. From any thread, but not during
-    /// ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
-    package func snapshot(to path: String) throws(SnapshotError) {
-        let reading = shared.withLock { shared -> (buffer: ScanoutBuffer, index: Int, generation: UInt64, overlay: PlacedOverlay?)? in
+    /// Copies what is on the screen now, with what lies over it on planes. From any thread, but not during ``close()``. The buffer is kept
+    /// from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
+    package func capture() throws(SnapshotError) -> Capture {
+        let reading = shared.withLock { shared -> Reading? in
             guard let index = shared.pool.beginReading() else { return nil }
-            return (shared.buffers[index], index, shared.pool.generation, shared.overlay.onScreen.drawn)
+            return Reading(
+                buffer: shared.buffers[index], index: index, generation: shared.pool.generation, overlay: shared.overlay.onScreen.drawn,
+                turn: shared.contents[index].turn.rotation)
         }
         guard let reading else { throw .noDisplay }
-        defer { shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) } }
-        try ScreenPixels(reading.overlay.map { $0.over(reading.buffer.pixels) } ?? reading.buffer).writePNG(to: path)
+        let picture = reading.buffer.pixels
+        let copy = MemoryBuffer(width: picture.width, height: picture.height, format: picture.format)
+        copy.pixels.copyRows(of: picture)
+        shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) }
+        reading.overlay?.draw(over: copy.pixels)
+        return Capture(copy, turn: reading.turn)
+    }
+
+    /// What ``capture()`` needs of what is on the screen.
+    private struct Reading {
+        var buffer: ScanoutBuffer
+        var index: Int, generation: UInt64
+        var overlay: PlacedOverlay?
+        var turn: Rotation
+    }
+
+    /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. As ``capture()``.
+    package func snapshot(to path: String) throws(SnapshotError) {
+        let png = try capture().png(isUpright: false)
+        guard let file = fopen(path, "we") else { throw SnapshotError(writing: path) }
+        let written = fwrite(png, 1, png.count, file)
+        guard fclose(file) == 0, written == png.count else { throw SnapshotError(writing: path) }
     }
 
     // MARK: The compositor
@@ -125,10 +148,7 @@ extension DisplayOutput {
 
 extension PlacedOverlay {
     /// A copy of a picture with it over that.
-    func over(_ picture: PixelMemory) -> ScanoutBuffer {
-        let copy = MemoryBuffer(width: picture.width, height: picture.height, format: picture.format)
-        copy.pixels.copyRows(of: picture)
-        for y in 0..<picture.height { draw(0, y, count: picture.width, over: copy.pixels.address(0, y), picture.format) }
-        return copy
+    func draw(over picture: PixelMemory) {
+        for y in 0..<picture.height { draw(0, y, count: picture.width, over: picture.address(0, y), picture.format) }
     }
 }
