@@ -32,11 +32,14 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Controls", "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform", "CPlatform", log,
+                "Remote", "Controls", "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform",
+                "CPlatform",
+                log,
                 system,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
+        .target(name: "Remote", dependencies: ["CPlatform", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
@@ -90,6 +93,7 @@ let package = Package(
                 "Controls", "CCairo", "Audio", "Display", "Input", "Media", "Playback", "Vocabulary", "Platform", "TestSupport",
             ],
             swiftSettings: upcoming),
+        .testTarget(name: "RemoteTests", dependencies: ["Remote", "Platform", "Vocabulary"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "VADriver", "Vocabulary"],

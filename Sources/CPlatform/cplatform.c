@@ -1,10 +1,15 @@
 #define _GNU_SOURCE
 #include "cplatform.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,4 +30,57 @@ void kiosk_thread_give_way(void) {
 void kiosk_tune_malloc(void) {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+}
+
+int kiosk_memory_file(const char *name, const void *bytes, size_t count) {
+    int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0) return -1;
+    for (size_t written = 0; written < count;) {
+        ssize_t step = write(file, (const char *)bytes + written, count - written);
+        if (step < 0) {
+            int error = errno;
+            close(file);
+            errno = error;
+            return -1;
+        }
+        written += (size_t)step;
+    }
+    fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+    return file;
+}
+
+/// Room for one descriptor, aligned as a header of it has to be.
+union descriptor_room {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+ssize_t kiosk_send(int socket, const void *bytes, size_t count, int descriptor) {
+    union descriptor_room room;
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        memset(&room, 0, sizeof room);
+        message.msg_control = room.bytes;
+        message.msg_controllen = sizeof room.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof descriptor);
+        memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+ssize_t kiosk_receive(int socket, void *bytes, size_t count, int *descriptor) {
+    union descriptor_room room;
+    struct iovec part = {.iov_base = bytes, .iov_len = count};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
+    ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (received < 0) return received;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int))) continue;
+        memcpy(descriptor, CMSG_DATA(header), sizeof(int));
+    }
+    return received;
 }

@@ -59,6 +59,12 @@ package struct Configuration: Hashable, Sendable {
         package var command = Command.restartPlaylist
     }
 
+    /// `[control]`.
+    package struct Control: Hashable, Sendable {
+        /// `socket`.
+        package var socket = ControlSocketChoice.automatic
+    }
+
     /// `[log]`.
     package struct Log: Hashable, Sendable {
         /// `level`.
@@ -77,6 +83,8 @@ package struct Configuration: Hashable, Sendable {
     package var theme = Theme()
     /// `[idle]`.
     package var idle = Idle()
+    /// `[control]`.
+    package var control = Control()
     /// `[log]`.
     package var log = Log()
     /// `[[playlist]]`, in the order of the file.

@@ -54,6 +54,7 @@ extension Configuration {
                 if let table = reader(Grammar.idle, entry, complaints) {
                     idle.read(table, CommandWords(folder: folder, restart: .restartPlaylist))
                 }
+            case "control": if let table = reader(Grammar.control, entry, complaints) { control.read(table) }
             case "log": if let table = reader(Grammar.log, entry, complaints) { log.read(table) }
             case "playlist": playlist = readPlaylist(entry.value, folder: folder, complaints)
             default:
@@ -165,6 +166,12 @@ extension Configuration.Idle {
         if let word = table.command("do", words) {
             if let word { command = word } else { table.complain("expected what to do; leave after out to do nothing", about: "do") }
         }
+    }
+}
+
+extension Configuration.Control {
+    fileprivate mutating func read(_ table: TableReader) {
+        socket = table.text("socket", ControlSocketChoice.self, "\"auto\", \"off\" or an absolute path of at most 107 bytes") ?? socket
     }
 }
 

@@ -33,9 +33,10 @@ enum Grammar {
             "source", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder", "wait-for",
             "on-tap",
         ])
+    static let control = Table(name: "control", heading: "[control]", keys: ["socket"])
     static let log = Table(name: "log", heading: "[log]", keys: ["level"])
 
-    static let tables = [display, audio, playback, input, theme, idle, playlist, log]
+    static let tables = [display, audio, playback, input, theme, idle, playlist, control, log]
 
     /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
     static func advice(_ key: String, in table: Table) -> String {

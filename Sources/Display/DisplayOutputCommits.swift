@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import Platform
 import Playback
@@ -30,29 +31,48 @@ extension DisplayOutput {
         observer(turn)
     }
 
-    /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. From any thread, but not during
-    /// ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for every frame.
-    package func snapshot(to path: String) throws(SnapshotError) {
+    /// Copies what is on the screen now, with what lies over it on planes; a picture that planes show is converted for it. From any thread,
+    /// but not during ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for
+    /// every frame.
+    package func capture() throws(SnapshotError) -> Capture {
         let reading = shared.withLock { shared -> Reading? in
             guard let index = shared.pool.beginReading() else { return nil }
             return Reading(
                 buffer: shared.buffers[index], video: shared.contents[index].video, index: index, generation: shared.pool.generation,
-                overlay: shared.overlay.onScreen.drawn)
+                overlay: shared.overlay.onScreen.drawn, turn: shared.contents[index].turn.rotation)
         }
         guard let reading else { throw .noDisplay }
-        defer { shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) } }
-        let buffer = reading.video.map { $0.drawn(like: reading.buffer.pixels) } ?? reading.buffer
-        guard let buffer else { throw .encoder("the memory of a hardware decoder cannot be read") }
-        try ScreenPixels(reading.overlay.map { $0.over(buffer.pixels) } ?? buffer).writePNG(to: path)
+        let copy = reading.copy()
+        shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) }
+        guard let copy else { throw .encoder("the memory of a hardware decoder cannot be read") }
+        reading.overlay?.draw(over: copy.pixels)
+        return Capture(copy, turn: reading.turn)
     }
 
-    /// What is on the screen, while it is read.
+    /// What ``capture()`` needs of what is on the screen.
     private struct Reading {
         var buffer: ScanoutBuffer
         var video: VideoShow?
-        var index: Int
-        var generation: UInt64
+        var index: Int, generation: UInt64
         var overlay: PlacedOverlay?
+        var turn: Rotation
+
+        /// The picture in ordinary memory; nil where that of a plane cannot be read.
+        func copy() -> ScanoutBuffer? {
+            let picture = buffer.pixels
+            if let video { return video.drawn(like: picture) }
+            let copy = MemoryBuffer(width: picture.width, height: picture.height, format: picture.format)
+            copy.pixels.copyRows(of: picture)
+            return copy
+        }
+    }
+
+    /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. As ``capture()``.
+    package func snapshot(to path: String) throws(SnapshotError) {
+        let png = try capture().png(isUpright: false)
+        guard let file = fopen(path, "we") else { throw SnapshotError(writing: path) }
+        let written = fwrite(png, 1, png.count, file)
+        guard fclose(file) == 0, written == png.count else { throw SnapshotError(writing: path) }
     }
 
     // MARK: The compositor
@@ -147,10 +167,7 @@ extension DisplayOutput {
 
 extension PlacedOverlay {
     /// A copy of a picture with it over that.
-    func over(_ picture: PixelMemory) -> ScanoutBuffer {
-        let copy = MemoryBuffer(width: picture.width, height: picture.height, format: picture.format)
-        copy.pixels.copyRows(of: picture)
-        for y in 0..<picture.height { draw(0, y, count: picture.width, over: copy.pixels.address(0, y), picture.format) }
-        return copy
+    func draw(over picture: PixelMemory) {
+        for y in 0..<picture.height { draw(0, y, count: picture.width, over: picture.address(0, y), picture.format) }
     }
 }

@@ -1,5 +1,7 @@
 import CFFmpeg
 import Glibc
+import Media
+import Vocabulary
 
 /// Why a snapshot could not be made.
 package enum SnapshotError: Error, CustomStringConvertible {
@@ -23,9 +25,47 @@ package enum SnapshotError: Error, CustomStringConvertible {
     }
 }
 
+/// What was on the screen at one moment, in ordinary memory.
+package struct Capture: Sendable {
+    /// As it was scanned out.
+    let buffer: ScanoutBuffer
+    private let turn: Rotation
+
+    /// `turn` is how the pictures in the buffer are turned clockwise.
+    init(_ buffer: ScanoutBuffer, turn: Rotation) { (self.buffer, self.turn) = (buffer, turn) }
+
+    /// The picture as a PNG: as a viewer of the turned display sees it, or as it was scanned out. Takes some 50 ms at 1080p.
+    package func png(isUpright: Bool) throws(SnapshotError) -> [UInt8] {
+        try ScreenPixels(isUpright ? buffer.upright(from: turn) : buffer).png()
+    }
+}
+
+extension ScanoutBuffer {
+    /// The same without a clockwise turn by `turn`.
+    fileprivate func upright(from turn: Rotation) -> ScanoutBuffer {
+        guard turn != .none, let back = Rotation(rawValue: 360 - turn.rawValue) else { return self }
+        switch pixels.format {
+        case .rgb565: return turned(back, UInt16.self)
+        case .xrgb8888, .xbgr8888: return turned(back, UInt32.self)
+        }
+    }
+
+    private func turned<Pixel: FixedWidthInteger>(_ rotation: Rotation, _ pixel: Pixel.Type) -> ScanoutBuffer {
+        let (width, height) = rotation.swapsAxes ? (pixels.height, pixels.width) : (pixels.width, pixels.height)
+        let copy = MemoryBuffer(width: width, height: height, format: pixels.format)
+        let bytes = PixelTurn.stripBytes(width: width, bytesPerPixel: MemoryLayout<Pixel>.stride)
+        let strip = UnsafeMutablePointer<Pixel>.allocate(capacity: bytes / MemoryLayout<Pixel>.stride)
+        defer { strip.deallocate() }
+        PixelTurn.copy(
+            UnsafePointer(pixels.base.assumingMemoryBound(to: Pixel.self)), stride: pixels.stride, width: pixels.width,
+            height: pixels.height, turn: Orientation(rotation: rotation), to: copy.pixels.base, stride: copy.pixels.stride, strip: strip)
+        return copy
+    }
+}
+
 extension ScreenPixels {
-    /// Writes the pixels as a PNG file at `path`, with libavcodec's encoder.
-    func writePNG(to path: String) throws(SnapshotError) {
+    /// The pixels as a PNG, by libavcodec's encoder.
+    fileprivate func png() throws(SnapshotError) -> [UInt8] {
         guard let picture = ScratchPicture.make(AV_PIX_FMT_RGB24, width: width, height: height),
             let scale = ScaleContext.make(
                 from: (format.av, width, height), to: (AV_PIX_FMT_RGB24, width, height), flags: SWS_POINT)
@@ -48,9 +88,6 @@ extension ScreenPixels {
         guard let encoded = packet, avcodec_open2(context, encoder, nil) >= 0, avcodec_send_frame(context, picture.av) >= 0,
             avcodec_receive_packet(context, encoded) >= 0
         else { throw .encoder("libavcodec refused \(width)x\(height)") }
-
-        guard let file = fopen(path, "we") else { throw SnapshotError(writing: path) }
-        let written = fwrite(encoded.pointee.data, 1, Int(encoded.pointee.size), file)
-        guard fclose(file) == 0, written == Int(encoded.pointee.size) else { throw SnapshotError(writing: path) }
+        return Array(UnsafeBufferPointer(start: encoded.pointee.data, count: Int(encoded.pointee.size)))
     }
 }

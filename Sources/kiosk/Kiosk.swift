@@ -15,6 +15,6 @@ import ArgumentParser
             end, 64 for a mistake on the command line, 78 for one in kiosk.conf.
             """,
         version: "0.1.0",
-        subcommands: [Play.self, Check.self, Devices.self, Calibrate.self],
+        subcommands: [Play.self, Check.self, Devices.self, Screenshot.self, Calibrate.self],
         defaultSubcommand: Play.self)
 }

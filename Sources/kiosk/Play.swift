@@ -9,6 +9,7 @@ import Logging
 import Media
 import Platform
 import Playback
+import Remote
 import Vocabulary
 
 /// `kiosk [SOURCE…]`: plays until it is told to stop.
@@ -131,6 +132,7 @@ struct Play: ParsableCommand {
             default: break
             }
         }
+        let control = Self.openControlSocket(configuration.control.socket, display)
         let interaction = Interaction(configuration, keyMap, player: player, display: display)
         interaction.start()
         // A folder that takes longer than this is waited for with the background on the screen.
@@ -145,6 +147,7 @@ struct Play: ParsableCommand {
 
         Self.endAtOnce(onAnotherOf: signals)
         StandardErrorLog.show(status: "")
+        control?.close()
         expansion.stop()
         interaction.stop()
         let hasStopped = player.stop()
@@ -156,6 +159,21 @@ struct Play: ParsableCommand {
             log.warning("something did not end in time and was left behind: a file system or a network that does not answer")
             StandardErrorLog.flush()
             _exit(0)
+        }
+    }
+
+    /// Begins to listen for what other programs ask; nil where that is not wanted, or not possible.
+    private static func openControlSocket(_ choice: ControlSocketChoice, _ display: DisplayOutput) -> ControlSocket? {
+        guard let path = choice.listeningPath else { return nil }
+        do throws(ControlError) {
+            return try ControlSocket.open(path) { [display] command throws(ControlRefusal) in
+                switch command {
+                case .screenshot: try screenshot(of: display)
+                }
+            }
+        } catch {
+            Logger(label: "kiosk").warning("no control socket: \(error)")
+            return nil
         }
     }
 

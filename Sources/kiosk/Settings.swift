@@ -43,18 +43,21 @@ struct Settings: ParsableArguments {
         var overrides = overrides
         (overrides.connector, overrides.mode, overrides.audioDevice, overrides.sources) = (display, mode, audio, sources)
 
-        var configuration = Configuration()
-        if let path = config ?? ["kiosk.conf", "/etc/kiosk/kiosk.conf"].first(where: { access($0, F_OK) == 0 }) {
-            do throws(ConfigurationError) {
-                configuration = try Configuration.load(path)
-            } catch {
-                throw complain(error)
-            }
-        } else if sources.isEmpty, !orDefaults {
+        guard var configuration = try Self.read(config) ?? (sources.isEmpty && !orDefaults ? nil : Configuration()) else {
             throw ValidationError("there is no kiosk.conf here or in /etc/kiosk: name what to play, or a file with --config")
         }
         configuration.apply(overrides)
         return configuration
+    }
+
+    /// The file's values, of the one named or of the one that is there; nil where there is none.
+    static func read(_ config: String?) throws -> Configuration? {
+        guard let path = config ?? ["kiosk.conf", "/etc/kiosk/kiosk.conf"].first(where: { access($0, F_OK) == 0 }) else { return nil }
+        do throws(ConfigurationError) {
+            return try Configuration.load(path)
+        } catch {
+            throw complain(error)
+        }
     }
 
     /// The keys that `configuration` binds and its lock allows; a key name that evdev does not know is a mistake in the file like any
@@ -63,13 +66,13 @@ struct Settings: ParsableArguments {
         let unknown = configuration.input.bindings.compactMap { binding in
             binding.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } ? nil : configuration.complaint(unknownKey: binding)
         }
-        if !unknown.isEmpty { throw complain(ConfigurationError(unknown)) }
+        if !unknown.isEmpty { throw Self.complain(ConfigurationError(unknown)) }
         // A default that this kernel's headers do not have is no mistake.
         let known = configuration.input.allowedBindings.filter { $0.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } }
         return try KeyMap(bindings: known.map { ($0.trigger, $0.command) })
     }
 
-    private func complain(_ error: ConfigurationError) -> ExitCode {
+    private static func complain(_ error: ConfigurationError) -> ExitCode {
         printError(error.description)
         return ExitCode(ConfigurationError.exitStatus)
     }

@@ -69,6 +69,9 @@ let values: [Row] = [
     Row("[playback]\nloop = \"all\"", "kiosk.conf:2:8: [playback] loop: expected \"playlist\", \"item\" or \"off\", found \"all\""),
     Row("[playback]\nloop = true", "kiosk.conf:2:8: [playback] loop: expected \"playlist\", \"item\" or \"off\", found true"),
     Row("[playback]\ntransition = \"wipe\"", "kiosk.conf:2:14: [playback] transition: expected \"cut\" or \"fade\", found \"wipe\""),
+    Row(
+        "[control]\nsocket = \"control.sock\"",
+        "kiosk.conf:2:10: [control] socket: expected \"auto\", \"off\" or an absolute path of at most 107 bytes, found \"control.sock\""),
     Row("[playback]\ndeinterlace = true", "kiosk.conf:2:15: [playback] deinterlace: expected \"auto\" or \"off\", found true"),
     Row("[playback]\ntransition-duration = 0", "kiosk.conf:2:23: [playback] transition-duration: expected \(positive), found 0"),
     Row("[playback]\nseek-step = 0", "kiosk.conf:2:13: [playback] seek-step: expected \(positive), found 0"),
@@ -201,13 +204,13 @@ let keys: [Row] = [
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [control], [log]"
     ),
     Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [log]"
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [control], [log]"
     ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]

@@ -65,6 +65,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             deinterlace = "off"
             decoder = "hardware"
             decoder-device = "/dev/dri/renderD129"
+            [control]
+            socket = "/run/kiosk/other.sock"
             [input]
             controls = "tap-only"
             touch = false
@@ -119,6 +121,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.playback.imageDuration == .milliseconds(3_600_250))
         #expect(configuration.playback.transition == .fade && configuration.playback.transitionDuration == .milliseconds(500))
         #expect(configuration.playback.deinterlace == .off)
+        #expect(configuration.control.socket == .path("/run/kiosk/other.sock"))
         #expect(!configuration.input.usesTouch && configuration.input.allowsQuit && !configuration.input.grabsDevices)
         let entry = try #require(configuration.playlist.first)
         #expect(

@@ -254,9 +254,7 @@ import Vocabulary
         let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: 1)))
         _ = stage.output.setOverlay(overlay(Surface(patternOf: 13, 7), alpha: 0.75))
         try stage.show()
-        let drawn = try #require(stage.output.shared.withLock { $0.overlay.onScreen.drawn })
-        let buffer = stage.output.shared.withLock { $0.buffers[$0.pool.onScreen!] }
-        let copy = ScreenPixels(drawn.over(buffer.pixels))
+        let copy = ScreenPixels(try stage.output.capture().buffer)
         let seen = stage.screen.seen
         #expect((0..<64 * 36).allSatisfy { near(copy[$0 % 64, $0 / 64], seen[$0], 3) })
         let path = "/tmp/kiosk-overlay-\(getpid()).png"

@@ -31,6 +31,8 @@ final class KioskProcess {
         environment["LC_ALL"] = "C.UTF-8"
         environment["JOURNAL_STREAM"] = nil
         environment["TMPDIR"] = own.path
+        // A control socket of its own, too.
+        environment["XDG_RUNTIME_DIR"] = own.path
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try Self.file(own.path + "/stdout")

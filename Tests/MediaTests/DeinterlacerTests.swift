@@ -89,7 +89,8 @@ import Testing
         let interlaced = try Clips.bytes(Clips.interlaced("fields-before.ts", fields: 20, encode: Self.mpeg2))
         let progressive = try Clips.bytes(
             Clips.numbered(
-                "fields-progressive.ts", frames: 10, from: 21, rate: 25, sound: false, extra: ["-c:v", "mpeg2video", "-b:v", "8M", "-bf", "2"]))
+                "fields-progressive.ts", frames: 10, from: 21, rate: 25, sound: false,
+                extra: ["-c:v", "mpeg2video", "-b:v", "8M", "-bf", "2"]))
         let after = try Clips.bytes(Clips.interlaced("fields-after.ts", fields: 20, from: 31, encode: Self.mpeg2))
         var reader = try open(Clips.file("fields-mixed.ts", interlaced + progressive + after))
         let frames = (0..<10).map { Shown(number: 21 + $0, begin: 400 + 40 * Double($0), duration: 40) }

@@ -2,6 +2,15 @@
 #pragma once
 #include <sys/eventfd.h>
 
+#include <sys/types.h>
+
+/// A file in memory with these bytes, which cannot be changed any more: its descriptor, or -1 with errno.
+int kiosk_memory_file(const char *_Nonnull name, const void *_Nullable bytes, size_t count);
+/// Sends bytes to a socket, with a descriptor where that is not negative; how many, or -1 with errno. No SIGPIPE.
+ssize_t kiosk_send(int socket, const void *_Nonnull bytes, size_t count, int descriptor);
+/// Receives bytes, and a descriptor where one comes with them (else it is left as it is): how many, 0 at the end, or -1 with errno.
+ssize_t kiosk_receive(int socket, void *_Nonnull bytes, size_t count, int *_Nonnull descriptor);
+
 /// Names the calling thread and sets its own policy: SCHED_FIFO at `fifo_priority`, or SCHED_OTHER when that is 0 (new
 /// threads inherit their creator's policy). Returns 0 or the errno of pthread_setschedparam(3).
 int kiosk_thread_setup(const char *_Nonnull name, int fifo_priority);

@@ -1,0 +1,94 @@
+/// What a program may ask a running player for, in a line of JSON: `{"id":7,"command":"screenshot"}`.
+package struct ControlRequest: Hashable, Sendable {
+    /// What the answer is to be known by; null where there is none.
+    package var id: JSONValue
+    /// What is asked for.
+    package var command: Command
+
+    /// What can be asked for.
+    package enum Command: String, Hashable, Sendable, CaseIterable {
+        /// A PNG of what is on the screen.
+        case screenshot
+    }
+
+    /// Reads a line.
+    ///
+    /// - Throws: the refusal that is the answer to it.
+    package init(line: String) throws(ControlRefusal) {
+        guard let value = JSONValue(line), case .object = value else {
+            throw ControlRefusal(
+                code: "invalid-json", message: "expected an object of JSON on one line, such as {\"command\":\"screenshot\"}")
+        }
+        id = value["id"] ?? .null
+        let names = Command.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let name = value["command"]?.text else {
+            throw ControlRefusal(id: id, code: "no-command", message: "expected a text \"command\"; there are \(names)")
+        }
+        guard let known = Command(rawValue: name) else {
+            throw ControlRefusal(id: id, code: "unknown-command", message: "there is no such command; there are \(names)")
+        }
+        command = known
+    }
+}
+
+/// Why a request is not carried out.
+package struct ControlRefusal: Error, Hashable, Sendable {
+    /// The request's.
+    package var id = JSONValue.null
+    /// For programs: one word with hyphens.
+    package var code: String
+    /// For people.
+    package var message: String
+
+    /// A refusal of the request with this id.
+    package init(id: JSONValue = .null, code: String, message: String) { (self.id, self.code, self.message) = (id, code, message) }
+
+    /// The answer.
+    var line: String {
+        JSONValue.object([
+            "id": id, "ok": .bool(false), "error": .object(["code": .string(code), "message": .string(message)]),
+        ]).line
+    }
+}
+
+/// What comes of a request that is carried out: members of the answer, and bytes that go with it in memory of their own.
+package struct ControlAnswer: Hashable, Sendable {
+    /// Beside `id` and `ok`.
+    package var members: [String: JSONValue]
+    /// Read by who asked from the descriptor that comes with the answer.
+    package var attachment: [UInt8]?
+
+    /// An answer with these members.
+    package init(_ members: [String: JSONValue], attachment: [UInt8]? = nil) { (self.members, self.attachment) = (members, attachment) }
+
+    /// The answer to the request with this id.
+    func line(id: JSONValue) -> String {
+        JSONValue.object(members.merging(["id": id, "ok": .bool(true)]) { $1 }).line
+    }
+}
+
+/// The lines in what comes from a client, piece by piece: a pure value.
+struct LineBuffer: Hashable, Sendable {
+    /// A longer line is refused.
+    static let longest = 64 << 10
+    private var bytes: [UInt8] = []
+    /// Whether a line was too long; nothing more comes of it.
+    private(set) var isOverlong = false
+
+    /// Takes in some bytes; the lines that are complete with them. What is not UTF-8 has replacement characters.
+    mutating func append(_ piece: some Collection<UInt8>) -> [String] {
+        var lines: [String] = []
+        for byte in piece where !isOverlong {
+            if byte == 0x0A {
+                lines.append(String(decoding: bytes, as: UTF8.self))
+                bytes.removeAll(keepingCapacity: true)
+            } else if bytes.count == Self.longest {
+                isOverlong = true
+                bytes = []
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,29 @@
+import Glibc
+import Vocabulary
+
+extension ControlSocketChoice {
+    /// Where a player listens: the path that was chosen; else in the folder of the user's session, else in that of the service where it may
+    /// write there; nil where it does not listen.
+    package var listeningPath: String? {
+        switch self {
+        case .off: nil
+        case .path(let path): path
+        case .automatic: Self.ofSession ?? (access(Self.serviceFolder, W_OK | X_OK) == 0 ? Self.ofService : nil)
+        }
+    }
+
+    /// Where a player is looked for: the path that was chosen, else the first of the user's session and the service that is there.
+    package var askingPath: String {
+        switch self {
+        case .path(let path): path
+        case .off, .automatic: [Self.ofSession].compactMap { $0 }.first { access($0, F_OK) == 0 } ?? Self.ofService
+        }
+    }
+
+    private static let serviceFolder = "/run/kiosk"
+    private static let ofService = serviceFolder + "/control.sock"
+    private static var ofSession: String? {
+        guard let folder = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), folder.hasPrefix("/") else { return nil }
+        return folder + "/kiosk/control.sock"
+    }
+}
