@@ -6,6 +6,8 @@ package struct DecoderWish: Hashable, Sendable {
     package var setting: DecoderSetting
     /// The node of the only device to be tried; nil is each of /dev/dri/renderD*.
     package var device: String?
+    /// Bytes of packets that are kept for the case that the hardware fails.
+    var keptBytes = KeptPackets.byteLimit
 
     /// A wish as kiosk.conf says it.
     package init(_ setting: DecoderSetting, device: String? = nil) { (self.setting, self.device) = (setting, device) }
@@ -14,13 +16,13 @@ package struct DecoderWish: Hashable, Sendable {
     package static let software = DecoderWish(.software)
 }
 
-/// How many pictures of a hardware decoder may be held at once. Its pool has a fixed number of them, and libavcodec does not wait for one to
-/// come back: it fails.
+/// How many pictures of a hardware decoder may be held at once. Its pool has a fixed number of them, and libavcodec does not wait for one
+/// to come back: it fails.
 package enum PicturePool {
     /// So many may wait to be composed.
     package static let mostQueued = 6
-    /// And so many more may be held elsewhere: being composed, ready, on the screen and leaving it, not yet freed by the feeder, and decoded
-    /// by opening or seeking.
+    /// And so many more may be held elsewhere: being composed, ready, on the screen and leaving it, not yet freed by the feeder, and
+    /// decoded by opening or seeking.
     static let elsewhere = 8
     /// What a pool needs beyond the pictures that others are predicted from.
     static let extra = mostQueued + elsewhere
@@ -38,8 +40,8 @@ struct DecoderChoice: Hashable {
         case vaapi
         /// A decoder of the kernel that is given the stream as it is (libavcodec's `h264_v4l2m2m`): H.264 on a Raspberry Pi 4.
         case v4l2
-        /// A decoder of the kernel that is given headers and slices, as the FFmpeg of Raspberry Pi OS, LibreELEC and Armbian has it: HEVC on
-        /// a Raspberry Pi, RK35xx, Allwinner.
+        /// A decoder of the kernel that is given headers and slices, as the FFmpeg of Raspberry Pi OS, LibreELEC and Armbian has it: HEVC
+        /// on a Raspberry Pi, RK35xx, Allwinner.
         case v4l2Request = "v4l2-request"
     }
 

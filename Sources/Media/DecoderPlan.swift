@@ -12,8 +12,8 @@ struct HardwareCodec: ~Copyable {
     consuming func intoCodec() -> CodecContext { codec }
 }
 
-/// How the decoder of a track is opened, in software or as a hardware decoder; kept while the track is decoded, because hardware may fail in
-/// mid-item. Owns a copy of the stream's parameters.
+/// How the decoder of a track is opened, in software or as a hardware decoder; kept while the track is decoded, because hardware may fail
+/// in mid-item. Owns a copy of the stream's parameters.
 struct DecoderPlan: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     private let parameters: UnsafeMutablePointer<AVCodecParameters>

@@ -1,7 +1,7 @@
 import CFFmpeg
 
-// The pictures of hardware decoders. VAAPI gives out the number of a surface, which only its driver understands: it is waited for until it is
-// drawn, and exported as dmabufs (AV_PIX_FMT_DRM_PRIME), which displays understand. V4L2 gives out dmabufs, or memory.
+// The pictures of hardware decoders. VAAPI gives out the number of a surface, which only its driver understands: it is waited for until it
+// is drawn, and exported as dmabufs (AV_PIX_FMT_DRM_PRIME), which displays understand. V4L2 gives out dmabufs, or memory.
 //
 // libavutil 5.1 does not wait: a surface exported before it is drawn shows what was in it before. And it describes luma and chroma as two
 // pictures of one and two bytes a pixel, which no plane of a display takes: they are described as one.
@@ -44,8 +44,8 @@ extension UnsafeMutablePointer<AVFrame> {
         return UnsafeMutableRawPointer(data).assumingMemoryBound(to: AVDRMFrameDescriptor.self)
     }
 
-    /// Copies the picture of a hardware decoder to ordinary memory; nil where the driver refuses. `pixelFormat` is that of a surface without
-    /// a frames context. The corresponding C function is `av_hwframe_transfer_data`.
+    /// Copies the picture of a hardware decoder to ordinary memory; nil where the driver refuses. `pixelFormat` is that of a surface
+    /// without a frames context. The corresponding C function is `av_hwframe_transfer_data`.
     func downloaded(_ pixelFormat: AVPixelFormat) -> UnsafeMutablePointer<AVFrame>? {
         guard let source = av_frame_clone(self), let copy = av_frame_alloc() else { return nil }
         var (sourcePointer, copyPointer): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVFrame>?) = (source, copy)
@@ -69,7 +69,8 @@ extension UnsafeMutablePointer<AVBufferRef> {
     /// The format in memory of a decoder's surfaces.
     var surfaceFormat: AVPixelFormat { framesContext?.pointee.sw_format ?? AV_PIX_FMT_NONE }
 
-    /// What libavutil has to be told of dmabufs that come without a context before it maps them: their format and size. No device is needed.
+    /// What libavutil has to be told of dmabufs that come without a context before it maps them: their format and size. No device is
+    /// needed.
     fileprivate static func dmabufs(_ format: AVPixelFormat, of frame: AVFrame) -> UnsafeMutablePointer<AVBufferRef>? {
         var device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)
         defer { av_buffer_unref(&device) }

@@ -1,8 +1,8 @@
 import CFFmpeg
 import DequeModule
 
-/// The packets that a hardware decoder has been given and whose pictures may not have come out yet, from a key frame on: what software begins
-/// with where the hardware fails in mid-item.
+/// The packets that a hardware decoder has been given and whose pictures may not have come out yet, from a key frame on: what software
+/// begins with where the hardware fails in mid-item.
 ///
 /// Pictures come out in the order of their presentation, so with one that is not before a key frame all before that key frame are out.
 struct KeptPackets: ~Copyable, Sendable {
@@ -20,8 +20,8 @@ struct KeptPackets: ~Copyable, Sendable {
     /// Packets that are kept.
     var count: Int { packets.count }
 
-    /// No more bytes than this are kept: half a minute of a stream of 8 Mbit/s. Where key frames are further apart, all are left out up to the
-    /// next key frame.
+    /// No more bytes than this are kept: half a minute of a stream of 8 Mbit/s. Where key frames are further apart, all are left out up to
+    /// the next key frame.
     static let byteLimit = 32 << 20
     private let limit: Int
 

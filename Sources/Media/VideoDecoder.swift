@@ -2,6 +2,7 @@ import CFFmpeg
 import DequeModule
 import Logging
 import Platform
+import Vocabulary
 
 /// The decoder of a picture stream: packets in, frames in presentation order out, with times of the container.
 ///
@@ -28,7 +29,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     private let warns: Bool
     private var problem: String?
 
-    private var kept = KeptPackets()
+    private var kept: KeptPackets
     /// What has to be decoded again.
     private var replay = UniqueDeque<Packet>()
     /// Whether no packet follows, and whether the decoder knows.
@@ -45,13 +46,14 @@ struct VideoDecoder: ~Copyable, Sendable {
     private static let errorLimit = 64
 
     init(
-        _ plan: consuming DecoderPlan, orientation: Orientation, nominalDuration: MediaTime?, choice: DecoderChoice, warns: Bool
+        _ plan: consuming DecoderPlan, orientation: Orientation, nominalDuration: MediaTime?, choice: DecoderChoice, wish: DecoderWish
     ) throws(MediaError) {
         self.plan = plan
         trackOrientation = orientation
         self.nominalDuration = nominalDuration
         lastDuration = nominalDuration ?? .milliseconds(40)
-        (ways, self.warns) = (choice.ways, warns)
+        (ways, warns) = (choice.ways, wish.setting == .hardware)
+        kept = KeptPackets(limit: wish.keptBytes)
         refusals = choice.obstacle.map { [$0] } ?? []
         if !beginHardware() {
             codec = try self.plan.software()

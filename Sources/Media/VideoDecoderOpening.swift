@@ -44,8 +44,7 @@ extension VideoDecoder {
         }
         return try VideoDecoder(
             plan, orientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
-            nominalDuration: rate.frameDuration, choice: choice,
-            warns: wish.setting == .hardware)
+            nominalDuration: rate.frameDuration, choice: choice, wish: wish)
     }
 }
 

@@ -18,8 +18,8 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     private let saidFormat: AVPixelFormat?
     private let comesFromPool: Bool
 
-    /// Takes ownership of `av`, which must hold a picture in ordinary memory, or a hardware decoder's as dmabufs (AV_PIX_FMT_DRM_PRIME) that
-    /// is drawn.
+    /// Takes ownership of `av`, which must hold a picture in ordinary memory, or a hardware decoder's as dmabufs (AV_PIX_FMT_DRM_PRIME)
+    /// that is drawn.
     ///
     /// - Parameters:
     ///   - pixelFormat: of a picture in dmabufs, where nothing else tells.
@@ -58,11 +58,12 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         return (origin ?? av).pointee.hw_frames_ctx.map(\.surfaceFormat) ?? surface.pointee.pixelFormat
     }
 
-    /// The dmabufs of a hardware decoder's surface, drawn already; nil where the picture lies in ordinary memory. Valid as long as this value.
+    /// The dmabufs of a hardware decoder's surface, drawn already; nil where the picture lies in ordinary memory. Valid as long as this
+    /// value.
     package var surface: UnsafePointer<AVDRMFrameDescriptor>? { av.descriptor.map { UnsafePointer($0) } }
 
-    /// The same picture in ordinary memory, copied where it lies in a surface; nil where the driver refuses. Blocks while it is copied: some
-    /// milliseconds, as memory of graphics devices is slow to read. The corresponding C function is `av_hwframe_transfer_data`.
+    /// The same picture in ordinary memory, copied where it lies in a surface; nil where the driver refuses. Blocks while it is copied:
+    /// some milliseconds, as memory of graphics devices is slow to read. The corresponding C function is `av_hwframe_transfer_data`.
     package func downloaded() -> VideoFrame? {
         if surface == nil { return shared() }
         return (origin ?? av).downloaded(pixelFormat).map { VideoFrame(adopting: $0, orientation: orientation) }

@@ -2,6 +2,7 @@ import CFFmpeg
 import Glibc
 import Media
 import Testing
+import Vocabulary
 
 @testable import Display
 
@@ -40,8 +41,9 @@ import Testing
 
     @Test("It looks as it would in ordinary memory") func downloaded() throws {
         let plain = Pictures.make(AV_PIX_FMT_NV12, 64, 48) { plane, x, y in plane == 0 ? 16 + 3 * x + y : 128 + (x & 1 == 0 ? x : -y) }
-        let fd = memfd_create("surface", UInt32(MFD_CLOEXEC))
-        defer { close(fd) }
+        let file = tmpfile()!
+        let fd = fileno(file)
+        defer { fclose(file) }
         let surface = surface(like: plain, fd: fd)
         #expect(surface.surface != nil)
         #expect(try draw(surface) == draw(plain))
@@ -49,9 +51,10 @@ import Testing
 
     @Test("What cannot be read is refused in words that help") func unreadable() throws {
         let plain = Pictures.solid(100, 128, 128, 64, 48, AV_PIX_FMT_NV12)
-        let fd = memfd_create("surface", UInt32(MFD_CLOEXEC))
+        let file = tmpfile()!
+        let fd = fileno(file)
         let surface = surface(like: plain, fd: fd)
-        close(fd)
+        fclose(file)
         #expect(throws: PictureConverter.Refusal.unreadable) { try draw(surface) }
         #expect("\(PictureConverter.Refusal.unreadable)".contains("decoder = \"software\""))
     }

@@ -106,7 +106,10 @@ import Vocabulary
 
     @Test("As many pictures may be held as the engine holds, and all surfaces come back") func pool() throws {
         do {
-            var reader = try open(try clip())
+            // With fewer references the decoder has pictures to spare.
+            let references = try Clips.numbered(
+                "hardware-references.mp4", frames: 120, size: "320x240", sound: false, extra: ["-refs", "16", "-level", "5.1"])
+            var reader = try open(references)
             #expect(numbers(&reader, holding: PicturePool.extra) == Array(1...120))
             #expect(reader.decoder == "vaapi (test driver)" && reader.problems.isEmpty)
         }
@@ -216,6 +219,30 @@ import Vocabulary
         reader = try open(try clip(), .hardware, device: "/dev/dri/renderD191")
         #expect(numbers(&reader) == Array(1...120))
         #expect(reader.problems.count == 1 && reader.problems[0].hasPrefix("is decoded in software: "))
+    }
+
+    @Test("Where too little is kept, software goes on at the next key frame") func gap() throws {
+        var wish = DecoderWish(.hardware, device: Self.device)
+        wish.keptBytes = 1000
+        fail("EndPicture", 30)
+        var reader = try MediaReader.open(try clip(), samples: nil, decoder: wish)
+        let found = numbers(&reader)
+        let before = Array(found.prefix { $0 < 51 })
+        #expect(before.count > 10 && before == Array(1...before.count))
+        #expect(Array(found.dropFirst(before.count)) == Array(51...120))
+        #expect(reader.problems.count == 1 && reader.problems[0].hasSuffix(": decoded in software from here on, after a gap"))
+    }
+
+    @Test("A driver that hangs holds up one item for two seconds, and no other") func hang() throws {
+        let begin = HostTime.now
+        var reader = try open(try clip(), device: "/dev/zero")
+        let first = HostTime.now - begin
+        #expect(first >= HardwareDevice.timeLimit && first < .seconds(10))
+        #expect(numbers(&reader) == Array(1...120))
+        #expect(reader.problems == ["is decoded in software: vaapi: /dev/zero: its driver did not answer for 2 s"])
+        let again = HostTime.now
+        reader = try open(try clip(), device: "/dev/zero")
+        #expect(reader.decoder == "software" && HostTime.now - again < HardwareDevice.timeLimit)
     }
 
     @Test("Too few surfaces at the beginning, or all of them held") func exhaustion() throws {

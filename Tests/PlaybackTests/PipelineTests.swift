@@ -92,12 +92,14 @@ import Testing
         while pipeline.hasRoomForFrame, number < 1000 { append() }
         #expect(number == (milliseconds == 1 ? Int64(PicturePool.mostQueued) : 4))
         guard let first = pipeline.frames.popFirst() else { return }
-        #expect(pipeline.hasRoomForFrame)
+        let hasRoom = pipeline.hasRoomForFrame
         pipeline.frames.prepend(first)
-        #expect(!pipeline.hasRoomForFrame)
+        let isFull = !pipeline.hasRoomForFrame
+        #expect(hasRoom && isFull)
         while pipeline.frames.popFirst() != nil {}
         while pipeline.hasRoomForFrame, number < 1000 { append() }
-        #expect(pipeline.frames.count == (milliseconds == 1 ? PicturePool.mostQueued : 4))
+        let count = pipeline.frames.count
+        #expect(count == (milliseconds == 1 ? PicturePool.mostQueued : 4))
     }
 
     @Test func aJumpFreesWhatWasQueuedAndLeavesTheScreenAsItIs() {

@@ -1,5 +1,5 @@
 // A driver of libva for tests, without a device: "decodes" H.264 by drawing each picture's number, as Tests/Clips/make burns it in. It takes the place
-// of libva's loader of drivers in a process that it is linked into or preloaded in (LD_PRELOAD): there /dev/null is a device that decodes. All other
+// of libva's loader of drivers in a process that it is linked into or preloaded in (LD_PRELOAD): there /dev/null is a device that decodes, and the driver of /dev/zero hangs. All other
 // devices are opened as ever.
 #pragma once
 
