@@ -59,7 +59,7 @@ SINGLE := FuzzTests GalleryTests GalleryReaderTests DamagedHeaderTests CheckTest
 define sanitized
 	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
-		$(TEST) --scratch-path .build/$(1) --sanitize=$(1) --skip BedTests --skip MachineTests --skip WeekTests --skip SilentClockTests --skip SimulationTests --skip FaultyFilesTests $(2)
+		$(TEST) --scratch-path .build/$(1) --sanitize=$(1) --skip BedTests --skip MachineTests --skip WeekTests --skip SilentClockTests --skip SimulationTests --skip FaultyFilesTests --skip HardwareTests $(2)
 endef
 
 # Damaged files by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
