@@ -248,7 +248,10 @@ final class VideoPlanes: @unchecked Sendable {
         _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int
     ) throws(DeviceError) -> VideoShow.Memory {
         let memory = try memory(candidate, frame, slot, isKept: true)
-        if case .buffer(let buffer) = memory { try writer.write(frame, as: candidate, into: buffer) }
+        switch memory {
+        case .buffer(let buffer): try writer.write(frame, as: candidate, into: buffer)
+        case .surface: SurfaceUse.noteShown()
+        }
         return memory
     }
 

@@ -33,8 +33,11 @@ enum HardwareHistory {
         }
     }
 
-    /// Forgets the failures.
-    static func forgive() { state.withLock { $0.failures = [:] } }
+    /// Forgets the failures, and what displays have shown.
+    static func forgive() {
+        state.withLock { $0.failures = [:] }
+        SurfaceUse.forget()
+    }
 
     /// Says what decodes an item: a codec's first on a device at `info`, the others at `debug`.
     static func announce(_ source: String, _ title: String, codec: String, by decoder: String) {

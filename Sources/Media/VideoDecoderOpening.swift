@@ -55,6 +55,10 @@ extension DecoderChoice {
             self.init(obstacle: failure)
             return
         }
+        if wish.setting == .automatic, SurfaceUse.isPointless {
+            self.init(obstacle: "the display cannot show what hardware decoders give out")
+            return
+        }
         self.init(
             Track(parameters), setting: wish.setting, offers: wish.setting == .software ? Offers() : Offers(parameters.codec_id),
             nodes: wish.setting == .software ? Nodes() : Nodes(device: wish.device), memory: memory)

@@ -66,6 +66,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// some milliseconds, as memory of graphics devices is slow to read. The corresponding C function is `av_hwframe_transfer_data`.
     package func downloaded() -> VideoFrame? {
         if surface == nil { return shared() }
+        SurfaceUse.noteCopied()
         return (origin ?? av).downloaded(pixelFormat).map { VideoFrame(adopting: $0, orientation: orientation) }
     }
 
