@@ -70,6 +70,8 @@ final class PlaneScreen: Screen {
     let video: MemoryVideo?
     /// What the next presents are answered.
     var isBusy = false, refusesOverlays = false, refusesVideo = false
+    /// As a driver, which does not hold a decoder's memory for anybody; what was shown cannot be told then.
+    var forgetsVideo = false
     private(set) var presented = 0
     private(set) var hidden: [UInt32] = []
     private(set) var shows: [OverlayFrame.Show] = []
@@ -91,7 +93,7 @@ final class PlaneScreen: Screen {
         if isBusy { return .busy }
         presented += 1
         if refusesVideo, video != nil { return .refusedVideo(DeviceError("flip", code: EINVAL)) }
-        pending = (buffer, video, refusesOverlays ? nil : overlay, id)
+        pending = (buffer, forgetsVideo ? nil : video, refusesOverlays ? nil : overlay, id)
         return refusesOverlays && overlay != nil ? .queuedWithoutOverlay(DeviceError("flip", code: EINVAL)) : .queued
     }
 

@@ -56,11 +56,18 @@ struct SurfaceOnCardTests {
     @Test func aPool() throws {
         let stage = OverlayOnCardTests.Stage(.dmabuf)
         var surfaces = try (0..<8).map { _ in try Surface() }
+        var ready: [PreparedScene] = []
         for number in 1...300 {
             guard let index = surfaces.firstIndex(where: { $0.isFree }) else { throw OverlayOnCardTests.Unexpected() }
             surfaces.swapAt(0, index)
-            try stage.show(surfaces[0].draw(number))
+            ready.append(try stage.prepare(surfaces[0].draw(number)))
+            // One is on the screen, one is ready beside the one that is drawn.
+            if ready.count == 2 || number == 300 {
+                let scene = ready.removeFirst()
+                try stage.show { stage.output.commit(scene, id: $0) }
+            }
         }
+        for scene in ready { try stage.show { stage.output.commit(scene, id: $0) } }
         // The display has three of them.
         #expect(surfaces.count { !$0.isFree } <= 3)
         stage.close()

@@ -64,6 +64,7 @@ import Testing
     /// A surface goes back to its decoder when the picture after it is on the screen, and the next one is prepared: not before, and not much later.
     @Test func surfacesAreHeldUntilTheNextOneIsShown() throws {
         let stage = PlaneStage(PlaneScreen(video: MemoryVideo(primary: ["NV12"])))
+        stage.screen.forgetsVideo = true
         func references(_ frame: borrowing VideoFrame) -> Int { Int(av_buffer_get_ref_count(frame.av.pointee.buf.0)) }
         let files = (0..<3).map { _ in file() }
         let first = surface(100, in: files[0])
