@@ -38,7 +38,8 @@ package struct SurfaceUse: Hashable, Sendable {
     static func noteCopied() {
         guard use.withLock({ $0.copy(at: .now) }) else { return }
         HardwareHistory.log.notice(
-            "this display cannot show what hardware decoders give out: each picture is copied, so that items are decoded in software from the next one on")
+            "this display cannot show what hardware decoders give out, and each picture is copied: items are decoded in software from now on"
+        )
     }
 
     /// Whether `decoder = "auto"` leaves the hardware alone now.

@@ -178,7 +178,7 @@ struct VideoDecoder: ~Copyable, Sendable {
                     throw SurfaceError(text: "its picture is not in the corner of the surface")
                 }
                 // The filter that makes a picture of each field takes ordinary memory only.
-                if shim_frame_is_interlaced(frame) != 0 { throw SurfaceError(text: "its frames consist of fields, though the header does not say so") }
+                if shim_frame_is_interlaced(frame) != 0 { throw SurfaceError(text: "its frames consist of fields, which its header hides") }
                 if isVAAPI { (picture, origin) = (try frame.exported(), frame) }
             } catch {
                 av_frame_unref(frame)
