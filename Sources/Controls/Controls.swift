@@ -8,9 +8,8 @@ import Vocabulary
 ///
 /// What it means is decided where it happens, on the input thread, and the player is asked at once: ``ControlsState`` lies behind a lock that is
 /// held for some microseconds. Drawing has a thread of its own, `controls`. It sleeps until something has happened or ``ControlsState/deadline(after:)``;
-/// while nothing is shown it is not woken by the clock at all. It looks the fonts up ``headStart`` after the first picture, or at the first
-/// input, and only where there is something to touch: fonts are some megabytes, and take a slow processor some tenths of a second, which it
-/// needs for the pictures until these are in motion.
+/// while nothing is shown it is not woken by the clock at all. It begins after the first picture, as the fonts are looked up
+/// then, and only where there is something to touch: fonts are some megabytes.
 ///
 /// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
 /// The player calls nobody with its own lock held.
@@ -166,11 +165,7 @@ package final class Controls: Sendable {
         var turns: Int?
     }
 
-    /// How long pictures and sound have the processor to themselves after the first picture.
-    private static let headStart = MediaTime.seconds(1)
-
     private func run() {
-        _ = shared.wait(until: .now + Self.headStart) { $0.isStopped || $0.input != nil ? true : nil }
         var drawing = ControlsDrawing(settings.theme)
         drawing.prepare(
             shared.withLock { shared in
