@@ -10,7 +10,7 @@ SOURCES := Sources Tests Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test unit bed-test machine-test bed sanitize fuzz bench lint format setup demo install uninstall deb clean help
+.PHONY: build run test unit bed-test machine-test bed sanitize fuzz bench lint format setup demo manual install uninstall deb clean help
 .DELETE_ON_ERROR:
 
 # Bed and bench refuse a binary older than the sources; where nothing in it changes the linker leaves the old one
@@ -40,6 +40,8 @@ bed-test: build
 	$(TEST) --filter BedTests
 
 machine-test: deb
+	@Tools/setup lintian:-lintian
+	lintian --allow-root --fail-on error,warning .build/kiosk_*.deb
 	Tests/Machine/build .build/kiosk_*.deb >/dev/null || [ $$? = 69 ]
 	$(SWIFT) build $(SWIFTPM) --build-tests
 	$(TEST) --filter MachineTests
@@ -96,11 +98,21 @@ demo: $(CLIPS)
 $(CLIPS) &: Tools/demo-clips | setup
 	Tools/demo-clips demo
 
-# After make build, as root. DESTDIR and PREFIX as usual. What plays at first is the demo, from PREFIX/share.
+# kiosk(1) is what --help says, kiosk.conf(5) the sample file. Their date is that of the last commit, so that they are the same each time
+manual: build
+	$(SWIFT) build $(SWIFTPM) $(RELEASE:kiosk=generate-manual)
+	@mkdir -p .build/manual
+	.build/release/generate-manual .build/release/kiosk --date "$$(git log -1 --format=%cs 2>/dev/null || date +%F)" --output-directory .build/manual
+	deploy/conf-manual kiosk.conf "$$(git log -1 --format=%cs 2>/dev/null || date +%F)" > .build/manual/kiosk.conf.5
+
+# After make build demo manual, as root. DESTDIR and PREFIX as usual. What plays at first is the demo, from PREFIX/share.
 install:
-	@[ -x .build/release/kiosk ] && [ -e demo/still.png ] || { echo 'nothing to install yet: make build demo, then make install as root' >&2; exit 1; }
+	@[ -x .build/release/kiosk ] && [ -e demo/still.png ] && [ -e .build/manual/kiosk.1 ] || \
+		{ echo 'nothing to install yet: make build demo manual, then make install as root' >&2; exit 1; }
 	install -D -m 755 -t $(AT)/bin .build/release/kiosk
 	install -D -m 644 -t $(AT)/share/kiosk/demo $(CLIPS)
+	install -D -m 644 -t $(AT)/share/man/man1 .build/manual/kiosk.1
+	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
 	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
@@ -124,16 +136,16 @@ RELOAD = [ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || \
 uninstall:
 	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
 	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
-	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS))
+	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS) man/man1/kiosk.1 man/man5/kiosk.conf.5)
 	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)
 
 # .build/kiosk_VERSION_ARCHITECTURE.deb; FFMPEG=lean for one with an FFmpeg of its own, .build/kiosk_VERSION+lean_ARCHITECTURE.deb: docs/install.md
-deb: build demo
+deb: build demo manual
 	rm -rf .build/deb .build/kiosk_*.deb
 	$(MAKE) --no-print-directory install DESTDIR=.build/deb PREFIX=/usr
 	$(if $(filter lean,$(FFMPEG)),deploy/lean-ffmpeg .build/deb)
-	deploy/deb .build/deb ".build/kiosk_$$(.build/release/kiosk --version)$(if $(filter lean,$(FFMPEG)),+lean)_$$(dpkg --print-architecture).deb"
+	deploy/deb .build/deb .build
 
 clean:
 	rm -rf .build demo
@@ -145,7 +157,7 @@ help:
 	@echo 'make fuzz       tries damaged files under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
-	@echo 'make install    as root, after make build demo: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
+	@echo 'make install    as root, after make build demo manual: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
 	@echo 'make deb        a Debian package of it all, in .build; FFMPEG=lean gives it an FFmpeg of its own, which starts sooner'
 	@echo 'make format     formats the Swift sources        make lint    says what that would change, and what shellcheck finds'
