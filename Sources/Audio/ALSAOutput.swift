@@ -8,11 +8,13 @@ import Vocabulary
 
 /// Plays to an ALSA card. While there is none, samples are discarded in time by the monotonic clock (``SilentSink``).
 ///
-/// The format is fixed when the output is made, by what the card offers then (48 kHz stereo when there is none): a card that comes later
-/// and does not offer that rate is played to through ALSA's `plug` layer, which resamples; otherwise ALSA does not resample. Samples are
-/// converted to the sample format and channel count of the card here (``FrameLayout``).
+/// The card is opened on a thread of its own (`sound-opening`), so that one that is slow or hangs does not hold up the first picture. The
+/// format is fixed when it is first asked for, by what the card offers (48 kHz stereo when there is none, or it takes longer than
+/// ``openingLimit`` to open): a card that comes later and does not offer that rate is played to through ALSA's `plug` layer, which
+/// resamples; otherwise ALSA does not resample. Samples are converted to the sample format and channel count of the card here
+/// (``FrameLayout``). Until the card is open, samples are discarded in time.
 ///
-/// One thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as
+/// Then one thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as
 /// there is sound, period by period, writes silence only where the card would run dry, and reports the position (`snd_pcm_status`) after
 /// each write. The number of frames rendered and not heard is known at all times (``UnheardFrames``): at a pause or a seek the card is
 /// stopped, they are given back to the engine, and the card begins again, with silence in a pause. Those of an unplugged card are given
@@ -22,10 +24,14 @@ import Vocabulary
 /// due, and the reports show the delay. After three underruns in ten seconds the card is opened again with twice the buffer, up to
 /// ``PCM/longBuffer``. A card that does not start, or stops at once each time it is started whatever its buffer, counts as lost.
 package final class ALSAOutput: AudioOutput {
-    /// What is rendered: the card's rate at the time of ``init(device:)``, two channels. Constant.
-    package let format: AudioFormat
-    /// The card and its configuration, or why there is no sound. From any thread.
-    package var name: String { shared.name.withLock { $0 } }
+    /// What is rendered: the rate of the card that was opened first, two channels. Constant; waits up to ``openingLimit`` for the card when
+    /// asked for the first time.
+    package var format: AudioFormat { shared.settle() }
+    /// The card and its configuration, or why there is no sound. From any thread; waits as ``format`` does.
+    package var name: String {
+        _ = shared.settle()
+        return shared.name.withLock { $0 }
+    }
 
     /// How its card is opened, the first time and again.
     typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime) throws(AudioError) -> OpenDevice
@@ -34,28 +40,70 @@ package final class ALSAOutput: AudioOutput {
 
     private let open: Opening
     private let listPCMs: ListPCMs?
-    private let watch: CardWatch?
     private let shared: Shared
 
     /// The rate of films and of most cards.
     static let preferredRate = 48_000
 
-    /// What the audio thread shares with the others: the card it begins with, and its name.
+    /// For how long the format waits for the card that is being opened. Most open within some milliseconds.
+    static let openingLimit = MediaTime.milliseconds(50)
+
+    /// What the audio thread shares with the others.
     fileprivate final class Shared: Sendable {
         let control = AudioThreadControl()
-        let name: Mutex<String>
-        let card: Mutex<PCM?>
-        let problem: AudioError?
+        let name = Mutex("silent: the sound card has not opened yet")
+        let opening = Monitor(Opening())
 
-        init(name: String, card: consuming sending PCM?, problem: AudioError?) {
-            self.name = Mutex(name)
-            self.card = Mutex(card)
-            self.problem = problem
+        /// The first opening.
+        struct Opening {
+            var outcome: Outcome?
+            /// Fixed once anybody has asked for it.
+            var format: AudioFormat?
+        }
+
+        /// What the first opening has come to: a card, or why there is none.
+        struct Outcome: Sendable {
+            var card: FirstCard?
+            var problem: AudioError?
+            /// The cards there were before it; one that has come during it counts as new.
+            var watch: CardWatch?
+        }
+
+        /// The format, which is fixed now.
+        func settle() -> AudioFormat {
+            if let format = opening.withLock({ $0.format }) { return format }
+            _ = opening.wait(until: .now + ALSAOutput.openingLimit) { $0.outcome == nil ? nil : true }
+            let (format, isLate) = opening.withLock { opening in
+                let isLate = opening.outcome == nil && opening.format == nil
+                let rate = opening.outcome?.card?.sampleRate ?? ALSAOutput.preferredRate
+                let format = opening.format ?? AudioFormat(sampleRate: rate, channelCount: 2)
+                opening.format = format
+                return (format, isLate)
+            }
+            if isLate { log.notice("the sound card takes long to open: the picture does not wait for it") }
+            return format
+        }
+
+        /// The first opening has ended.
+        func opened(_ outcome: Outcome) {
+            opening.signal { $0.outcome = outcome }
+            control.wakeUp.wake()
+            StartTrace.reached(.soundOpen)
         }
     }
 
-    /// Opens `device` and fixes the format. Takes as long as the card takes to open. `display` is called on any thread and names the active
-    /// connector.
+    /// The card that was opened first, until the audio thread takes it.
+    fileprivate final class FirstCard: Sendable {
+        let sampleRate: Int
+        let pcm: Mutex<PCM?>
+
+        init(_ pcm: consuming sending PCM) {
+            sampleRate = pcm.sampleRate
+            self.pcm = Mutex(pcm)
+        }
+    }
+
+    /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector.
     package convenience init(device: AudioDevice, display: @escaping @Sendable () -> String? = { nil }) {
         let listPCMs: ListPCMs = { AudioCard.listing(display()) }
         self.init(listPCMs: device == .automatic ? listPCMs : nil) { rate, buffer throws(AudioError) in
@@ -67,20 +115,24 @@ package final class ALSAOutput: AudioOutput {
     init(listPCMs: ListPCMs? = nil, _ open: @escaping Opening) {
         self.open = open
         self.listPCMs = listPCMs
-        // The list is taken before the opening: a card that comes during it counts as new.
-        watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
-        do throws(AudioError) {
-            let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
-            format = AudioFormat(sampleRate: opened.pcm.sampleRate, channelCount: 2)
-            let summary = opened.pcm.summary
-            log.info("\(summary): \(opened.reason)")
-            Self.makeAudible(opened.mixer, isAutomatic: listPCMs != nil)
-            shared = Shared(name: summary, card: opened.pcm, problem: nil)
-        } catch {
-            format = AudioFormat(sampleRate: Self.preferredRate, channelCount: 2)
-            log.warning("no sound: \(error)")
-            shared = Shared(name: "silent: \(error)", card: nil, problem: error)
-        }
+        let shared = Shared()
+        self.shared = shared
+        Thread("sound-opening") {
+            // The list is taken before the opening: a card that comes during it counts as new.
+            let watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
+            do throws(AudioError) {
+                let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
+                let summary = opened.pcm.summary
+                log.info("\(summary): \(opened.reason)")
+                Self.makeAudible(opened.mixer, isAutomatic: listPCMs != nil)
+                shared.name.withLock { $0 = summary }
+                shared.opened(Shared.Outcome(card: FirstCard(opened.pcm), watch: watch))
+            } catch {
+                log.warning("no sound: \(error)")
+                shared.name.withLock { $0 = "silent: \(error)" }
+                shared.opened(Shared.Outcome(problem: error, watch: watch))
+            }
+        }.detach()
     }
 
     /// Unmutes a card that has been chosen automatically; warns of what is muted on one that is configured.
@@ -92,9 +144,9 @@ package final class ALSAOutput: AudioOutput {
 
     /// Begins to render, on the audio thread. Called once.
     package func start(_ renderer: any AudioRenderer) {
-        let (open, listPCMs, watch, format, shared) = (open, listPCMs, watch, format, shared)
+        let (open, listPCMs, format, shared) = (open, listPCMs, format, shared)
         shared.control.start("audio") {
-            var player = CardPlayer(open: open, listPCMs: listPCMs, watch: watch, format: format, shared: shared, renderer: renderer)
+            var player = CardPlayer(open: open, listPCMs: listPCMs, format: format, shared: shared, renderer: renderer)
             player.run()
         }
     }
@@ -105,7 +157,7 @@ package final class ALSAOutput: AudioOutput {
     /// Ends the rendering and its thread, and closes the card.
     package func stop() {
         shared.control.stop()
-        shared.card.withLock { $0 = nil }
+        shared.opening.withLock { $0.outcome?.card }?.pcm.withLock { $0 = nil }
     }
 }
 
@@ -123,21 +175,36 @@ private struct CardPlayer: ~Copyable {
     private var underruns = UnderrunHistory()
     /// When rendering for no card began, or will begin.
     private var silentSince = HostTime.now
+    /// Whether the first opening goes on. No other is tried meanwhile: the card would be in use.
+    private var awaitsFirst = true
 
     init(
-        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, watch: CardWatch?, format: AudioFormat,
-        shared: ALSAOutput.Shared, renderer: any AudioRenderer
+        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, format: AudioFormat, shared: ALSAOutput.Shared,
+        renderer: any AudioRenderer
     ) {
         self.open = open
         self.listPCMs = listPCMs
-        self.watch = watch
         self.format = format
         self.shared = shared
         self.renderer = renderer
-        state = .initial(error: shared.problem ?? .noCard, at: .now)
-        if let pcm = shared.card.withLock({ $0.take() }) {
+        state = .initial(error: .noCard, at: .now)
+        takeFirst()
+    }
+
+    /// Takes what the first opening has come to, if it has ended.
+    private mutating func takeFirst() {
+        guard awaitsFirst, let outcome = shared.opening.withLock({ $0.outcome }) else { return }
+        awaitsFirst = false
+        watch = outcome.watch
+        state = .initial(error: outcome.problem ?? .noCard, at: .now)
+        guard let pcm = outcome.card?.pcm.withLock({ $0.take() }) else { return }
+        if pcm.sampleRate == format.sampleRate {
             card = OpenCard(pcm, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
+        } else {
+            // The format had to be fixed before the card was open: it is opened again, at that rate.
+            _ = consume pcm
+            openCard()
         }
     }
 
@@ -220,6 +287,11 @@ private struct CardPlayer: ~Copyable {
             guard let request = shared.control.nextRequest() else { return false }
             if request.interrupt { sink.interrupt(renderer) }
             let next = sink.render(renderer)
+            if awaitsFirst {
+                takeFirst()
+                if awaitsFirst { shared.control.wakeUp.wait(until: next) }
+                continue
+            }
             if folder.hasChanged(at: .now) { _ = state.handle(.devicesChanged, at: .now) }
             if state.handle(.tick, at: .now) == .open {
                 openCard()

@@ -155,7 +155,10 @@ private struct InputLoop: ~Copyable {
         while !control.isStopped.load(ordering: .acquiring) {
             let isActive = control.isActive.load(ordering: .acquiring)
             if isActive != self.isActive { activate(isActive) }
-            if HostTime.now >= nextLook { look() }
+            if HostTime.now >= nextLook {
+                look()
+                StartTrace.reached(.listening)
+            }
             var descriptors = [control.wakeUp.pollDescriptor, pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
             descriptors += sources.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
             control.wakeUp.wait(for: &descriptors, until: min(nextLook, deadline() ?? nextLook))

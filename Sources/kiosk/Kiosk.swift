@@ -1,4 +1,5 @@
 import ArgumentParser
+import Platform
 
 /// The command: arguments, wiring, exit status.
 @main struct Kiosk: ParsableCommand {
@@ -17,4 +18,9 @@ import ArgumentParser
         version: "0.1.0",
         subcommands: [Play.self, Check.self, Devices.self, Screenshot.self, Calibrate.self],
         defaultSubcommand: Play.self)
+
+    static func main() {
+        StartTrace.begin()
+        main(nil)
+    }
 }

@@ -86,6 +86,7 @@ struct Play: ParsableCommand {
         (overrides.volume, overrides.isMuted, overrides.loop, overrides.logLevel) = (volume, muted, loop, logLevel)
         let configuration = try settings.load(overrides, sources: sources)
         let keyMap = try settings.keyMap(configuration)
+        StartTrace.reached(.configured)
         // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         startLog(Logger.Level(rawValue: configuration.log.level.rawValue) ?? .info)
@@ -110,6 +111,7 @@ struct Play: ParsableCommand {
     private func play(_ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview)
+        StartTrace.reached(.displayActive)
         let audio = configuration.audio.device.makeOutput { [display] in display.mode?.name }
 
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
@@ -132,12 +134,14 @@ struct Play: ParsableCommand {
             default: break
             }
         }
-        let control = Self.openControlSocket(configuration.control.socket, display)
         let interaction = Interaction(configuration, keyMap, player: player, display: display)
         interaction.start()
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
+        StartTrace.reached(.listed)
         player.start()
+        // What the first picture does not need comes after it has been asked for.
+        let control = Self.openControlSocket(configuration.control.socket, display)
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0

@@ -8,6 +8,7 @@ import Platform
 /// the start, with the signals blocked that no thread may receive.
 func startLog(_ level: Logger.Level) {
     StandardErrorLog.bootstrap(level: level)
+    StartTrace.startLog()
     FFmpegLog.capture()
     ALSALog.capture()
     EvdevLog.capture()

@@ -137,6 +137,26 @@ final class CountingRenderer: AudioRenderer {
         }
     }
 
+    /// A player that waited for it would not come to `hasOpened` in this order.
+    @Test func aCardThatTakesLongToOpenIsNotWaitedFor() {
+        let (mayOpen, hasOpened) = (Monitor(false), Monitor(false))
+        let output = ALSAOutput { _, _ throws(AudioError) in
+            _ = mayOpen.wait(until: .now + .milliseconds(20_000)) { $0 ? true : nil }
+            hasOpened.signal { $0 = true }
+            throw .noCard
+        }
+        #expect(output.format == AudioFormat(sampleRate: 48_000, channelCount: 2))
+        let renderer = CountingRenderer()
+        output.start(renderer)
+        #expect(renderer.wait(for: 4800))
+        #expect(!hasOpened.withLock { $0 } && output.name == "silent: the sound card has not opened yet")
+        mayOpen.signal { $0 = true }
+        #expect(hasOpened.wait(until: .now + .milliseconds(20_000)) { $0 ? true : nil } == true)
+        #expect(renderer.wait(for: renderer.counts.rendered + 4800))
+        output.stop()
+        #expect(renderer.counts.broken == [])
+    }
+
     @Test func aMissingCardIsNamedAndTheFormatIsTheUsualOne() {
         let output = ALSAOutput(device: .pcm("hw:CARD=NoSuchCard"))
         #expect(output.format == AudioFormat(sampleRate: 48_000, channelCount: 2))

@@ -54,6 +54,18 @@ import Testing
         #expect(kiosk.end() == 0)
     }
 
+    @Test("A sound card whose opening hangs holds up neither the picture nor the end") func soundHangs() throws {
+        let stage = try PlayTests.Stage("--log-level", "debug", "--audio", "hw:0,0")
+        let library = URL(fileURLWithPath: KioskProcess.binary).deletingLastPathComponent().path + "/libFaultyFiles.so"
+        let faults = ["env", "LD_PRELOAD=\(library)", "FAULTY_FOLDER=/dev/snd/", "FAULTY_BLOCK=open", "KIOSK_START_TRACE=1"]
+        let kiosk = try KioskProcess(stage.options + PlayTests.clips(), wrapper: faults)
+        #expect(eventually(60) { self.plays(kiosk, of: "short.mp4") >= 2 }, "\(kiosk.errors)")
+        #expect(kiosk.log.contains("notice audio: the sound card takes long to open: the picture does not wait for it"))
+        #expect(kiosk.log.contains { $0.hasSuffix(" ms: the second picture is on the screen") }, "\(kiosk.errors)")
+        #expect(!kiosk.log.contains { $0.hasSuffix(" ms: the sound card is open, or there is none") })
+        #expect(kiosk.end() == 0)
+    }
+
     @Test("A file that hangs while it plays ends early, and the next one plays") func readingHangs() throws {
         let disk = try Disk()
         let stuck = try disk.copy(large(), as: "stuck.mp4")

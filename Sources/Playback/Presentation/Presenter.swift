@@ -141,6 +141,7 @@ struct Presenter: ~Copyable {
         commit.overlay = overlayNumber
         switch output.commit(frame, id: lastID) {
         case .queued:
+            if commit.place?.playthrough != nil { StartTrace.reached(.committed) }
             commit.since = now()
             pending = commit
         case .busy:

@@ -86,6 +86,7 @@ extension Presenter {
         else { return }
         pipeline.playback.clockStarted()
         audio.isRunning = true
+        StartTrace.reached(.clockStarted)
         audioOutput.interrupt()  // what the card still holds is silence
     }
 
@@ -172,6 +173,7 @@ extension Presenter {
             if time != nil { pipeline.statistics.countShown(nil, late: commit.late) }
             return
         }
+        if time != nil, place.playthrough != nil { StartTrace.reached(place.start > .zero ? .moved : .shown) }
         pipeline.countInputLatency(of: commit.generation, at: time)
         if time != nil { pipeline.statistics.countShown(place.playthrough?.position.item, late: commit.late) }
         if let starts = commit.starts { begin(starts, late: commit.late, isSeen: time != nil, &pipeline) }

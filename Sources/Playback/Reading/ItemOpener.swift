@@ -233,11 +233,13 @@ final class ItemOpener: Sendable {
     }
 
     private func open(_ request: Request, _ interruption: Interruption, as thread: Int) {
+        StartTrace.reached(.opening)
         let isStuck = state.withLock { $0.stuck.values.contains(request.item.source) }
         var outcome: Outcome?
         do throws(MediaError) {
             if isStuck { throw .timedOut(request.item.source) }
             outcome = .success(try open(request, interruption))
+            StartTrace.reached(.opened)
         } catch {
             outcome = .failure(error)
         }

@@ -1,0 +1,83 @@
+import Glibc
+import Logging
+import Synchronization
+
+/// Where the time of a start goes: with `KIOSK_START_TRACE=1` in the environment one log line a stage, with the time since the process
+/// began. Without it nothing is done.
+///
+/// The process begins before its own code does: the dynamic linker loads and binds the libraries first. That time is taken to be the
+/// processor time that the process has used when ``begin()`` is called; waiting for a disk is not in it, and what the same process did
+/// before exec(2) is.
+package enum StartTrace {
+    /// What a start comes to. Each is told once, the first time.
+    package enum Stage: String, CaseIterable, Sendable {
+        /// ``StartTrace/begin()``.
+        case loaded = "the libraries are loaded"
+        /// Command line and kiosk.conf are read.
+        case configured = "the configuration is read"
+        /// The output looks for its display on a thread of its own.
+        case displayActive = "the display is active, or there is none"
+        case soundOpen = "the sound card is open, or there is none"
+        case listed = "the playlist is known"
+        case opening = "the first item begins to be opened"
+        case opened = "the first item is open, its first picture decoded"
+        case committed = "the first picture is prepared and committed"
+        case shown = "the first picture is on the screen"
+        case clockStarted = "enough is decoded to go on: the clock starts"
+        case moved = "the second picture is on the screen"
+        case listening = "input devices are read"
+    }
+
+    private struct Record: Sendable {
+        let origin: HostTime
+        var told: Set<Stage> = []
+        /// Lines from before there was a log.
+        var early: [String]? = []
+    }
+
+    private static let record = Mutex<Record?>(nil)
+    /// Looked at without the lock.
+    private static let isOn = Atomic(false)
+
+    /// The first thing the program does.
+    package static func begin() {
+        guard getenv("KIOSK_START_TRACE").map({ String(cString: $0) }) == "1" else { return }
+        var used = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used)
+        let loading = MediaTime(nanoseconds: Int64(used.tv_sec) * 1_000_000_000 + Int64(used.tv_nsec))
+        record.withLock { $0 = Record(origin: .now - loading) }
+        isOn.store(true, ordering: .releasing)
+        reached(.loaded)
+    }
+
+    /// There is a log from now on: what came before is told.
+    package static func startLog() {
+        let early = record.withLock { $0?.early.take() } ?? []
+        early.forEach(tell)
+    }
+
+    /// A stage has been reached now. Any thread.
+    package static func reached(_ stage: Stage) {
+        guard isOn.load(ordering: .acquiring) else { return }
+        let now = HostTime.now
+        let line: String? = record.withLock { record -> String? in
+            guard record?.told.insert(stage).inserted == true else { return nil }
+            let line = Self.line(stage, after: now - record!.origin)
+            guard record!.early == nil else {
+                record!.early!.append(line)
+                return nil
+            }
+            return line
+        }
+        if let line { tell(line) }
+    }
+
+    /// A line of the log: milliseconds to a tenth, and the stage.
+    static func line(_ stage: Stage, after time: MediaTime) -> String {
+        let tenths = (time.nanoseconds + 50_000) / 100_000
+        let number = "\(tenths / 10).\(abs(tenths % 10))"
+        return String(repeating: " ", count: max(0, 7 - number.count)) + "\(number) ms: \(stage.rawValue)"
+    }
+
+    private static func tell(_ line: String) { Logger(label: "start").notice("\(line)") }
+}
