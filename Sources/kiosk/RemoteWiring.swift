@@ -1,0 +1,77 @@
+import Audio
+import Configuration
+import Display
+import Glibc
+import Logging
+import Platform
+import Playback
+import Remote
+import Vocabulary
+
+/// The control socket of a player, and what it needs of the program.
+struct RemoteWiring {
+    /// Carries out what programs ask for.
+    let control: RemoteControl
+    private let socket: ControlSocket?
+
+    /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
+    init(_ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction) {
+        let control = RemoteControl(
+            player,
+            RemoteSurroundings(
+                display: { [display] in display.mode }, rotation: { [display] in display.rotation },
+                rotationAfter: { [display] in display.rotation(after: $0) }, audio: { [audio] in audio.name },
+                perform: { [interaction] in interaction.perform($0, .now) },
+                screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
+                items: { Self.items($0, configuration) }, allowsQuit: configuration.input.allowsQuit,
+                seekStep: configuration.playback.seekStep, reload: { kill(getpid(), SIGHUP) }))
+        self.control = control
+        socket = Self.listen(configuration.control.socket, control)
+        if let socket { control.publish(on: socket) }
+    }
+
+    /// Ends all conversations.
+    func close() { socket?.close() }
+
+    private static func listen(_ choice: ControlSocketChoice, _ control: RemoteControl) -> ControlSocket? {
+        guard let path = choice.listeningPath else { return nil }
+        do throws(ControlError) {
+            return try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
+        } catch {
+            Logger(label: "kiosk").warning("no control socket: \(error)")
+            return nil
+        }
+    }
+
+    /// What sources stand for, as the playlist of the configuration would show them.
+    private static func items(_ sources: [String], _ configuration: Configuration) -> [PlaylistItem] {
+        var configuration = configuration
+        configuration.playlist = sources.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: "/")) }
+        return configuration.expandPlaylist().items
+    }
+}
+
+/// What is on the display, for who asked. It is copied at once, and made a PNG of by a thread that gives way to all others.
+private func screenshot(of display: DisplayOutput) throws(ControlRefusal) -> ControlReply {
+    let capture: Capture
+    do throws(SnapshotError) { capture = try display.capture() } catch { throw ControlRefusal(error) }
+    let made = Monitor<Result<[UInt8], SnapshotError>?>(nil)
+    Thread("screenshot") {
+        Thread.giveWay()
+        let result = Result { () throws(SnapshotError) in try capture.png(isUpright: true) }
+        made.signal { $0 = result }
+    }.detach()
+    let deadline = HostTime.now + .seconds(8)
+    return .later {
+        let result = made.withLock { $0 } ?? (HostTime.now < deadline ? nil : .failure(.encoder("the machine is too busy")))
+        return result.map { $0.map { ControlAnswer(["format": .string("png")], attachment: $0) }.mapError(ControlRefusal.init) }
+    }
+}
+
+extension ControlRefusal {
+    /// Why there is no picture.
+    fileprivate init(_ error: SnapshotError) {
+        let code = if case .noDisplay = error { "no-display" } else { "no-picture" }
+        self.init(code: code, message: "\(error)")
+    }
+}
