@@ -51,6 +51,8 @@ private final class Box {
     @Test func `a seek is answered with its frame, a pause when it stands`() throws {
         let box = try Box(["a60.mp4"])
         #expect(try box.ask(#"{"command":"play"}"#)["ok"] == .bool(true))
+        #expect(try box.ask(#"{"command":"rotate","to":90}"#)["rotation"] == .number(90))
+        #expect(box.display.rotation == .clockwise90)
         #expect(try box.ask(#"{"command":"pause"}"#)["ok"] == .bool(true))
         #expect(box.player.timeControlStatus == .paused)
         let shown = box.player.snapshot.statistics.framesShown
@@ -59,8 +61,6 @@ private final class Box {
         #expect(box.player.snapshot.statistics.framesShown == shown + 1)
         #expect(abs((answer["time"]?.number ?? 9) - 0.5) < 0.05)
         #expect(answer["shown"] == .bool(true))
-        #expect(try box.ask(#"{"command":"rotate","to":90}"#)["rotation"] == .number(90))
-        #expect(box.display.rotation == .clockwise90)
     }
 
     @Test func `items, the list, and what is not there`() throws {
