@@ -13,6 +13,7 @@ struct RemoteWiring {
     /// Carries out what programs ask for.
     let control: RemoteControl
     private let socket: ControlSocket?
+    private let service: ServiceNotifier?
 
     /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
     init(_ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction) {
@@ -28,10 +29,14 @@ struct RemoteWiring {
         self.control = control
         socket = Self.listen(configuration.control.socket, control)
         if let socket { control.publish(on: socket) }
+        service = ServiceNotifier.start(control)
     }
 
     /// Ends all conversations.
-    func close() { socket?.close() }
+    func close() {
+        service?.stop()
+        socket?.close()
+    }
 
     private static func listen(_ choice: ControlSocketChoice, _ control: RemoteControl) -> ControlSocket? {
         guard let path = choice.listeningPath else { return nil }
