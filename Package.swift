@@ -40,7 +40,8 @@ let package = Package(
             ],
             swiftSettings: upcoming),
         .target(
-            name: "Remote", dependencies: ["CPlatform", "Configuration", "Playback", "Vocabulary", "Platform", log], swiftSettings: upcoming),
+            name: "Remote", dependencies: ["CPlatform", "Configuration", "Playback", "Vocabulary", "Platform", log], swiftSettings: upcoming
+        ),
         .target(
             name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),

@@ -74,7 +74,8 @@ extension ControlSchema {
                 "Plays on; or goes to an item and plays it; or plays a source that need not be on the playlist.",
                 [
                     ControlParameter(name: "item", kind: .item, text: "The item to go to.", word: .place),
-                    ControlParameter(name: "source", kind: .text, text: "A file (an absolute path) or a URL to play now, instead of an item."),
+                    ControlParameter(
+                        name: "source", kind: .text, text: "A file (an absolute path) or a URL to play now, instead of an item."),
                     ControlParameter(
                         name: "then", kind: .word(["resume", "next"]),
                         text: "After the source: where the player was (the default), or the item after that."),
@@ -101,7 +102,8 @@ extension ControlSchema {
                 "Sets or changes the loudness.",
                 [
                     ControlParameter(name: "to", kind: .integer(0...100), text: "The loudness, in hundredths.", word: .place),
-                    ControlParameter(name: "by", kind: .integer(-100...100), text: "How much louder; the result is clamped.", word: .signed),
+                    ControlParameter(
+                        name: "by", kind: .integer(-100...100), text: "How much louder; the result is clamped.", word: .signed),
                 ], oneOf: ["to", "by"], answer: [ControlMember("volume", "0 to 100")])
         case .volumeUp: schema("Makes it louder by 5.", answer: [ControlMember("volume", "0 to 100")])
         case .volumeDown: schema("Makes it quieter by 5.", answer: [ControlMember("volume", "0 to 100")])
@@ -136,13 +138,15 @@ extension ControlSchema {
                     ControlMember("state", "\"playing\", \"paused\" or \"waiting\""),
                     ControlMember("ended", "whether a playlist that does not loop has ended"),
                     ControlMember("duration", "seconds; null for a live stream"), ControlMember("count", "how many items the playlist has"),
-                    ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"), ControlMember("rate", "the speed"),
+                    ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"),
+                    ControlMember("rate", "the speed"),
                     ControlMember("rotation", "0, 90, 180 or 270"),
                     ControlMember("display", "`name`, `width`, `height` and `refresh` of the display; null where there is none"),
                     ControlMember("audio", "the sound device, or why there is none"),
                     ControlMember("framesShown", "frames that reached the screen"),
                     ControlMember("framesLate", "of those, how many came a vblank or more after their time"),
-                    ControlMember("framesDropped", "frames that were left out"), ControlMember("seams", "joints of one showing and the next"),
+                    ControlMember("framesDropped", "frames that were left out"),
+                    ControlMember("seams", "joints of one showing and the next"),
                     ControlMember("failure", "the last thing that went wrong, and `age` in seconds; null where nothing has"),
                     ControlMember("uptime", "seconds since the player was started"), ControlMember("version", "of the program"),
                     ControlMember("pid", "its process"),
@@ -153,7 +157,8 @@ extension ControlSchema {
                 answer: [
                     ControlMember("framesShown", "frames that reached the screen"),
                     ControlMember("framesLate", "of those, how many came a vblank or more after their time"),
-                    ControlMember("framesDropped", "frames that were left out"), ControlMember("seams", "joints of one showing and the next"),
+                    ControlMember("framesDropped", "frames that were left out"),
+                    ControlMember("seams", "joints of one showing and the next"),
                     ControlMember("worstSeamLateness", "the most vblanks that a seam's first frame was late"),
                     ControlMember("flipsLost", "page flips that were never reported"),
                     ControlMember("stalls", "how often picture and sound stood still because nothing was ready"),
@@ -161,10 +166,12 @@ extension ControlSchema {
                     ControlMember("soundRatio", "samples that are played in the time of one"),
                     ControlMember("synchrony", "`half` and `most` of the frames were this close to their sound, in seconds"),
                     ControlMember("inputLatency", "`half` and `most` of what was asked for was on the screen after so many seconds"),
-                    ControlMember("queuedFrames", "decoded frames that lie ready"), ControlMember("queuedSound", "seconds of sound that lie ready"),
+                    ControlMember("queuedFrames", "decoded frames that lie ready"),
+                    ControlMember("queuedSound", "seconds of sound that lie ready"),
                     ControlMember("items", "the same counts of frames and seams for each item: `item` and these"),
                 ])
-        case .playlist: schema("Lists the playlist.", answer: list + [ControlMember("items", "each with `id`, `place`, `title` and `source`")])
+        case .playlist:
+            schema("Lists the playlist.", answer: list + [ControlMember("items", "each with `id`, `place`, `title` and `source`")])
         case .playlistSet: schema("Plays other items from now on. What was set holds until reload.", [sources, boundary], answer: list)
         case .playlistAppend: schema("Puts items at the end of the playlist.", [sources], answer: list)
         case .playlistInsert:
@@ -195,7 +202,8 @@ extension ControlSchema {
                 "Has the player tell this client from now on what happens: a line with `event` for each. Again replaces what was asked for.",
                 [
                     ControlParameter(
-                        name: "events", kind: .words(ControlTopic.allCases.map(\.rawValue)), text: "What of; else of everything.", word: .rest)
+                        name: "events", kind: .words(ControlTopic.allCases.map(\.rawValue)), text: "What of; else of everything.",
+                        word: .rest)
                 ], answer: [ControlMember("events", "what it is told of")])
         case .reload: schema("Reads kiosk.conf again, as SIGHUP does; a playlist that was set here gives way to the file's.")
         case .logLevel:

@@ -7,7 +7,8 @@ package enum ControlReference {
         var lines = [
             "# Commands of the control socket", "",
             "Made of the table in `Sources/Remote/ControlCommands.swift`; do not edit: "
-                + "`KIOSK_RECORD=1 swift test --filter ControlReferenceTests` writes it anew. [remote.md](remote.md) explains the socket.", "",
+                + "`KIOSK_RECORD=1 swift test --filter ControlReferenceTests` writes it anew. [remote.md](remote.md) explains the socket.",
+            "",
         ]
         for command in ControlCommand.allCases { lines += section(command.schema) }
         lines += ["## Events", "", "A line for each, to clients that `observe`: `{\"event\":\"status\",\"state\":\"paused\"}`.", ""]

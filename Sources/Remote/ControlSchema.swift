@@ -141,7 +141,9 @@ package struct ControlArguments: Hashable, Sendable {
                 let names = schema.parameters.map(\.name).joined(separator: ", ")
                 throw ControlRefusal(
                     code: "unknown-parameter",
-                    message: "\(schema.command.rawValue) has no parameter “\(name.prefix(40))”; there \(names.isEmpty ? "is none" : "are \(names)")")
+                    message:
+                        "\(schema.command.rawValue) has no parameter “\(name.prefix(40))”; there \(names.isEmpty ? "is none" : "are \(names)")"
+                )
             }
             guard parameter.kind.allows(value) else {
                 throw ControlRefusal(

@@ -32,7 +32,8 @@ package struct RemoteSurroundings: Sendable {
         display: @escaping @Sendable () -> DisplayMode?, rotation: @escaping @Sendable () -> Rotation,
         rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
         perform: @escaping @Sendable (Command) -> Void, screenshot: @escaping @Sendable () throws(ControlRefusal) -> ControlReply,
-        items: @escaping @Sendable ([String]) -> [PlaylistItem], allowsQuit: Bool, seekStep: MediaTime, reload: @escaping @Sendable () -> Void
+        items: @escaping @Sendable ([String]) -> [PlaylistItem], allowsQuit: Bool, seekStep: MediaTime,
+        reload: @escaping @Sendable () -> Void
     ) {
         self.display = display
         (self.rotation, self.rotationAfter, self.audio) = (rotation, rotationAfter, audio)
@@ -50,6 +51,7 @@ package final class RemoteControl: Sendable {
     let surroundings: RemoteSurroundings
     let started = HostTime.now
     let failure = Mutex<(message: String, time: HostTime)?>(nil)
+    let failureCount = Mutex(0)
     let hasOwnPlaylist = Mutex(false)
 
     /// How long an effect is waited for.
@@ -166,7 +168,8 @@ package final class RemoteControl: Sendable {
             case .superseded: return .failure(ControlRefusal(code: "superseded", message: "another seek or skip came before it was seen"))
             case .seen:
                 if let item, player.snapshot.item != item {
-                    return .failure(ControlRefusal(code: "item-failed", message: self.failure.withLock { $0?.message } ?? "it cannot be played"))
+                    return .failure(
+                        ControlRefusal(code: "item-failed", message: self.failure.withLock { $0?.message } ?? "it cannot be played"))
                 }
                 var members = self.place(player.snapshot)
                 members["shown"] = .bool(self.surroundings.display() != nil)

@@ -31,7 +31,9 @@ extension RemoteControl {
         let items = player.items
         return [
             "count": .number(Double(items.count)),
-            "items": .array(items.enumerated().map { Self.describe($1.id, place: $0 + 1, title: $1.entry.title ?? $1.entry.plainName, $1.entry.source) }),
+            "items": .array(
+                items.enumerated().map { Self.describe($1.id, place: $0 + 1, title: $1.entry.title ?? $1.entry.plainName, $1.entry.source) }
+            ),
         ]
     }
 
@@ -66,7 +68,8 @@ extension RemoteControl {
         }
         let sources = arguments.texts("sources") ?? []
         if let source = sources.first(where: { !$0.hasPrefix("/") && !isURL($0) }) {
-            throw ControlRefusal(code: "invalid-parameter", message: "sources: expected an absolute path or a URL, found \(source.prefix(200))")
+            throw ControlRefusal(
+                code: "invalid-parameter", message: "sources: expected an absolute path or a URL, found \(source.prefix(200))")
         }
         let done = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
         Thread("sources") { [surroundings] in

@@ -98,8 +98,16 @@ extension RemoteControl {
 
     // MARK: Events
 
-    /// Has the socket's observers told what happens from now on.
-    package func publish(on socket: ControlSocket) {
+    /// Remembers what goes wrong from now on, and has the socket's observers told what happens.
+    package func publish(on socket: ControlSocket?) {
+        player.addObserver { event in
+            switch event {
+            case .itemFailed(_, let message): self.failed(message)
+            case .nothingPlayable: self.failed("nothing on the playlist can be played")
+            default: break
+            }
+        }
+        guard let socket else { return }
         let known = Mutex((display: JSONValue.null, audio: ""))
         player.addObserver { [player] event in
             switch event {
@@ -110,7 +118,6 @@ extension RemoteControl {
             case .playlistEnded: socket.publish(.status, ["state": .string("paused"), "ended": .bool(true)])
             case .itemFailed(let item, let message):
                 let entry = player.item(item)
-                self.failed(message)
                 socket.publish(
                     .failure,
                     [
@@ -120,7 +127,6 @@ extension RemoteControl {
                             entry?.entry.source ?? ""),
                     ])
             case .nothingPlayable:
-                self.failed("nothing on the playlist can be played")
                 socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
             case .itemEnded, .quitRequested: break
             }
@@ -138,5 +144,8 @@ extension RemoteControl {
         }
     }
 
-    private func failed(_ message: String) { failure.withLock { $0 = (message, .now) } }
+    private func failed(_ message: String) {
+        failure.withLock { $0 = (message, .now) }
+        failureCount.withLock { $0 += 1 }
+    }
 }

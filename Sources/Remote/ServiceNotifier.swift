@@ -69,7 +69,8 @@ extension RemoteControl {
         let title = now.title.map { "\($0.withoutCredentials)\(now.itemNumber.map { " (\($0) of \(now.itemCount))" } ?? "")" }
         let state = now.hasEnded ? "ended" : now.status.rawValue
         return ServiceState.Sight(
-            hasDisplay: hasDisplay, status: now.status, framesShown: now.statistics.framesShown, seams: now.statistics.seams, time: now.time,
+            hasDisplay: hasDisplay, status: now.status, framesShown: now.statistics.framesShown, seams: now.statistics.seams,
+            time: now.time,
             duration: now.duration,
             text: "\(state): \(title ?? "nothing")\(hasDisplay ? "" : "; no display")".printable)
     }

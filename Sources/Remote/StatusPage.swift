@@ -8,7 +8,8 @@ package enum StatusPage {
         func time(_ name: String) -> String? { status[name]?.number.map { "\(MediaTime.seconds($0))" } }
         var lines: [(String, String)] = []
         let state = status["ended"] == .bool(true) ? "ended" : status["state"]?.text ?? "?"
-        lines.append(("State", "\(state), for \(duration(status["uptime"]?.number ?? 0)) (kiosk \(number("version")), process \(number("pid")))"))
+        lines.append(
+            ("State", "\(state), for \(duration(status["uptime"]?.number ?? 0)) (kiosk \(number("version")), process \(number("pid")))"))
         if let item = status["item"], case .object = item {
             let place = item["place"]?.integer.map { "\($0) of \(number("count"))" } ?? "between two of \(number("count"))"
             lines.append(("Item", "\(item["title"]?.text ?? "?") (\(place))"))
@@ -22,14 +23,19 @@ package enum StatusPage {
         } else {
             lines.append(("Display", "none: what is played is not seen"))
         }
-        lines.append(("Sound", "\(status["audio"]?.text ?? "?"), \(status["muted"] == .bool(true) ? "muted" : "volume \(number("volume"))")"))
         lines.append(
-            ("Frames", "\(number("framesShown")) shown, \(number("framesLate")) late, \(number("framesDropped")) dropped; \(number("seams")) seams"))
+            ("Sound", "\(status["audio"]?.text ?? "?"), \(status["muted"] == .bool(true) ? "muted" : "volume \(number("volume"))")"))
+        lines.append(
+            (
+                "Frames",
+                "\(number("framesShown")) shown, \(number("framesLate")) late, \(number("framesDropped")) dropped; \(number("seams")) seams"
+            ))
         if let failure = status["failure"], let message = failure["message"]?.text {
             lines.append(("Failure", "\(message) (\(duration(failure["age"]?.number ?? 0)) ago)"))
         }
         let width = lines.map(\.0.count).max() ?? 0
-        return lines.map { name, text in name + String(repeating: " ", count: width - name.count + 2) + text.printable }.joined(separator: "\n")
+        return lines.map { name, text in name + String(repeating: " ", count: width - name.count + 2) + text.printable }.joined(
+            separator: "\n")
     }
 
     private static func duration(_ seconds: Double) -> String {

@@ -14,6 +14,8 @@ struct RemoteWiring {
     let control: RemoteControl
     private let socket: ControlSocket?
     private let service: ServiceNotifier?
+    private let metrics: MetricsServer?
+    private let proof: ProofOfPlay?
 
     /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
     init(_ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction) {
@@ -28,13 +30,21 @@ struct RemoteWiring {
                 seekStep: configuration.playback.seekStep, reload: { kill(getpid(), SIGHUP) }))
         self.control = control
         socket = Self.listen(configuration.control.socket, control)
-        if let socket { control.publish(on: socket) }
+        control.publish(on: socket)
         service = ServiceNotifier.start(control)
+        metrics = Self.openMetrics(configuration.control.metrics, control)
+        if case .file(let path) = configuration.log.proofOfPlay {
+            proof = ProofOfPlay(path, player) { Logger(label: "kiosk").warning("\($0)") }
+        } else {
+            proof = nil
+        }
     }
 
     /// Ends all conversations.
     func close() {
         service?.stop()
+        metrics?.stop()
+        proof?.stop()
         socket?.close()
     }
 
@@ -44,6 +54,16 @@ struct RemoteWiring {
             return try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
         } catch {
             Logger(label: "kiosk").warning("no control socket: \(error)")
+            return nil
+        }
+    }
+
+    private static func openMetrics(_ choice: MetricsChoice, _ control: RemoteControl) -> MetricsServer? {
+        guard case .address(let host, let port) = choice else { return nil }
+        do throws(ControlError) {
+            return try MetricsServer.open(host, port) { control.metrics }
+        } catch {
+            Logger(label: "kiosk").warning("no metrics: \(error)")
             return nil
         }
     }

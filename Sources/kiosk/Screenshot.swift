@@ -46,4 +46,3 @@ struct Screenshot: ParsableCommand {
         throw ControlError("write \(file)", code: failure)
     }
 }
-

@@ -24,11 +24,14 @@ import Testing
         #expect(try line("mute true") == #"{"command":"mute","on":true}"#)
         #expect(try line("play --source a.mp4 --then next") == #"{"command":"play","source":"/here/a.mp4","then":"next"}"#)
         #expect(try line("playlist") == #"{"command":"playlist"}"#)
-        #expect(try line("playlist set a.mp4 /b.mp4 --at now") == #"{"at":"now","command":"playlist set","sources":["/here/a.mp4","/b.mp4"]}"#)
+        #expect(
+            try line("playlist set a.mp4 /b.mp4 --at now") == #"{"at":"now","command":"playlist set","sources":["/here/a.mp4","/b.mp4"]}"#)
         #expect(try line("playlist move one.mp4 3") == #"{"command":"playlist move","item":"one.mp4","to":3}"#)
     }
 
-    @Test(arguments: ["", "dance", "seek", "seek 1 2", "seek x", "volume 101", "rate 3", "pause now", "playlist append", "rotate 45", "play --speed 3"])
+    @Test(arguments: [
+        "", "dance", "seek", "seek 1 2", "seek x", "volume 101", "rate 3", "pause now", "playlist append", "rotate 45", "play --speed 3",
+    ])
     func `what is no command is refused`(_ words: String) throws {
         #expect(throws: ControlWordsFault.self) { try line(words) }
     }
