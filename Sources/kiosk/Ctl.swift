@@ -31,6 +31,7 @@ struct Ctl: ParsableCommand {
 
     func run() throws {
         var words = words
+        if ["--help", "-h"].contains(words.first) { throw CleanExit.helpRequest(self) }
         let isJSON = json || words.last == "--json"
         if !json, isJSON { words.removeLast() }
         let path = try address.path()
