@@ -39,7 +39,9 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
-        .target(name: "Remote", dependencies: ["CPlatform", "Vocabulary", "Platform", log], swiftSettings: upcoming),
+        .target(
+            name: "Remote", dependencies: ["CPlatform", "Configuration", "Playback", "Vocabulary", "Platform", log], swiftSettings: upcoming
+        ),
         .target(
             name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
@@ -93,7 +95,9 @@ let package = Package(
                 "Controls", "CCairo", "Audio", "Display", "Input", "Media", "Playback", "Vocabulary", "Platform", "TestSupport",
             ],
             swiftSettings: upcoming),
-        .testTarget(name: "RemoteTests", dependencies: ["Remote", "Platform", "Vocabulary"], swiftSettings: upcoming),
+        .testTarget(
+            name: "RemoteTests",
+            dependencies: ["Remote", "Audio", "Display", "Playback", "Platform", "TestSupport", "Vocabulary"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "VADriver", "Vocabulary"],

@@ -63,12 +63,16 @@ package struct Configuration: Hashable, Sendable {
     package struct Control: Hashable, Sendable {
         /// `socket`.
         package var socket = ControlSocketChoice.automatic
+        /// `metrics`.
+        package var metrics = MetricsChoice.off
     }
 
     /// `[log]`.
     package struct Log: Hashable, Sendable {
         /// `level`.
         package var level = LogLevel.info
+        /// `proof-of-play`.
+        package var proofOfPlay = ProofOfPlayChoice.off
     }
 
     /// `[display]`.

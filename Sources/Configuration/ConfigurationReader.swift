@@ -172,11 +172,15 @@ extension Configuration.Idle {
 extension Configuration.Control {
     fileprivate mutating func read(_ table: TableReader) {
         socket = table.text("socket", ControlSocketChoice.self, "\"auto\", \"off\" or an absolute path of at most 107 bytes") ?? socket
+        metrics = table.text("metrics", MetricsChoice.self, "\"off\" or an IPv4 address and a port such as \"127.0.0.1:9870\"") ?? metrics
     }
 }
 
 extension Configuration.Log {
-    fileprivate mutating func read(_ table: TableReader) { level = table.word("level", LogLevel.self) ?? level }
+    fileprivate mutating func read(_ table: TableReader) {
+        level = table.word("level", LogLevel.self) ?? level
+        proofOfPlay = table.text("proof-of-play", ProofOfPlayChoice.self, "\"off\" or the absolute path of a file") ?? proofOfPlay
+    }
 }
 
 /// What an item goes on after.

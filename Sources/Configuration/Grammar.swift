@@ -33,8 +33,8 @@ enum Grammar {
             "source", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder", "wait-for",
             "on-tap",
         ])
-    static let control = Table(name: "control", heading: "[control]", keys: ["socket"])
-    static let log = Table(name: "log", heading: "[log]", keys: ["level"])
+    static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
+    static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])
 
     static let tables = [display, audio, playback, input, theme, idle, playlist, control, log]
 

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import Synchronization
 
 /// Log lines on standard error: `12:03:04 warning display: text` at a terminal, `<4>display: text` under systemd, whose journal reads the
 /// level from it.
@@ -7,17 +8,25 @@ import Logging
 /// At a terminal a status line can stand below the log; it is erased for each log line and written again after it. Logging never blocks:
 /// ``StandardErrorWriter`` writes on a thread of its own.
 package struct StandardErrorLog: LogHandler {
-    /// Lines below this are left out.
-    package var logLevel: Logger.Level
+    /// Lines below this are left out: the level of the process, unless a logger has one of its own.
+    package var logLevel: Logger.Level {
+        get { ownLevel ?? Self.level }
+        set { ownLevel = newValue }
+    }
+    private var ownLevel: Logger.Level?
     /// Carried by every line; not printed.
     package var metadata: Logger.Metadata = [:]
     private let label: String
 
     /// A handler for the module `label`.
-    package init(label: String, level: Logger.Level) {
-        self.label = label
-        logLevel = level
+    package init(label: String) { self.label = label }
+
+    /// How important lines must be to be written. From any thread, at any time.
+    package static var level: Logger.Level {
+        get { Logger.Level.allCases[levelIndex.load(ordering: .relaxed)] }
+        set { levelIndex.store(Logger.Level.allCases.firstIndex(of: newValue)!, ordering: .relaxed) }
     }
+    private static let levelIndex = Atomic(Logger.Level.allCases.firstIndex(of: .info)!)
 
     /// Makes every logger of the process write here. Call once, at the start, with the signals blocked that no thread may receive. What
     /// was logged is still written at exit, if that takes no longer than half a second.
@@ -26,7 +35,8 @@ package struct StandardErrorLog: LogHandler {
         _ = writer
         // Whoever reads the log may leave without taking the player with him.
         signal(SIGPIPE, SIG_IGN)
-        LoggingSystem.bootstrap { StandardErrorLog(label: $0, level: level) }
+        Self.level = level
+        LoggingSystem.bootstrap { StandardErrorLog(label: $0) }
         atexit { StandardErrorLog.flush() }
     }
 

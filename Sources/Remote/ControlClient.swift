@@ -11,7 +11,7 @@ package enum ControlClient {
     ///
     /// - Throws: ``ControlError``: nobody listens, or why the player does not give one.
     package static func screenshot(_ path: String) throws(ControlError) -> [UInt8] {
-        let (line, attachment) = try ask(path, JSONValue.object(["command": .string(ControlRequest.Command.screenshot.rawValue)]).line)
+        let (line, attachment) = try ask(path, JSONValue.object(["command": .string(ControlCommand.screenshot.rawValue)]).line)
         guard let answer = JSONValue(line) else { throw ControlError("\(path): what listens there is no kiosk: \(line.prefix(100))") }
         guard answer["ok"] == .bool(true) else {
             throw ControlError("the player at \(path) gives no screenshot: \(answer["error"]?["message"]?.text ?? line)")
@@ -20,8 +20,37 @@ package enum ControlClient {
         return attachment
     }
 
-    /// Sends a line and waits for the one that answers it, and for what comes with it.
-    private static func ask(_ path: String, _ line: String) throws(ControlError) -> (line: String, attachment: [UInt8]?) {
+    /// Sends a request and waits for its answer, for ten seconds at most. Blocks.
+    ///
+    /// - Throws: ``ControlError``: nobody listens, or no answer comes.
+    package static func answer(_ path: String, to line: String) throws(ControlError) -> JSONValue {
+        let (line, _) = try ask(path, line)
+        guard let answer = JSONValue(line), case .object = answer else {
+            throw ControlError("\(path): what listens there is no kiosk: \(line.prefix(100))")
+        }
+        return answer
+    }
+
+    /// Sends a request and hands every line that comes to `body`, the answer first, until that returns false or the player ends. Blocks.
+    ///
+    /// - Throws: as ``answer(_:to:)``.
+    package static func watch(_ path: String, _ line: String, _ body: (String) -> Bool) throws(ControlError) {
+        let connection = try connection(to: path)
+        try send(line, connection, path)
+        var lines = LineBuffer(longest: longestAnswer)
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { recv(connection.raw, $0.baseAddress, $0.count, 0) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw ControlError("the player at \(path) has ended the conversation") }
+            for line in lines.append(buffer.prefix(count)) where !body(line) { return }
+        }
+    }
+
+    /// A list of ten thousand items has some megabytes.
+    private static let longestAnswer = 64 << 20
+
+    private static func connection(to path: String) throws(ControlError) -> OwnedDescriptor {
         guard var address = SocketAddress(path) else { throw ControlError("\(path): a socket's path has 1 to 107 bytes") }
         let connection = OwnedDescriptor(adopting: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
         guard connection.raw >= 0 else { throw ControlError("make a socket", code: errno) }
@@ -34,18 +63,32 @@ package enum ControlClient {
             default: throw ControlError("connect to \(path)", code: errno)
             }
         }
+        return connection
+    }
+
+    private static func send(_ line: String, _ connection: borrowing OwnedDescriptor, _ path: String) throws(ControlError) {
         let request = Array((line + "\n").utf8)
-        guard request.withUnsafeBytes({ kiosk_send(connection.raw, $0.baseAddress!, $0.count, -1) }) == request.count else {
-            throw ControlError("ask the player at \(path)", code: errno)
+        let raw = connection.raw
+        var sent = 0
+        while sent < request.count {
+            let count = request[sent...].withUnsafeBytes { kiosk_send(raw, $0.baseAddress!, $0.count, -1) }
+            guard count > 0 else { throw ControlError("ask the player at \(path)", code: errno) }
+            sent += count
         }
-        var lines = LineBuffer()
+    }
+
+    /// Sends a line and waits for the one that answers it, and for what comes with it.
+    private static func ask(_ path: String, _ line: String) throws(ControlError) -> (line: String, attachment: [UInt8]?) {
+        let connection = try connection(to: path)
+        try send(line, connection, path)
+        var lines = LineBuffer(longest: longestAnswer)
         var attachment: OwnedDescriptor?
         let deadline = HostTime.now + longestWait
         while true {
             var entry = pollfd(fd: connection.raw, events: Int16(POLLIN), revents: 0)
             let left = (deadline - .now).nanoseconds / 1_000_000
             guard left > 0, poll(&entry, 1, Int32(left)) > 0 else { throw ControlError("the player at \(path) does not answer") }
-            var buffer = [UInt8](repeating: 0, count: 4096)
+            var buffer = [UInt8](repeating: 0, count: 65536)
             var descriptor: Int32 = -1
             let count = buffer.withUnsafeMutableBytes { kiosk_receive(connection.raw, $0.baseAddress!, $0.count, &descriptor) }
             if descriptor >= 0 { attachment = OwnedDescriptor(adopting: descriptor) }

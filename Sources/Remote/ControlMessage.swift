@@ -1,33 +1,36 @@
-/// What a program may ask a running player for, in a line of JSON: `{"id":7,"command":"screenshot"}`.
+/// What a program asks a running player for, in a line of JSON: `{"id":7,"command":"seek","to":12.5}`.
 package struct ControlRequest: Hashable, Sendable {
     /// What the answer is to be known by; null where there is none.
     package var id: JSONValue
     /// What is asked for.
-    package var command: Command
-
-    /// What can be asked for.
-    package enum Command: String, Hashable, Sendable, CaseIterable {
-        /// A PNG of what is on the screen.
-        case screenshot
-    }
+    package var command: ControlCommand
+    /// What it says about that, checked against the command's schema.
+    package var arguments: ControlArguments
 
     /// Reads a line.
     ///
     /// - Throws: the refusal that is the answer to it.
     package init(line: String) throws(ControlRefusal) {
-        guard let value = JSONValue(line), case .object = value else {
+        guard let value = JSONValue(line), case .object(let members) = value else {
             throw ControlRefusal(
-                code: "invalid-json", message: "expected an object of JSON on one line, such as {\"command\":\"screenshot\"}")
+                code: "invalid-json", message: "expected an object of JSON on one line, such as {\"command\":\"status\"}")
         }
         id = value["id"] ?? .null
-        let names = Command.allCases.map(\.rawValue).joined(separator: ", ")
+        let names = ControlCommand.allCases.map(\.rawValue).joined(separator: ", ")
         guard let name = value["command"]?.text else {
             throw ControlRefusal(id: id, code: "no-command", message: "expected a text \"command\"; there are \(names)")
         }
-        guard let known = Command(rawValue: name) else {
+        guard let known = ControlCommand(rawValue: name) else {
             throw ControlRefusal(id: id, code: "unknown-command", message: "there is no such command; there are \(names)")
         }
         command = known
+        do throws(ControlRefusal) {
+            arguments = try ControlArguments(members, of: known.schema)
+        } catch {
+            var refusal = error
+            refusal.id = id
+            throw refusal
+        }
     }
 }
 
@@ -67,13 +70,24 @@ package struct ControlAnswer: Hashable, Sendable {
     }
 }
 
+/// What a request comes to: an answer, or an effect that is waited for.
+package enum ControlReply: Sendable {
+    case answer(ControlAnswer)
+    /// `check` is asked again and again on the socket's thread until it returns an answer or throws a refusal.
+    case later(check: @Sendable () -> Result<ControlAnswer, ControlRefusal>?)
+}
+
 /// The lines in what comes from a client, piece by piece: a pure value.
 struct LineBuffer: Hashable, Sendable {
-    /// A longer line is refused.
+    /// What a longer line of a client is refused by.
     static let longest = 64 << 10
+    private let limit: Int
     private var bytes: [UInt8] = []
     /// Whether a line was too long; nothing more comes of it.
     private(set) var isOverlong = false
+
+    /// Lines of no more than this.
+    init(longest: Int = Self.longest) { limit = longest }
 
     /// Takes in some bytes; the lines that are complete with them. What is not UTF-8 has replacement characters.
     mutating func append(_ piece: some Collection<UInt8>) -> [String] {
@@ -82,7 +96,7 @@ struct LineBuffer: Hashable, Sendable {
             if byte == 0x0A {
                 lines.append(String(decoding: bytes, as: UTF8.self))
                 bytes.removeAll(keepingCapacity: true)
-            } else if bytes.count == Self.longest {
+            } else if bytes.count == limit {
                 isOverlong = true
                 bytes = []
             } else {

@@ -18,6 +18,15 @@ package enum JSONValue: Hashable, Sendable {
     /// A number that is whole.
     package var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
 
+    /// A number.
+    package var number: Double? { if case .number(let number) = self { number } else { nil } }
+    /// What is in an object, in the order of the keys; nothing for anything else.
+    package var members: [(name: String, value: JSONValue)] {
+        if case .object(let members) = self { members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } else { [] }
+    }
+    /// For people: texts without quotes.
+    package var shown: String { text ?? line }
+
     /// Reads a text that is one value, with blanks around it; nil where it is anything else.
     package init?(_ text: some StringProtocol) {
         var reader = JSONReader(Array(text.utf8))

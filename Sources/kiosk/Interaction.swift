@@ -16,7 +16,8 @@ final class Interaction: Sendable {
     private let display: DisplayOutput
     private let controls: Controls?
     private let accelerometer: Accelerometer?
-    private let perform: @Sendable (Command, HostTime) -> Void
+    /// Carries out a command as if a viewer had asked for it.
+    let perform: @Sendable (Command, HostTime) -> Void
 
     init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput) {
         self.display = display

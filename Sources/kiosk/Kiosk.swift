@@ -1,5 +1,6 @@
 import ArgumentParser
 import Platform
+import Remote
 
 /// The command: arguments, wiring, exit status.
 @main struct Kiosk: ParsableCommand {
@@ -15,8 +16,8 @@ import Platform
             as ./kiosk.conf and /etc/kiosk/kiosk.conf; the one that comes with kiosk is its manual. Exit status: 0 when it was told to \
             end, 64 for a mistake on the command line, 78 for one in kiosk.conf.
             """,
-        version: "0.1.0",
-        subcommands: [Play.self, Check.self, Devices.self, Screenshot.self, Calibrate.self],
+        version: kioskVersion,
+        subcommands: [Play.self, Check.self, Devices.self, Screenshot.self, Ctl.self, Status.self, Calibrate.self],
         defaultSubcommand: Play.self)
 
     static func main() {

@@ -118,11 +118,14 @@ struct Play: ParsableCommand {
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
+        let interaction = Interaction(configuration, keyMap, player: player, display: display)
+        let remote = RemoteWiring(configuration, player: player, display: display, audio: audio, interaction: interaction)
         let expansion = PlaylistExpansion(configuration)
         expansion.start { [player] news in
             switch news {
             case .problem(let problem): log.warning("\(problem)")
             case .items(let items):
+                if remote.control.ownsPlaylist { return }
                 reporter.listChanges(to: items)
                 player.setItems(items)
             }
@@ -134,14 +137,11 @@ struct Play: ParsableCommand {
             default: break
             }
         }
-        let interaction = Interaction(configuration, keyMap, player: player, display: display)
         interaction.start()
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
         StartTrace.reached(.listed)
         player.start()
-        // What the first picture does not need comes after it has been asked for.
-        let control = Self.openControlSocket(configuration.control.socket, display)
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
@@ -151,7 +151,7 @@ struct Play: ParsableCommand {
 
         Self.endAtOnce(onAnotherOf: signals)
         StandardErrorLog.show(status: "")
-        control?.close()
+        remote.close()
         expansion.stop()
         interaction.stop()
         let hasStopped = player.stop()
@@ -163,21 +163,6 @@ struct Play: ParsableCommand {
             log.warning("something did not end in time and was left behind: a file system or a network that does not answer")
             StandardErrorLog.flush()
             _exit(0)
-        }
-    }
-
-    /// Begins to listen for what other programs ask; nil where that is not wanted, or not possible.
-    private static func openControlSocket(_ choice: ControlSocketChoice, _ display: DisplayOutput) -> ControlSocket? {
-        guard let path = choice.listeningPath else { return nil }
-        do throws(ControlError) {
-            return try ControlSocket.open(path) { [display] command throws(ControlRefusal) in
-                switch command {
-                case .screenshot: try screenshot(of: display)
-                }
-            }
-        } catch {
-            Logger(label: "kiosk").warning("no control socket: \(error)")
-            return nil
         }
     }
 

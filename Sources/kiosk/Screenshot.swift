@@ -17,26 +17,13 @@ struct Screenshot: ParsableCommand {
             file is written, else 1, and nothing is left of it.
             """)
 
-    @Option(
-        name: [.short, .long],
-        help: ArgumentHelp(
-            "Read this configuration file, for its [control] socket.", discussion: "Default: ./kiosk.conf, else /etc/kiosk/kiosk.conf.",
-            valueName: "file"),
-        completion: .file(extensions: ["conf"]))
-    var config: String?
-
-    @Option(
-        help: ArgumentHelp("Ask the player that listens here.", valueName: "path"), completion: .file(),
-        transform: value("an absolute path of at most 107 bytes") { text in
-            if case .path(let path)? = ControlSocketChoice(text) { path } else { nil }
-        })
-    var socket: String?
+    @OptionGroup var address: SocketAddressOptions
 
     @Argument(help: "The PNG file to write.", completion: .file(extensions: ["png"]))
     var file: String
 
     func run() throws {
-        let path = try socket ?? (Settings.read(config) ?? Configuration()).control.socket.askingPath
+        let path = try address.path()
         do throws(ControlError) {
             try write(ControlClient.screenshot(path))
         } catch {
@@ -57,28 +44,5 @@ struct Screenshot: ParsableCommand {
         let failure = isWhole ? errno : code
         unlink(draft)
         throw ControlError("write \(file)", code: failure)
-    }
-}
-
-/// What is on the display, for who asked. It is copied at once, and made a PNG of by a thread that gives way to all others.
-func screenshot(of display: DisplayOutput) throws(ControlRefusal) -> ControlAnswer {
-    let png: Result<[UInt8], SnapshotError>
-    do throws(SnapshotError) {
-        let capture = try display.capture()
-        let made = Monitor<Result<[UInt8], SnapshotError>?>(nil)
-        Thread("screenshot") {
-            Thread.giveWay()
-            let result = Result { () throws(SnapshotError) in try capture.png(isUpright: true) }
-            made.signal { $0 = result }
-        }.detach()
-        png = made.wait(until: .now + .seconds(8)) { $0 } ?? .failure(.encoder("the machine is too busy"))
-    } catch {
-        png = .failure(error)
-    }
-    switch png {
-    case .success(let bytes): return ControlAnswer(["format": .string("png")], attachment: bytes)
-    case .failure(let error):
-        let code = if case .noDisplay = error { "no-display" } else { "no-picture" }
-        throw ControlRefusal(code: code, message: "\(error)")
     }
 }

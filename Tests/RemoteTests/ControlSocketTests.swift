@@ -42,7 +42,9 @@ private final class RawClient: Sendable {
     private static let picture = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 3) }
 
     private func listen() throws -> ControlSocket {
-        try ControlSocket.open(path) { _ throws(ControlRefusal) in ControlAnswer(["format": .string("png")], attachment: Self.picture) }
+        try ControlSocket.open(path) { _ throws(ControlRefusal) in
+            .answer(ControlAnswer(["format": .string("png")], attachment: Self.picture))
+        }
     }
 
     private func end(_ socket: ControlSocket) {

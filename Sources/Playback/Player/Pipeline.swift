@@ -72,6 +72,7 @@ struct Pipeline: ~Copyable {
 
     var statistics = PlayerStatistics()
     var inputLatency = InputLatency()
+    private(set) var moves = MoveRecord()
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
@@ -218,6 +219,7 @@ struct Pipeline: ~Copyable {
 
     /// A command of an input event at `time` has begun `generation`, or will with what waits; nil where nobody is to know.
     mutating func noteInput(at time: HostTime?, shownBy generation: UInt64) {
+        moves.asked(shownBy: generation)
         if let time { inputLatency.moved(at: time, shownBy: generation) }
     }
 
@@ -233,6 +235,7 @@ struct Pipeline: ~Copyable {
 
     /// A frame of `generation` has been committed and has reached the screen at `time`; nil where no display shows it.
     mutating func countInputLatency(of generation: UInt64, at time: HostTime?) {
+        moves.shown(generation, isSettled: generation != self.generation || !seek.hasFollowUp)
         inputLatency.shown(generation, at: time, into: &statistics.inputLatency)
     }
 
@@ -285,6 +288,7 @@ struct Pipeline: ~Copyable {
         case .none: return .none
         case .drop:
             inputLatency.dropped(after: generation)
+            moves.drop()
             return .dropped
         case .begin(let request): return .begun(begin(request))
         }

@@ -139,6 +139,9 @@ enum SeekState: Hashable, Sendable {
     /// Where the playhead will be when all is done: what a relative seek counts from. nil is the frame on the screen.
     var target: SeekRequest? { followUp?.request ?? underWay }
 
+    /// Whether something begins after the first frame of the seek under way.
+    var hasFollowUp: Bool { followUp != nil }
+
     private var followUp: FollowUp? {
         switch self {
         case .none: nil

@@ -1,0 +1,85 @@
+import Platform
+import Vocabulary
+
+/// What a command that was carried out leads to, for callers that want to know when it is seen.
+///
+/// A seek or a skip is seen with the first frame of the generation that it began (``Pipeline``); a seek that had to wait for another one, with
+/// that of the generation that ends the row of them. A pause is seen when the presenter has stopped choosing frames and none waits for its
+/// flip; playing, when the clock runs.
+package enum PlayerEffect: Hashable, Sendable {
+    /// Nothing had to be done, or nothing could be.
+    case none
+    /// The seek or skip with this number, which `generation` shows.
+    case move(number: UInt64, generation: UInt64)
+    /// The picture is to stand.
+    case standing
+    /// It is to play.
+    case running
+
+    /// How far it is.
+    package enum State: Hashable, Sendable {
+        case awaited
+        case seen
+        /// Another seek or skip came before it was seen.
+        case superseded
+    }
+}
+
+/// Which seeks and skips have been asked for and which have been seen. A pure value.
+struct MoveRecord: Sendable {
+    /// The last one, and the generation that shows it.
+    private(set) var last = (number: UInt64(0), generation: UInt64(0))
+    /// The newest generation of which a frame was seen, and the newest of those that ended a row of seeks.
+    private var seen: UInt64?, settled: UInt64?
+    /// Up to this one those that nothing had shown were given up.
+    private var dropped = UInt64(0)
+
+    /// One is asked for that `generation` shows.
+    mutating func asked(shownBy generation: UInt64) { last = (last.number + 1, generation) }
+
+    /// A frame of `generation` has reached the screen; `isSettled` where no seek waits for it.
+    mutating func shown(_ generation: UInt64, isSettled: Bool) {
+        seen = generation
+        if isSettled { settled = generation }
+    }
+
+    /// The seek that waited for a frame means nothing any more: another item is on the screen.
+    mutating func drop() { dropped = last.number }
+
+    /// What has become of one.
+    func state(number: UInt64, generation: UInt64) -> PlayerEffect.State {
+        if let settled, settled >= generation { return .seen }
+        if number <= dropped { return .superseded }
+        return last.number > number && (seen.map { $0 >= generation } ?? false) ? .superseded : .awaited
+    }
+}
+
+extension Player {
+    /// Carries out a command as ``perform(_:at:)`` does; returns what it leads to, for ``state(of:)``. Returns at once.
+    package func carryOut(_ command: Command) -> PlayerEffect {
+        let before = pipeline.withLock { $0.moves.last.number }
+        perform(command)
+        return pipeline.withLock { pipeline -> PlayerEffect in
+            let move = pipeline.moves.last
+            if move.number != before { return .move(number: move.number, generation: move.generation) }
+            switch command {
+            case .play: return pipeline.playback.hasEnded ? .none : .running
+            case .pause: return pipeline.playback.hasEnded ? .none : .standing
+            case .togglePlayback: return pipeline.playback.hasEnded ? .none : pipeline.playback.wantsPlay ? .running : .standing
+            default: return .none
+            }
+        }
+    }
+
+    /// How far an effect is.
+    package func state(of effect: PlayerEffect) -> PlayerEffect.State {
+        pipeline.withLock { pipeline -> PlayerEffect.State in
+            switch effect {
+            case .none: .seen
+            case .move(let number, let generation): pipeline.moves.state(number: number, generation: generation)
+            case .standing: pipeline.playback.status == .paused && !pipeline.awaitsFlip ? .seen : .awaited
+            case .running: pipeline.playback.status == .playing ? .seen : .awaited
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// The commands of the control socket: the one place that names them, their parameters and their answers.
+import Vocabulary
+
+/// What can be asked of a running player. The raw value is the `command` of a request, and the words of `kiosk ctl`.
+package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
+    case play, pause, toggle, seek, next, previous, item, restart
+    case restartPlaylist = "restart-playlist"
+    case goOn = "go-on"
+    case volume
+    case volumeUp = "volume-up"
+    case volumeDown = "volume-down"
+    case mute, rate, rotate, gravity
+    case seekForward = "seek-forward"
+    case seekBack = "seek-back"
+    case showControls = "show-controls"
+    case hideControls = "hide-controls"
+    case status, statistics
+    case playlist
+    case playlistSet = "playlist set"
+    case playlistAppend = "playlist append"
+    case playlistInsert = "playlist insert"
+    case playlistRemove = "playlist remove"
+    case playlistMove = "playlist move"
+    case screenshot, observe, reload
+    case logLevel = "log-level"
+    case quit
+
+    /// What it takes and answers.
+    package var schema: ControlSchema { ControlSchema.of(self) }
+}
+
+/// What a client that observes is told of.
+package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
+    case status, item, time, display, audio, failure
+
+    /// What its events say.
+    var text: String {
+        switch self {
+        case .status: "`state` has changed: \"playing\", \"paused\" or \"waiting\"; `ended` with the playlist"
+        case .item: "another showing of an item has begun: `item`, `seam` where it followed without a jump, `late` in vblanks"
+        case .time: "`time`, `duration` and `item`, once a second and whenever something happens"
+        case .display: "`display` has come, gone or changed: its name and mode, or null"
+        case .audio: "`audio` is another sound device, or why there is none"
+        case .failure: "`message`: an item could not be played, or nothing can be; `item` where it is one"
+        }
+    }
+}
+
+extension ControlSchema {
+    private static let place: [ControlMember] = [
+        ControlMember("item", "what is on the screen: `id`, `place`, `title` and `source`; null where nothing is"),
+        ControlMember("time", "seconds of it"),
+        ControlMember("shown", "false where there is no display to show it"),
+    ]
+    private static let list: [ControlMember] = [ControlMember("count", "how many items the playlist has now")]
+    private static let sources = ControlParameter(
+        name: "sources", kind: .texts, isRequired: true, text: "Files (absolute paths), folders, lists and URLs.", word: .rest)
+    private static let boundary = ControlParameter(
+        name: "at", kind: .word(["boundary", "now"]),
+        text: "When what is on the screen and has left the list gives way: at its end (the default), or now.")
+    private static let firstFrame = "when its first frame is on the screen"
+    private static let item = ControlParameter(name: "item", kind: .item, isRequired: true, text: "Which item.", word: .place)
+
+    static func of(_ command: ControlCommand) -> ControlSchema {
+        func schema(
+            _ summary: String, _ parameters: [ControlParameter] = [], oneOf: [String] = [], effect: String = "at once",
+            answer: [ControlMember] = []
+        ) -> ControlSchema {
+            ControlSchema(command: command, summary: summary, parameters: parameters, oneOf: oneOf, effect: effect, answer: answer)
+        }
+        return switch command {
+        case .play:
+            schema(
+                "Plays on; or goes to an item and plays it; or plays a source that need not be on the playlist.",
+                [
+                    ControlParameter(name: "item", kind: .item, text: "The item to go to.", word: .place),
+                    ControlParameter(
+                        name: "source", kind: .text, text: "A file (an absolute path) or a URL to play now, instead of an item."),
+                    ControlParameter(
+                        name: "then", kind: .word(["resume", "next"]),
+                        text: "After the source: where the player was (the default), or the item after that."),
+                ], effect: "when it plays, with the first frame of the item on the screen", answer: place)
+        case .pause: schema("Holds the picture and the sound.", effect: "when the picture stands", answer: place)
+        case .toggle: schema("Pauses when playing, plays when paused.", effect: "as of pause and play", answer: place)
+        case .seek:
+            schema(
+                "Moves within the item.",
+                [
+                    ControlParameter(name: "to", kind: .time, text: "The time in the item to go to.", word: .place),
+                    ControlParameter(name: "by", kind: .span, text: "How far to move from here.", word: .signed),
+                ], oneOf: ["to", "by"], effect: "when the frame is on the screen", answer: place)
+        case .seekForward: schema("Moves forward by [playback] seek-step.", effect: "when the frame is on the screen", answer: place)
+        case .seekBack: schema("Moves back by [playback] seek-step.", effect: "when the frame is on the screen", answer: place)
+        case .next: schema("Goes to the next item.", effect: firstFrame, answer: place)
+        case .previous: schema("Goes to the item before.", effect: firstFrame, answer: place)
+        case .item: schema("Goes to an item, playing or paused as it is.", [item], effect: firstFrame, answer: place)
+        case .restart: schema("Begins the item again.", effect: firstFrame, answer: place)
+        case .restartPlaylist: schema("Plays the playlist from its first item.", effect: firstFrame, answer: place)
+        case .goOn: schema("Goes on from an item that waits for a tap.", effect: firstFrame, answer: place)
+        case .volume:
+            schema(
+                "Sets or changes the loudness.",
+                [
+                    ControlParameter(name: "to", kind: .integer(0...100), text: "The loudness, in hundredths.", word: .place),
+                    ControlParameter(
+                        name: "by", kind: .integer(-100...100), text: "How much louder; the result is clamped.", word: .signed),
+                ], oneOf: ["to", "by"], answer: [ControlMember("volume", "0 to 100")])
+        case .volumeUp: schema("Makes it louder by 5.", answer: [ControlMember("volume", "0 to 100")])
+        case .volumeDown: schema("Makes it quieter by 5.", answer: [ControlMember("volume", "0 to 100")])
+        case .mute:
+            schema(
+                "Turns the sound off or on.",
+                [ControlParameter(name: "on", kind: .flag, text: "Whether it is to be off; else the other way than now.", word: .place)],
+                answer: [ControlMember("muted", "whether the sound is off")])
+        case .rate:
+            schema(
+                "Sets the speed, the pitch kept; heard and seen within half a second.",
+                [ControlParameter(name: "to", kind: .number(0.5...2), isRequired: true, text: "The speed.", word: .place)],
+                answer: [ControlMember("rate", "the speed")])
+        case .rotate:
+            schema(
+                "Turns the picture.",
+                [ControlParameter(name: "to", kind: .degrees, text: "Clockwise; else a quarter further than now.", word: .place)],
+                effect: "when the turned picture is on the screen", answer: [ControlMember("rotation", "the turn, 0, 90, 180 or 270")])
+        case .gravity:
+            schema(
+                "Fits pictures of another shape in another way, each item from its next showing on.",
+                [
+                    ControlParameter(
+                        name: "to", kind: .word(VideoGravity.allCases.map(\.rawValue)), isRequired: true, text: "How.", word: .place)
+                ], answer: [ControlMember("gravity", "how")])
+        case .showControls: schema("Shows the controls as a touch does.")
+        case .hideControls: schema("Hides the controls.")
+        case .status:
+            schema(
+                "Tells what the player does.",
+                answer: place.dropLast() + [
+                    ControlMember("state", "\"playing\", \"paused\" or \"waiting\""),
+                    ControlMember("ended", "whether a playlist that does not loop has ended"),
+                    ControlMember("duration", "seconds; null for a live stream"), ControlMember("count", "how many items the playlist has"),
+                    ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"),
+                    ControlMember("rate", "the speed"),
+                    ControlMember("rotation", "0, 90, 180 or 270"),
+                    ControlMember("display", "`name`, `width`, `height` and `refresh` of the display; null where there is none"),
+                    ControlMember("audio", "the sound device, or why there is none"),
+                    ControlMember("framesShown", "frames that reached the screen"),
+                    ControlMember("framesLate", "of those, how many came a vblank or more after their time"),
+                    ControlMember("framesDropped", "frames that were left out"),
+                    ControlMember("seams", "joints of one showing and the next"),
+                    ControlMember("failure", "the last thing that went wrong, and `age` in seconds; null where nothing has"),
+                    ControlMember("uptime", "seconds since the player was started"), ControlMember("version", "of the program"),
+                    ControlMember("pid", "its process"),
+                ])
+        case .statistics:
+            schema(
+                "Counts, since the player was started.",
+                answer: [
+                    ControlMember("framesShown", "frames that reached the screen"),
+                    ControlMember("framesLate", "of those, how many came a vblank or more after their time"),
+                    ControlMember("framesDropped", "frames that were left out"),
+                    ControlMember("seams", "joints of one showing and the next"),
+                    ControlMember("worstSeamLateness", "the most vblanks that a seam's first frame was late"),
+                    ControlMember("flipsLost", "page flips that were never reported"),
+                    ControlMember("stalls", "how often picture and sound stood still because nothing was ready"),
+                    ControlMember("stalledTime", "seconds of that in all"),
+                    ControlMember("soundRatio", "samples that are played in the time of one"),
+                    ControlMember("synchrony", "`half` and `most` of the frames were this close to their sound, in seconds"),
+                    ControlMember("inputLatency", "`half` and `most` of what was asked for was on the screen after so many seconds"),
+                    ControlMember("queuedFrames", "decoded frames that lie ready"),
+                    ControlMember("queuedSound", "seconds of sound that lie ready"),
+                    ControlMember("items", "the same counts of frames and seams for each item: `item` and these"),
+                ])
+        case .playlist:
+            schema("Lists the playlist.", answer: list + [ControlMember("items", "each with `id`, `place`, `title` and `source`")])
+        case .playlistSet: schema("Plays other items from now on. What was set holds until reload.", [sources, boundary], answer: list)
+        case .playlistAppend: schema("Puts items at the end of the playlist.", [sources], answer: list)
+        case .playlistInsert:
+            schema(
+                "Puts items into the playlist.",
+                [
+                    ControlParameter(
+                        name: "before", kind: .integer(1...1_000_000), isRequired: true,
+                        text: "The place of the first of them; beyond the end is the end.", word: .place),
+                    sources,
+                ], answer: list)
+        case .playlistRemove: schema("Takes an item off the playlist.", [item, boundary], answer: list)
+        case .playlistMove:
+            schema(
+                "Moves an item to another place of the playlist.",
+                [
+                    item,
+                    ControlParameter(
+                        name: "to", kind: .integer(1...1_000_000), isRequired: true, text: "Its place then; beyond the end is the end.",
+                        word: .place),
+                ], answer: list)
+        case .screenshot:
+            schema(
+                "A PNG of what is on the screen; its descriptor comes with the answer (SCM_RIGHTS).",
+                effect: "when it is encoded", answer: [ControlMember("format", "\"png\"")])
+        case .observe:
+            schema(
+                "Has the player tell this client from now on what happens: a line with `event` for each. Again replaces what was asked for.",
+                [
+                    ControlParameter(
+                        name: "events", kind: .words(ControlTopic.allCases.map(\.rawValue)), text: "What of; else of everything.",
+                        word: .rest)
+                ], answer: [ControlMember("events", "what it is told of")])
+        case .reload: schema("Reads kiosk.conf again, as SIGHUP does; a playlist that was set here gives way to the file's.")
+        case .logLevel:
+            schema(
+                "Logs no less important than this.",
+                [
+                    ControlParameter(
+                        name: "to", kind: .word(["trace", "debug", "info", "notice", "warning", "error", "critical"]),
+                        text: "The level; else none is set.", word: .place)
+                ], answer: [ControlMember("level", "the level")])
+        case .quit: schema("Ends the program, where [input] allow-quit is set.")
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// A client of the control socket: what it has sent and is not answered yet, and what it has been sent and has not taken yet.
+final class ControlConnection {
+    let descriptor: Int32
+    /// What it is told of.
+    var topics: Set<ControlTopic> = []
+    /// Whether the conversation is over, and the client to be forgotten.
+    private(set) var isOver = false
+
+    private var lines = LineBuffer()
+    /// Lines that have come and are not answered.
+    private var received: [String] = []
+    private var effect: (id: JSONValue, check: @Sendable () -> Result<ControlAnswer, ControlRefusal>?)?
+
+    /// Bytes to be sent, and a descriptor that goes with the first of them.
+    private struct Piece {
+        var bytes: [UInt8]
+        var sent = 0
+        var attachment: Attachment?
+    }
+    private final class Attachment {
+        let raw: Int32
+        init(_ raw: Int32) { self.raw = raw }
+        deinit { close(raw) }
+    }
+    private var unsent: [Piece] = []
+    private var unsentBytes = 0
+    /// When it last took something of what is to be sent.
+    private var tookAt = HostTime.now
+    /// Nothing more is read; over when all is sent.
+    private var isEnding = false
+
+    private static let mostUnsent = 4 << 20
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    deinit { close(descriptor) }
+
+    /// What poll(2) is to wait for. Nothing is read while something is to be done or sent: who does not read is not answered.
+    var awaited: Int16 {
+        if !unsent.isEmpty { return Int16(POLLOUT) }
+        return effect == nil && received.isEmpty && !isEnding ? Int16(POLLIN) : 0
+    }
+
+    /// When something is to be done even if nothing happens.
+    var deadline: HostTime? { unsent.isEmpty ? nil : tookAt + ControlSocket.longestWrite + .milliseconds(1) }
+
+    /// Whether an effect is waited for.
+    var awaitsEffect: Bool { effect != nil }
+
+    // MARK: What comes
+
+    /// Reads what has been sent.
+    func receive() {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        if count < 0 { return isOver = errno != EAGAIN && errno != EINTR }
+        if count == 0 { return isOver = true }
+        received += lines.append(buffer.prefix(count)).filter { line in line.contains { !$0.isWhitespace } }
+    }
+
+    /// The next line to be answered; nil where there is none yet.
+    func nextLine() -> String? {
+        if effect != nil || isOver || !unsent.isEmpty { return nil }
+        if !received.isEmpty { return received.removeFirst() }
+        if lines.isOverlong, !isEnding {
+            isEnding = true
+            send(ControlRefusal(code: "line-too-long", message: "a line has \(LineBuffer.longest) bytes at most").line)
+        }
+        return nil
+    }
+
+    /// The request with this id is answered when `check` says so.
+    func wait(for check: @escaping @Sendable () -> Result<ControlAnswer, ControlRefusal>?, id: JSONValue) {
+        effect = (id, check)
+        checkEffect()
+    }
+
+    /// Answers the request that waits for its effect, where that has come.
+    func checkEffect() {
+        guard let (id, check) = effect, let result = check() else { return }
+        effect = nil
+        switch result {
+        case .success(let answer): send(answer, id: id)
+        case .failure(var refusal):
+            refusal.id = id
+            send(refusal.line)
+        }
+    }
+
+    // MARK: What goes
+
+    /// Sends an answer, with its bytes in memory of their own.
+    func send(_ answer: ControlAnswer, id: JSONValue) {
+        guard let bytes = answer.attachment else { return send(answer.line(id: id)) }
+        let raw = bytes.withUnsafeBytes { kiosk_memory_file("kiosk", $0.baseAddress, $0.count) }
+        if raw < 0 { return send(ControlRefusal(id: id, code: "no-memory", message: String(cString: strerror(errno))).line) }
+        send(answer.line(id: id), attaching: Attachment(raw))
+    }
+
+    /// Sends a line, now or as soon as the client takes it.
+    func send(_ line: String) { send(line, attaching: nil) }
+
+    private func send(_ line: String, attaching attachment: Attachment?) {
+        if unsent.isEmpty { tookAt = .now }
+        let piece = Piece(bytes: Array((line + "\n").utf8), attachment: attachment)
+        unsentBytes += piece.bytes.count
+        unsent.append(piece)
+        flush()
+    }
+
+    /// Sends what the client takes.
+    func flush() {
+        while !unsent.isEmpty, !isOver {
+            let piece = unsent[0]
+            let count = piece.bytes[piece.sent...].withUnsafeBytes {
+                kiosk_send(descriptor, $0.baseAddress!, $0.count, piece.attachment?.raw ?? -1)
+            }
+            if count <= 0 {
+                if count < 0, errno == EINTR { continue }
+                return isOver = count == 0 || errno != EAGAIN
+            }
+            tookAt = .now
+            unsentBytes -= count
+            (unsent[0].sent, unsent[0].attachment) = (piece.sent + count, nil)
+            if unsent[0].sent == piece.bytes.count { unsent.removeFirst() }
+        }
+    }
+
+    /// Ends the conversation with a client that does not take what it is sent, or that has had its last answer.
+    func checkLimits() {
+        if unsentBytes > Self.mostUnsent || (!unsent.isEmpty && HostTime.now - tookAt > ControlSocket.longestWrite) { isOver = true }
+        if isEnding, unsent.isEmpty { isOver = true }
+    }
+
+    /// The client has gone.
+    func end() { isOver = true }
+}

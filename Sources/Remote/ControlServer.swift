@@ -1,0 +1,124 @@
+import Glibc
+import Logging
+import Platform
+import Synchronization
+
+/// What the thread of a control socket shares with others.
+final class ControlShared: Sendable {
+    let wakeUp = WakeUp()
+    private let state = Mutex((events: [(topic: ControlTopic, line: String)](), isObserved: false, isStopping: false))
+    /// Events that wait for the thread; more than it can ever be behind.
+    private static let mostEvents = 1000
+
+    /// Whether any client observes anything.
+    var isObserved: Bool { state.withLock { $0.isObserved } }
+    func setObserved(_ isObserved: Bool) { state.withLock { $0.isObserved = isObserved } }
+
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        wakeUp.wake()
+    }
+
+    func post(_ topic: ControlTopic, _ line: String) {
+        state.withLock { if $0.events.count < Self.mostEvents { $0.events.append((topic, line)) } }
+        wakeUp.wake()
+    }
+
+    func takeEvents() -> [(topic: ControlTopic, line: String)] {
+        state.withLock { state in
+            defer { state.events.removeAll(keepingCapacity: true) }
+            return state.events
+        }
+    }
+}
+
+/// What the thread of a control socket owns: the listener and the clients.
+///
+/// Nothing in it blocks but poll(2). A request that is answered after its effect is kept with its client and looked at every
+/// ``effectCheck``; meanwhile the client's next lines wait, in the socket where there are many.
+struct ControlServer: ~Copyable {
+    private let listener: OwnedDescriptor
+    private let shared: ControlShared
+    private let handler: ControlSocket.Handler
+    private var clients: [ControlConnection] = []
+
+    private static let mostClients = 16
+    /// How often an effect is looked for. Shorter than a refresh period, so that an answer comes with the vblank that shows what was asked for.
+    private static let effectCheck = MediaTime.milliseconds(5)
+
+    init(_ listener: consuming OwnedDescriptor, _ shared: ControlShared, _ handler: @escaping ControlSocket.Handler) {
+        self.listener = listener
+        self.shared = shared
+        self.handler = handler
+    }
+
+    /// Waits for something to happen and does what follows.
+    mutating func step() {
+        var entries = [shared.wakeUp.pollDescriptor, pollfd(fd: listener.raw, events: Int16(POLLIN), revents: 0)]
+        entries += clients.map { pollfd(fd: $0.descriptor, events: $0.awaited, revents: 0) }
+        var deadline = clients.compactMap(\.deadline).min() ?? .now + .seconds(3600)
+        if clients.contains(where: { $0.awaitsEffect }) { deadline = min(deadline, .now + Self.effectCheck) }
+        shared.wakeUp.wait(for: &entries, until: deadline)
+
+        for event in shared.takeEvents() { for client in clients where client.topics.contains(event.topic) { client.send(event.line) } }
+        for (client, entry) in zip(clients, entries.dropFirst(2)) { serve(client, entry.revents) }
+        let count = clients.count
+        clients.removeAll(where: \.isOver)
+        if clients.count != count { shared.setObserved(clients.contains { !$0.topics.isEmpty }) }
+        if entries[1].revents != 0 { accept() }
+    }
+
+    private mutating func accept() {
+        let descriptor = Glibc.accept(listener.raw, nil, nil)
+        guard descriptor >= 0 else {
+            // Without descriptors the client stays in the queue, and poll would say so at once.
+            if errno == EMFILE || errno == ENFILE { usleep(100_000) }
+            return
+        }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        let client = ControlConnection(descriptor)
+        if clients.count < Self.mostClients { return clients.append(client) }
+        client.send(ControlRefusal(code: "too-many-clients", message: "\(Self.mostClients) programs are connected: try again later").line)
+    }
+
+    /// Does for a client what can be done now; `happened` is what poll(2) says of it.
+    private func serve(_ client: ControlConnection, _ happened: Int16) {
+        client.flush()
+        if happened & Int16(POLLIN) != 0 {
+            client.receive()
+        } else if happened & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 {
+            client.end()
+        }
+        client.checkEffect()
+        while let line = client.nextLine() { answer(line, client) }
+        client.checkLimits()
+    }
+
+    private func answer(_ line: String, _ client: ControlConnection) {
+        do throws(ControlRefusal) {
+            let request = try ControlRequest(line: line)
+            if request.command == .observe { return observe(request, client) }
+            do throws(ControlRefusal) {
+                switch try handler(request) {
+                case .answer(let answer): client.send(answer, id: request.id)
+                case .later(let check): client.wait(for: check, id: request.id)
+                }
+            } catch {
+                var refusal = error
+                refusal.id = request.id
+                throw refusal
+            }
+        } catch {
+            client.send(error.line)
+        }
+    }
+
+    private func observe(_ request: ControlRequest, _ client: ControlConnection) {
+        let topics = request.arguments.texts("events")?.compactMap(ControlTopic.init) ?? ControlTopic.allCases
+        client.topics = Set(topics)
+        shared.setObserved(clients.contains { !$0.topics.isEmpty })
+        client.send(ControlAnswer(["events": .array(topics.map { .string($0.rawValue) })]), id: request.id)
+    }
+}

@@ -1,0 +1,208 @@
+import Glibc
+import Logging
+import Platform
+import Playback
+import Synchronization
+import Vocabulary
+
+/// What a remote control needs of the program around the player. All closures return at once and come from any thread.
+package struct RemoteSurroundings: Sendable {
+    /// The display as it is now; nil where there is none.
+    package var display: @Sendable () -> DisplayMode?
+    /// The turn of what is on the screen, and what it will be after a turn.
+    package var rotation: @Sendable () -> Rotation
+    package var rotationAfter: @Sendable (Rotation?) -> Rotation
+    /// The sound device, or why there is none.
+    package var audio: @Sendable () -> String
+    /// What is not the player's to carry out: turns, and what concerns the controls.
+    package var perform: @Sendable (Command) -> Void
+    /// Begins to take a picture of the screen; the reply's check says when it is encoded.
+    package var screenshot: @Sendable () throws(ControlRefusal) -> ControlReply
+    /// The items that sources (absolute paths and URLs) stand for, as kiosk.conf shows them. May block, for some seconds.
+    package var items: @Sendable (_ sources: [String]) -> [PlaylistItem]
+    /// Whether viewers and programs may end the player.
+    package var allowsQuit: Bool
+    /// How far one seek step moves.
+    package var seekStep: MediaTime
+    /// Has kiosk.conf read again.
+    package var reload: @Sendable () -> Void
+
+    /// All of them.
+    package init(
+        display: @escaping @Sendable () -> DisplayMode?, rotation: @escaping @Sendable () -> Rotation,
+        rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
+        perform: @escaping @Sendable (Command) -> Void, screenshot: @escaping @Sendable () throws(ControlRefusal) -> ControlReply,
+        items: @escaping @Sendable ([String]) -> [PlaylistItem], allowsQuit: Bool, seekStep: MediaTime,
+        reload: @escaping @Sendable () -> Void
+    ) {
+        self.display = display
+        (self.rotation, self.rotationAfter, self.audio) = (rotation, rotationAfter, audio)
+        (self.perform, self.screenshot, self.items) = (perform, screenshot, items)
+        (self.allowsQuit, self.seekStep, self.reload) = (allowsQuit, seekStep, reload)
+    }
+}
+
+/// Carries out what programs ask for by the control socket (``ControlCommands``).
+///
+/// A command whose effect is seen is answered when it is, and refused as `not-yet` where that takes longer than ``longestEffect``: it may still
+/// come then. What is about the playlist is in RemotePlaylist.swift, what the player tells in RemoteStatus.swift.
+package final class RemoteControl: Sendable {
+    let player: Player
+    let surroundings: RemoteSurroundings
+    let started = HostTime.now
+    let failure = Mutex<(message: String, time: HostTime)?>(nil)
+    let failureCount = Mutex(0)
+    let hasOwnPlaylist = Mutex(false)
+
+    /// How long an effect is waited for.
+    static let longestEffect = MediaTime.seconds(5)
+
+    /// A remote control of `player`.
+    package init(_ player: Player, _ surroundings: RemoteSurroundings) {
+        (self.player, self.surroundings) = (player, surroundings)
+    }
+
+    /// Whether a program has set the playlist, so that what kiosk.conf's stands for now is not to replace it.
+    package var ownsPlaylist: Bool { hasOwnPlaylist.withLock { $0 } }
+
+    /// Carries out a request; returns at once.
+    ///
+    /// - Throws: why it is not carried out.
+    package func handle(_ request: ControlRequest) throws(ControlRefusal) -> ControlReply {
+        let arguments = request.arguments
+        switch request.command {
+        case .play: return try play(arguments)
+        case .pause: return perform(.pause)
+        case .toggle: return perform(.togglePlayback)
+        case .seek: return try seek(arguments.time("to").map(Command.seekTo) ?? .seekBy(arguments.time("by") ?? .zero))
+        case .seekForward: return try seek(.seekSteps(1))
+        case .seekBack: return try seek(.seekSteps(-1))
+        case .next: return try move(.nextItem, or: "there is no next item: the playlist ends here")
+        case .previous: return try move(.previousItem, or: "there is no item before")
+        case .item:
+            let item = try item(arguments)
+            return try move(.selectItem(item.place + 1), or: "there is nothing to go to", expecting: item.id)
+        case .restart: return try move(.restartItem, or: "there is nothing on the screen")
+        case .restartPlaylist: return try move(.restartPlaylist, or: "the playlist is empty")
+        case .goOn: return try move(.waitEnded, or: "what is on the screen waits for no tap")
+        case .volume: return volume(arguments.integer("to").map(Command.setVolume) ?? .changeVolume(by: arguments.integer("by") ?? 0))
+        case .volumeUp: return volume(.changeVolume(by: 5))
+        case .volumeDown: return volume(.changeVolume(by: -5))
+        case .mute:
+            if let isMuted = arguments.flag("on") { player.isMuted = isMuted } else { player.perform(.toggleMute) }
+            return .answer(ControlAnswer(["muted": .bool(player.isMuted)]))
+        case .rate:
+            player.rate = arguments.number("to") ?? 1
+            return .answer(ControlAnswer(["rate": .number(player.rate)]))
+        case .rotate: return rotate(arguments.integer("to").flatMap(Rotation.init(rawValue:)))
+        case .gravity: return gravity(arguments.text("to").flatMap(VideoGravity.init(rawValue:)) ?? .resizeAspect)
+        case .showControls: return surround(.showControls)
+        case .hideControls: return surround(.hideControls)
+        case .status: return .answer(ControlAnswer(status))
+        case .statistics: return .answer(ControlAnswer(statistics))
+        case .playlist: return .answer(ControlAnswer(list))
+        case .playlistSet, .playlistAppend, .playlistInsert, .playlistRemove, .playlistMove:
+            return try change(request.command, arguments)
+        case .screenshot: return try surroundings.screenshot()
+        case .observe: return .answer(ControlAnswer([:]))  // the socket's own
+        case .reload:
+            hasOwnPlaylist.withLock { $0 = false }
+            surroundings.reload()
+            return .answer(ControlAnswer([:]))
+        case .logLevel:
+            if let level = arguments.text("to").flatMap(Logger.Level.init(rawValue:)) { StandardErrorLog.level = level }
+            return .answer(ControlAnswer(["level": .string(StandardErrorLog.level.rawValue)]))
+        case .quit:
+            guard surroundings.allowsQuit else {
+                throw ControlRefusal(code: "not-allowed", message: "[input] allow-quit is not set in kiosk.conf")
+            }
+            player.perform(.quit)
+            return .answer(ControlAnswer([:]))
+        }
+    }
+
+    private func surround(_ command: Command) -> ControlReply {
+        surroundings.perform(command)
+        return .answer(ControlAnswer([:]))
+    }
+
+    private func volume(_ command: Command) -> ControlReply {
+        player.perform(command)
+        return .answer(ControlAnswer(["volume": .number((player.volume * 100).rounded())]))
+    }
+
+    private func play(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
+        if let source = arguments.text("source") {
+            let command = Command.playSource(source, resumes: arguments.text("then") != "next")
+            return try move(command, or: "it cannot be played")
+        }
+        guard arguments.value("item") != nil else { return perform(.play) }
+        let item = try item(arguments)
+        let effect = player.carryOut(.selectItem(item.place + 1))
+        guard effect != .none else { throw ControlRefusal(code: "no-such-item", message: "it has left the playlist") }
+        player.play()
+        return reply(effect, expecting: item.id)
+    }
+
+    private func seek(_ command: Command) throws(ControlRefusal) -> ControlReply {
+        guard player.snapshot.isSeekable else {
+            throw ControlRefusal(code: "not-seekable", message: "what is on the screen has no other places: a live stream, or nothing")
+        }
+        return try move(command, or: "there is nothing to seek in")
+    }
+
+    /// Carries out what moves the playhead; refused as `no-effect` where it does not.
+    private func move(_ command: Command, or problem: String, expecting item: PlayerItem.ID? = nil) throws(ControlRefusal) -> ControlReply {
+        let effect = player.carryOut(command)
+        guard case .move = effect else { throw ControlRefusal(code: "no-effect", message: problem) }
+        return reply(effect, expecting: item)
+    }
+
+    private func perform(_ command: Command) -> ControlReply { reply(player.carryOut(command)) }
+
+    /// The reply that comes when an effect is seen; with another item on the screen than was expected it is a refusal.
+    private func reply(_ effect: PlayerEffect, expecting item: PlayerItem.ID? = nil) -> ControlReply {
+        reply { [player] in
+            switch player.state(of: effect) {
+            case .awaited: return nil
+            case .superseded: return .failure(ControlRefusal(code: "superseded", message: "another seek or skip came before it was seen"))
+            case .seen:
+                if let item, player.snapshot.item != item {
+                    return .failure(
+                        ControlRefusal(code: "item-failed", message: self.failure.withLock { $0?.message } ?? "it cannot be played"))
+                }
+                var members = self.place(player.snapshot)
+                members["shown"] = .bool(self.surroundings.display() != nil)
+                return .success(ControlAnswer(members))
+            }
+        }
+    }
+
+    private func reply(_ check: @escaping @Sendable () -> Result<ControlAnswer, ControlRefusal>?) -> ControlReply {
+        let deadline = HostTime.now + Self.longestEffect
+        return .later {
+            if let result = check() { return result }
+            if HostTime.now < deadline { return nil }
+            let seconds = Int(Self.longestEffect.seconds)
+            return .failure(
+                ControlRefusal(code: "not-yet", message: "it was asked for, but could not be seen within \(seconds) s; it may still come"))
+        }
+    }
+
+    private func rotate(_ rotation: Rotation?) -> ControlReply {
+        let wanted = surroundings.rotationAfter(rotation)
+        surroundings.perform(.rotate(rotation))
+        return reply { [surroundings] in
+            guard surroundings.rotation() == wanted else { return nil }
+            return .success(ControlAnswer(["rotation": .number(Double(wanted.rawValue))]))
+        }
+    }
+
+    private func gravity(_ gravity: VideoGravity) -> ControlReply {
+        hasOwnPlaylist.withLock { $0 = true }
+        var items = player.items
+        for index in items.indices { items[index].entry.gravity = gravity }
+        player.arrange(items)
+        return .answer(ControlAnswer(["gravity": .string(gravity.rawValue)]))
+    }
+}

@@ -1,0 +1,91 @@
+import Platform
+import Playback
+import Synchronization
+import Vocabulary
+
+// The playlist over the control socket. Once a program has changed it, it is the program's, until reload.
+extension RemoteControl {
+    /// The item that a request names, and its place from 0.
+    ///
+    /// - Throws: there is none.
+    func item(_ arguments: ControlArguments) throws(ControlRefusal) -> (id: PlayerItem.ID, place: Int) {
+        let items = player.items
+        let place: Int?
+        if let number = arguments.integer("item") {
+            place = items.indices.contains(number - 1) ? number - 1 : nil
+        } else {
+            let text = arguments.text("item") ?? ""
+            let id = text.hasPrefix("id:") ? Int(text.dropFirst(3)) : nil
+            place = items.firstIndex {
+                id == $0.id.number || $0.entry.title == text || $0.entry.source == text || $0.entry.name == text
+            }
+        }
+        guard let place else {
+            throw ControlRefusal(code: "no-such-item", message: "the playlist of \(items.count) items has none such")
+        }
+        return (items[place].id, place)
+    }
+
+    /// The members of the answer to `playlist`.
+    var list: [String: JSONValue] {
+        let items = player.items
+        return [
+            "count": .number(Double(items.count)),
+            "items": .array(
+                items.enumerated().map { Self.describe($1.id, place: $0 + 1, title: $1.entry.title ?? $1.entry.plainName, $1.entry.source) }
+            ),
+        ]
+    }
+
+    /// What a client is told of an item.
+    static func describe(_ id: PlayerItem.ID, place: Int?, title: String, _ source: String) -> JSONValue {
+        .object([
+            "id": .number(Double(id.number)), "place": place.map { .number(Double($0)) } ?? .null, "title": .string(title),
+            "source": .string(source.withoutCredentials),
+        ])
+    }
+
+    /// Changes the playlist. Sources are looked up on a thread of their own: a folder may be on a disk that does not answer.
+    func change(_ command: ControlCommand, _ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
+        let change: Player.ListChange = arguments.text("at") == "now" ? .now : .atNextBoundary
+        let apply: @Sendable ([PlaylistItem]) -> Void
+        switch command {
+        case .playlistRemove:
+            let item = try item(arguments)
+            hasOwnPlaylist.withLock { $0 = true }
+            player.remove([item.id], at: change)
+            return .answer(counted())
+        case .playlistMove:
+            let item = try item(arguments)
+            hasOwnPlaylist.withLock { $0 = true }
+            player.move(item.id, to: (arguments.integer("to") ?? 1) - 1)
+            return .answer(counted())
+        case .playlistAppend: apply = { [player] in player.append($0) }
+        case .playlistInsert:
+            let place = (arguments.integer("before") ?? 1) - 1
+            apply = { [player] in player.insert($0, at: place) }
+        default: apply = { [player] in player.setItems($0, at: change) }
+        }
+        let sources = arguments.texts("sources") ?? []
+        if let source = sources.first(where: { !$0.hasPrefix("/") && !isURL($0) }) {
+            throw ControlRefusal(
+                code: "invalid-parameter", message: "sources: expected an absolute path or a URL, found \(source.prefix(200))")
+        }
+        let done = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
+        Thread("sources") { [surroundings] in
+            let items = surroundings.items(sources)
+            guard !items.isEmpty else {
+                return done.signal {
+                    $0 = .failure(ControlRefusal(code: "no-such-item", message: "there is nothing to play in what the sources name"))
+                }
+            }
+            self.hasOwnPlaylist.withLock { $0 = true }
+            apply(items)
+            let answer = self.counted()
+            done.signal { $0 = .success(answer) }
+        }.detach()
+        return .later { done.withLock { $0 } }
+    }
+
+    private func counted() -> ControlAnswer { ControlAnswer(["count": .number(Double(player.items.count))]) }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import Platform
+import Playback
+import Synchronization
+
+/// Tells systemd what becomes of the player: datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread looks at the player
+/// twice a second; ``ServiceState`` decides.
+package final class ServiceNotifier: Sendable {
+    private let control: RemoteControl
+    private let descriptor: Int32
+    private let address: String
+    private let stopping = Monitor(false)
+
+    /// Begins to tell; nil where systemd does not listen. The variable is taken out of the environment.
+    package static func start(_ control: RemoteControl) -> ServiceNotifier? {
+        guard let address = getenv("NOTIFY_SOCKET").map({ String(cString: $0) }), address.count > 1, "/@".contains(address.prefix(1))
+        else { return nil }
+        unsetenv("NOTIFY_SOCKET")
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        let notifier = ServiceNotifier(control, descriptor, address)
+        Thread("service") { notifier.run() }.detach()
+        return notifier
+    }
+
+    private init(_ control: RemoteControl, _ descriptor: Int32, _ address: String) {
+        (self.control, self.descriptor, self.address) = (control, descriptor, address)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The service ends. Nothing more is told after that.
+    package func stop() {
+        stopping.signal { $0 = true }
+        send(["STOPPING=1"])
+    }
+
+    private func run() {
+        var state = ServiceState(at: .now)
+        while stopping.wait(until: .now + .milliseconds(500), { $0 ? true : nil }) == nil {
+            let lines = state.look(control.sight, at: .now)
+            if !lines.isEmpty { send(lines) }
+        }
+    }
+
+    private func send(_ lines: [String]) {
+        let bytes = Array(lines.joined(separator: "\n").utf8)
+        var target = sockaddr_un()
+        target.sun_family = sa_family_t(AF_UNIX)
+        // An abstract name begins with a zero byte, and is as long as it is.
+        var name = Array(address.utf8)
+        if name[0] == UInt8(ascii: "@") { name[0] = 0 }
+        guard name.count < MemoryLayout.size(ofValue: target.sun_path) else { return }
+        withUnsafeMutableBytes(of: &target.sun_path) { $0.copyBytes(from: name) }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
+        withUnsafePointer(to: &target) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = bytes.withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), pointer, length) }
+            }
+        }
+    }
+}
+
+extension RemoteControl {
+    /// What systemd is to know of.
+    var sight: ServiceState.Sight {
+        let now = player.snapshot
+        let hasDisplay = surroundings.display() != nil
+        let title = now.title.map { "\($0.withoutCredentials)\(now.itemNumber.map { " (\($0) of \(now.itemCount))" } ?? "")" }
+        let state = now.hasEnded ? "ended" : now.status.rawValue
+        return ServiceState.Sight(
+            hasDisplay: hasDisplay, status: now.status, framesShown: now.statistics.framesShown, seams: now.statistics.seams,
+            time: now.time,
+            duration: now.duration,
+            text: "\(state): \(title ?? "nothing")\(hasDisplay ? "" : "; no display")".printable)
+    }
+}

@@ -1,0 +1,47 @@
+import Platform
+
+/// What `kiosk status` prints: the answer to `status`, for people.
+package enum StatusPage {
+    /// Some lines, without the last line's end.
+    package static func text(_ status: JSONValue) -> String {
+        func number(_ name: String) -> String { status[name].map(\.shown) ?? "?" }
+        func time(_ name: String) -> String? { status[name]?.number.map { "\(MediaTime.seconds($0))" } }
+        var lines: [(String, String)] = []
+        let state = status["ended"] == .bool(true) ? "ended" : status["state"]?.text ?? "?"
+        lines.append(
+            ("State", "\(state), for \(duration(status["uptime"]?.number ?? 0)) (kiosk \(number("version")), process \(number("pid")))"))
+        if let item = status["item"], case .object = item {
+            let place = item["place"]?.integer.map { "\($0) of \(number("count"))" } ?? "between two of \(number("count"))"
+            lines.append(("Item", "\(item["title"]?.text ?? "?") (\(place))"))
+            lines.append(("Source", item["source"]?.text ?? "?"))
+            lines.append(("Time", "\(time("time") ?? "?") of \(time("duration") ?? "a live stream")"))
+        } else {
+            lines.append(("Item", "nothing is on the screen; \(number("count")) on the playlist"))
+        }
+        if let display = status["display"], case .object = display {
+            lines.append(("Display", "\(display["name"]?.text ?? "?"), turned by \(number("rotation"))°"))
+        } else {
+            lines.append(("Display", "none: what is played is not seen"))
+        }
+        lines.append(
+            ("Sound", "\(status["audio"]?.text ?? "?"), \(status["muted"] == .bool(true) ? "muted" : "volume \(number("volume"))")"))
+        lines.append(
+            (
+                "Frames",
+                "\(number("framesShown")) shown, \(number("framesLate")) late, \(number("framesDropped")) dropped; \(number("seams")) seams"
+            ))
+        if let failure = status["failure"], let message = failure["message"]?.text {
+            lines.append(("Failure", "\(message) (\(duration(failure["age"]?.number ?? 0)) ago)"))
+        }
+        let width = lines.map(\.0.count).max() ?? 0
+        return lines.map { name, text in name + String(repeating: " ", count: width - name.count + 2) + text.printable }.joined(
+            separator: "\n")
+    }
+
+    private static func duration(_ seconds: Double) -> String {
+        let minutes = Int(saturating: seconds / 60 - 0.5)
+        if minutes < 1 { return "\(Int(saturating: seconds)) s" }
+        if minutes < 120 { return "\(minutes) min" }
+        return minutes < 2880 ? "\(minutes / 60) h" : "\(minutes / 1440) days"
+    }
+}

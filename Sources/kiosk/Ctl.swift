@@ -1,0 +1,79 @@
+import ArgumentParser
+import Configuration
+import Glibc
+import Platform
+import Remote
+import Vocabulary
+
+/// `kiosk ctl seek +10`: asks a running player for something.
+struct Ctl: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Ask a running player for something: kiosk ctl seek +10.",
+        usage: "kiosk ctl [--config <file>] [--socket <path>] [--json] <command> ...",
+        discussion: """
+            The commands are those of docs/control-commands.md: play, pause, next, seek, volume, playlist, status and so on; watch shows what \
+            happens until it is ended. The exit status is 0 when what was asked for has happened, else 1, and 64 for words that are no \
+            command.
+            """)
+
+    @OptionGroup var address: SocketAddressOptions
+
+    @Flag(help: "Print the answer as a line of JSON.")
+    var json = false
+
+    @Argument(
+        parsing: .captureForPassthrough, help: ArgumentHelp("What to ask for.", valueName: "command"),
+        completion: .custom { words, _, _ in
+            let words = words.drop { $0 != "ctl" }.dropFirst().dropLast().filter { $0 != "--json" }
+            return ControlCommand.completions(after: Array(words)) + (words.isEmpty ? ["watch"] : [])
+        })
+    var words: [String] = []
+
+    func run() throws {
+        var words = words
+        if ["--help", "-h"].contains(words.first) { throw CleanExit.helpRequest(self) }
+        let isJSON = json || words.last == "--json"
+        if !json, isJSON { words.removeLast() }
+        let path = try address.path()
+        if words.first == "watch" { return try watch(path, Array(words.dropFirst())) }
+        let answer = try Self.ask(path, words)
+        if isJSON { return print(answer.line) }
+        for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown)") }
+    }
+
+    /// The answer to what the words say.
+    static func ask(_ path: String, _ words: [String]) throws -> JSONValue {
+        let line: String
+        do throws(ControlWordsFault) {
+            line = try ControlRequest.line(words: words) { PlaylistSource($0, relativeTo: workingFolder).location }
+        } catch { throw ValidationError("\(error)") }
+        do throws(ControlError) {
+            let answer = try ControlClient.answer(path, to: line)
+            if answer["ok"] == .bool(true) { return answer }
+            printError(answer["error"]?["message"]?.text ?? answer.line)
+        } catch { printError("\(error)") }
+        throw ExitCode(1)
+    }
+
+    private func watch(_ path: String, _ topics: [String]) throws {
+        let line: String
+        do throws(ControlWordsFault) { line = try ControlRequest.line(words: ["observe"] + topics) { $0 } } catch {
+            throw ValidationError("\(error)")
+        }
+        do throws(ControlError) {
+            try ControlClient.watch(path, line) { line in
+                print(line)
+                fflush(nil)
+                return true
+            }
+        } catch { printError("\(error)") }
+        throw ExitCode(1)
+    }
+}
+
+/// The present folder, which paths are relative to.
+private var workingFolder: String {
+    guard let folder = getcwd(nil, 0) else { return "/" }
+    defer { free(folder) }
+    return String(cString: folder)
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import Platform
+import Remote
+
+/// `kiosk status`: what a running player does.
+struct Status: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tell what a running player does.",
+        discussion: "Asks the player by its control socket. The exit status is 0 when there is one that answers, else 1.")
+
+    @OptionGroup var address: SocketAddressOptions
+
+    @Flag(help: "Print it as a line of JSON.")
+    var json = false
+
+    func run() throws {
+        let answer = try Ctl.ask(address.path(), ["status"])
+        print(json ? answer.line : StatusPage.text(answer))
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import Remote
+
+@Suite struct ControlReferenceTests {
+    @Test func `the reference page is that of the table`() throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/control-commands.md").path
+        if ProcessInfo.processInfo.environment["KIOSK_RECORD"] != nil {
+            try ControlReference.page.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == ControlReference.page)
+    }
+
+    private func line(_ words: String) throws(ControlWordsFault) -> String {
+        try ControlRequest.line(words: words.split(separator: " ").map(String.init)) { $0.hasPrefix("/") ? $0 : "/here/\($0)" }
+    }
+
+    @Test func `words become requests`() throws {
+        #expect(try line("seek +10") == #"{"by":10,"command":"seek"}"#)
+        #expect(try line("seek -1:30") == #"{"by":"-1:30","command":"seek"}"#)
+        #expect(try line("seek 12.5") == #"{"command":"seek","to":12.5}"#)
+        #expect(try line("volume -5") == #"{"by":-5,"command":"volume"}"#)
+        #expect(try line("mute true") == #"{"command":"mute","on":true}"#)
+        #expect(try line("play --source a.mp4 --then next") == #"{"command":"play","source":"/here/a.mp4","then":"next"}"#)
+        #expect(try line("playlist") == #"{"command":"playlist"}"#)
+        #expect(
+            try line("playlist set a.mp4 /b.mp4 --at now") == #"{"at":"now","command":"playlist set","sources":["/here/a.mp4","/b.mp4"]}"#)
+        #expect(try line("playlist move one.mp4 3") == #"{"command":"playlist move","item":"one.mp4","to":3}"#)
+    }
+
+    @Test(arguments: [
+        "", "dance", "seek", "seek 1 2", "seek x", "volume 101", "rate 3", "pause now", "playlist append", "rotate 45", "play --speed 3",
+    ])
+    func `what is no command is refused`(_ words: String) throws {
+        #expect(throws: ControlWordsFault.self) { try line(words) }
+    }
+
+    @Test(arguments: [
+        (#"{"command":"seek"}"#, "missing-parameter"), (#"{"command":"seek","to":1,"by":1}"#, "missing-parameter"),
+        (#"{"command":"seek","to":-1}"#, "invalid-parameter"), (#"{"command":"seek","to":1e300}"#, "invalid-parameter"),
+        (#"{"command":"volume","to":40.5}"#, "invalid-parameter"), (#"{"command":"pause","now":true}"#, "unknown-parameter"),
+        (#"{"command":"item","item":0}"#, "invalid-parameter"), (#"{"command":"play","source":"a\u0000b"}"#, "invalid-parameter"),
+        (#"{"command":"observe","events":["weather"]}"#, "invalid-parameter"), (#"{"command":"rate"}"#, "missing-parameter"),
+    ]) func `what a request says is checked`(_ line: String, _ code: String) throws {
+        do throws(ControlRefusal) {
+            _ = try ControlRequest(line: line)
+            Issue.record("it is taken")
+        } catch { #expect(error.code == code) }
+    }
+
+    @Test func `completion knows commands, options and choices`() {
+        #expect(ControlCommand.completions(after: []).contains("seek"))
+        #expect(ControlCommand.completions(after: ["playlist"]) == ["set", "append", "insert", "remove", "move"])
+        #expect(ControlCommand.completions(after: ["playlist", "set", "a", "--at"]) == ["boundary", "now"])
+        #expect(ControlCommand.completions(after: ["rotate"]) == ["0", "90", "180", "270"])
+        #expect(ControlCommand.completions(after: ["observe"]).contains("display"))
+    }
+}

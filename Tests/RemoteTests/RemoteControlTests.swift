@@ -1,0 +1,99 @@
+import Audio
+import Display
+import Foundation
+import Platform
+import Playback
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import Remote
+
+/// A player on a display in memory, and its socket.
+private final class Box {
+    let display: DisplayOutput
+    let player: Player
+    let control: RemoteControl
+    let socket: ControlSocket
+    let path = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString)/s"
+
+    init(_ clips: [String]) throws {
+        var settings = DisplaySettings()
+        settings.connector = .offscreen
+        settings.mode = .size(width: 320, height: 180, refresh: 60)
+        let display = DisplayOutput.open(settings)
+        let audio = SilentOutput()
+        let player = Player(items: try clips.map { PlaylistItem(source: try Clips.named($0)) }, video: display, audio: audio)
+        let control = RemoteControl(
+            player,
+            RemoteSurroundings(
+                display: { display.mode }, rotation: { display.rotation }, rotationAfter: { display.rotation(after: $0) },
+                audio: { audio.name }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
+                screenshot: { () throws(ControlRefusal) in throw ControlRefusal(code: "no-picture", message: "") },
+                items: { $0.map { PlaylistItem(source: $0) } }, allowsQuit: false, seekStep: .seconds(10), reload: {}))
+        (self.display, self.player, self.control) = (display, player, control)
+        socket = try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
+        control.publish(on: socket)
+        player.start()
+    }
+
+    func ask(_ line: String) throws -> JSONValue { try ControlClient.answer(path, to: line) }
+
+    deinit {
+        socket.close()
+        rmdir((path as NSString).deletingLastPathComponent)
+        player.stop()
+        display.close()
+    }
+}
+
+@Suite(.blocking) struct RemoteControlTests {
+    @Test func `a seek is answered with its frame, a pause when it stands`() throws {
+        let box = try Box(["a60.mp4"])
+        #expect(try box.ask(#"{"command":"play"}"#)["ok"] == .bool(true))
+        #expect(try box.ask(#"{"command":"rotate","to":90}"#)["rotation"] == .number(90))
+        #expect(box.display.rotation == .clockwise90)
+        #expect(try box.ask(#"{"command":"pause"}"#)["ok"] == .bool(true))
+        #expect(box.player.timeControlStatus == .paused)
+        let shown = box.player.snapshot.statistics.framesShown
+        let answer = try box.ask(#"{"id":7,"command":"seek","to":0.5}"#)
+        #expect(answer["ok"] == .bool(true) && answer["id"] == .number(7))
+        #expect(box.player.snapshot.statistics.framesShown == shown + 1)
+        #expect(abs((answer["time"]?.number ?? 9) - 0.5) < 0.05)
+        #expect(answer["shown"] == .bool(true))
+    }
+
+    @Test func `items, the list, and what is not there`() throws {
+        let box = try Box(["a60.mp4", "still.png"])
+        #expect(try box.ask(#"{"command":"play"}"#)["ok"] == .bool(true))
+        #expect(try box.ask(#"{"command":"play","item":"still.png"}"#)["item"]?["place"] == .number(2))
+        #expect(try box.ask(#"{"command":"item","item":9}"#)["error"]?["code"] == .string("no-such-item"))
+        #expect(try box.ask(#"{"command":"quit"}"#)["error"]?["code"] == .string("not-allowed"))
+        #expect(try box.ask(#"{"command":"playlist remove","item":1}"#)["count"] == .number(1))
+        #expect(box.control.ownsPlaylist)
+        let clip = JSONValue.string(try Clips.named("a60.mp4")).line
+        #expect(try box.ask("{\"command\":\"playlist set\",\"sources\":[\(clip),\(clip)],\"at\":\"now\"}")["count"] == .number(2))
+        #expect(try box.ask(#"{"command":"playlist append","sources":["a.mp4"]}"#)["error"]?["code"] == .string("invalid-parameter"))
+        #expect(try box.ask(#"{"command":"volume","by":-30}"#)["volume"] == .number(70))
+        let status = try box.ask(#"{"command":"status"}"#)
+        #expect(status["volume"] == .number(70) && status["count"] == .number(2))
+        #expect(StatusPage.text(status).contains("320x180"))
+        let answer = Set(ControlCommand.status.schema.answer.map(\.name) + ["ok", "id"])
+        #expect(Set(status.members.map(\.name)) == answer)
+        let statistics = try box.ask(#"{"command":"statistics"}"#)
+        #expect(Set(statistics.members.map(\.name)) == Set(ControlCommand.statistics.schema.answer.map(\.name) + ["ok", "id"]))
+    }
+
+    @Test func `who observes is told`() throws {
+        let box = try Box(["a60.mp4"])
+        _ = try box.ask(#"{"command":"play"}"#)
+        var seen: [String] = []
+        try ControlClient.watch(box.path, #"{"command":"observe","events":["status","time"]}"#) { line in
+            let event = JSONValue(line)
+            if event?["ok"] != nil { box.player.pause() } else { seen.append(event?["event"]?.text ?? "?") }
+            if event?["state"] == .string("paused") { return false }
+            return seen.count < 50
+        }
+        #expect(seen.contains("status") && Set(seen).isSubset(of: ["status", "time"]))
+    }
+}
