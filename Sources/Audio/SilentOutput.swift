@@ -11,7 +11,7 @@ package final class SilentOutput: AudioOutput {
     private let control = AudioThreadControl()
 
     /// Frames rendered at a time, as a fraction of a second.
-    static let periodsPerSecond = 100
+    static let periodsPerSecond = 50
 
     /// An output of `format` that is silent for `reason`, which becomes its name.
     package init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2), reason: String = "silent: turned off") {

@@ -49,8 +49,8 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
     /// FFmpeg's name of the codec.
     var codec: String { String(cString: avcodec_get_name(parameters.pointee.codec_id)) }
 
-    /// Opens the decoder that uses the processor.
-    func software() throws(MediaError) -> CodecContext {
+    /// Opens the decoder that uses the processor, with so many threads.
+    func software(threads: Int) throws(MediaError) -> CodecContext {
         try CodecContext.open(parameters, timeBase: timeBase, source: source) { context in
             shim_codec_use_threads(context, Int32(threads))
             context.pointee.lowres = Int32(reduction)

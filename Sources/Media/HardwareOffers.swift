@@ -37,7 +37,7 @@ extension DecoderChoice.Nodes {
             if access(device, F_OK) == 0 { render = [device] }
         } else {
             // The kernel numbers them from 128 on.
-            render = (128..<192).map { "/dev/dri/renderD\($0)" }.filter { access($0, F_OK) == 0 }
+            if access("/dev/dri", F_OK) == 0 { render = (128..<192).map { "/dev/dri/renderD\($0)" }.filter { access($0, F_OK) == 0 } }
         }
         hasVideo = (0..<64).contains { access("/dev/video\($0)", F_OK) == 0 }
     }

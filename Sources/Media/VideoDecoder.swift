@@ -29,6 +29,11 @@ struct VideoDecoder: ~Copyable, Sendable {
     private let warns: Bool
     private var problem: String?
 
+    /// What it costs, where one thread might do; nil where that is not measured.
+    private var load: DecodingLoad?
+    /// Whether software decodes on one thread because that will do.
+    private(set) var isLight = false
+
     private var kept: KeptPackets
     /// What has to be decoded again.
     private var replay = UniqueDeque<Packet>()
@@ -55,8 +60,10 @@ struct VideoDecoder: ~Copyable, Sendable {
         (ways, warns) = (choice.ways, wish.setting == .hardware)
         kept = KeptPackets(limit: wish.keptBytes)
         refusals = choice.obstacle.map { [$0] } ?? []
+        if self.plan.threads > 1, !self.plan.isPreview { load = DecodingLoad(self.plan.source) }
         if !beginHardware() {
-            codec = try self.plan.software()
+            isLight = load != nil && DecodingLoad.isLight(self.plan.source)
+            codec = try self.plan.software(threads: isLight ? 1 : self.plan.threads)
             if choice != .software { sayRefusals() }
         }
     }
@@ -114,9 +121,17 @@ struct VideoDecoder: ~Copyable, Sendable {
         return presentation < time - .seconds(1)
     }
 
-    /// Drops all it holds, after a seek. The corresponding C function is `avcodec_flush_buffers`.
+    /// Drops all it holds, after a seek. What follows is decoded as fast as it can be: with all threads. The corresponding C function is
+    /// `avcodec_flush_buffers`.
     mutating func flush() {
-        if let raw = codec?.raw { avcodec_flush_buffers(raw) }
+        load?.restart()
+        if isLight, let faster = try? plan.software(threads: plan.threads) {
+            isLight = false
+            codec = consume faster
+            if skipsNonReferences { setDecodesOnlyReferences(true) }
+        } else if let raw = codec?.raw {
+            avcodec_flush_buffers(raw)
+        }
         kept.removeAll()
         replay = UniqueDeque()
         (lastTime, lastStamp, catchUp) = (nil, nil, nil)
@@ -196,6 +211,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         if let lastTime, start.map({ $0 <= lastTime }) ?? true { start = lastTime + lastDuration }
         let begin = start ?? .zero
         (lastTime, lastDuration) = (begin, duration)
+        if hardware == nil { load?.gaveOut(begin) }
         let orientation = shim_frame_display_matrix(picture).map(Orientation.init(displayMatrix:)) ?? trackOrientation
         if picture.pointee.sample_aspect_ratio.num == 0, let raw = codec?.raw {
             picture.pointee.sample_aspect_ratio = raw.pointee.sample_aspect_ratio
@@ -249,7 +265,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             HardwareHistory.failed(plan.source, "its hardware decoder failed a while ago (\(reason))")
         }
         do throws(MediaError) {
-            codec = try plan.software()
+            codec = try plan.software(threads: plan.threads)
             if skipsNonReferences { setDecodesOnlyReferences(true) }
         } catch {
             problem = error.reason.text

@@ -83,6 +83,9 @@ final class CountingRenderer: AudioRenderer {
         [SilentOutput(), ALSAOutput(device: .pcm("hw:CARD=NoSuchCard"))]
     }
 
+    /// Frames that a silent output renders at a time.
+    private static let period = 48_000 / SilentOutput.periodsPerSecond
+
     @Test func silenceGoesByTheClock() {
         for output in Self.outputs() {
             let renderer = CountingRenderer()
@@ -93,8 +96,8 @@ final class CountingRenderer: AudioRenderer {
             let counts = renderer.counts
             let elapsed = (HostTime.now - begin).seconds
             // Never ahead of time by more than the period being heard; every report says what the clock says.
-            #expect(Double(counts.rendered) <= elapsed * Double(output.format.sampleRate) + 480)
-            #expect(elapsed >= 0.29)
+            #expect(Double(counts.rendered) <= elapsed * Double(output.format.sampleRate) + Double(Self.period))
+            #expect(elapsed >= 0.3 - 1 / Double(SilentOutput.periodsPerSecond))
             let reports = renderer.reports(at: output.format.sampleRate)
             let first = reports[0]
             for report in reports {
@@ -117,7 +120,7 @@ final class CountingRenderer: AudioRenderer {
             output.stop()
             let counts = renderer.counts
             #expect(counts.broken == [])
-            #expect(counts.takenBack > 0 && counts.takenBack <= 20 * 480)
+            #expect(counts.takenBack > 0 && counts.takenBack <= 20 * Self.period)
             let reports = renderer.reports(at: output.format.sampleRate)
             let last = reports.last!
             let expected = (last.time - reports[0].time).seconds * Double(output.format.sampleRate)

@@ -76,6 +76,28 @@ import Testing
         #expect(number == count)
     }
 
+    /// A queue that has been full has room again when it is short, and is filled up then: the feeder is woken for several frames at once.
+    @Test(arguments: [(33, 3), (17, 7), (40, 3)] as [(Int64, Int)]) func aFullQueueIsLetRunShort(milliseconds: Int64, short: Int) {
+        var pipeline = pipeline(frames: 0)
+        var number: Int64 = 0
+        func fill() {
+            while pipeline.hasRoomForFrame, number < 1000 {
+                var place = place(0)
+                (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
+                pipeline.append(EnqueuedFrame(nil, at: place))
+                number += 1
+            }
+        }
+        fill()
+        let full = pipeline.frames.count
+        while !pipeline.hasRoomForFrame, pipeline.frames.popFirst() != nil {}
+        let left = pipeline.frames.count
+        #expect(left == short && left < full)
+        fill()
+        let again = pipeline.frames.count
+        #expect(again == full)
+    }
+
     /// A hardware decoder has few pictures: no more of those wait, however short they are.
     @Test(arguments: [1, 60]) func picturesOfAPoolAreFew(milliseconds: Int64) {
         var pipeline = pipeline(frames: 0)
@@ -91,8 +113,9 @@ import Testing
         }
         while pipeline.hasRoomForFrame, number < 1000 { append() }
         #expect(number == (milliseconds == 1 ? Int64(PicturePool.mostQueued) : 4))
-        guard let first = pipeline.frames.popFirst() else { return }
+        guard let first = pipeline.frames.popFirst(), let second = pipeline.frames.popFirst() else { return }
         let hasRoom = pipeline.hasRoomForFrame
+        pipeline.frames.prepend(second)
         pipeline.frames.prepend(first)
         let isFull = !pipeline.hasRoomForFrame
         #expect(hasRoom && isFull)

@@ -18,8 +18,9 @@ import Vocabulary
 /// Nobody may wait for that with the lock held, the presenter least of all. (On the bed, at 1080p: 13 ms, and the frame to be committed a
 /// vblank late.)
 ///
-/// The feeder waits for room, the compositor for a frame and a spare buffer: both on this monitor. The presenter waits in the video output
-/// (for flips and deadlines) and is woken through it.
+/// The feeder waits for room, the compositor for a frame and a spare buffer: both on this monitor, each as a group of its own. What happens
+/// at every frame wakes the one that has something to do then (``feederHasWork``, ``compositorHasWork``); everything else wakes both. The
+/// presenter waits in the video output (for flips and deadlines) and is woken through it.
 struct Pipeline: ~Copyable {
     private(set) var isStopping = false
     /// What is played, and in which order (PipelineItems.swift). The feeder takes a new list over as soon as it can.
@@ -64,6 +65,8 @@ struct Pipeline: ~Copyable {
     /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not
     /// allocate.
     private var released = UniqueDeque<EnqueuedFrame>(minimumCapacity: 32)
+    /// Whether pictures of a hardware decoder are among them.
+    private var releasedFromPool = false
     var buffers = SpareBuffers()
     /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
     private(set) var overdue: MediaTime?
@@ -83,6 +86,26 @@ struct Pipeline: ~Copyable {
         // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
         if let first = cursor.first { seek.expect(SeekRequest(position: first)) }
     }
+
+    // MARK: Waking
+
+    /// Whether the feeder is to be woken where nothing has happened but that frames have moved on: there is room for several, or there are
+    /// many to be freed. The pictures of a hardware decoder are freed at once: it has few.
+    var feederHasWork: Bool { frames.hasRoom || released.count > Self.mostReleased || releasedFromPool }
+
+    /// The same of the compositor.
+    var compositorHasWork: Bool { mayCompose || mayRepaint || overlay.isInUse }
+
+    /// Who has something to do after a flip.
+    var waitersWithWork: Waiters {
+        var waiters = Waiters()
+        if feederHasWork { waiters.insert(.feeder) }
+        if compositorHasWork { waiters.insert(.compositor) }
+        return waiters
+    }
+
+    /// So many frames may wait to be freed until the feeder has something else to do.
+    private static let mostReleased = 4
 
     // MARK: Frames
 
@@ -209,13 +232,19 @@ struct Pipeline: ~Copyable {
     mutating func setOverdue(_ time: MediaTime?) { overdue = time }
 
     /// Leaves a frame to the feeder to be freed.
-    mutating func release(_ frame: consuming EnqueuedFrame) { released.append(frame) }
+    mutating func release(_ frame: consuming EnqueuedFrame) {
+        if frame.isPooled { releasedFromPool = true }
+        released.append(frame)
+    }
 
     /// Whether there are frames to free.
     var hasReleased: Bool { !released.isEmpty }
 
     /// One of them, for the feeder.
-    mutating func takeReleased() -> EnqueuedFrame? { released.popFirst() }
+    mutating func takeReleased() -> EnqueuedFrame? {
+        if released.count <= 1 { releasedFromPool = false }
+        return released.popFirst()
+    }
 
     /// A command of an input event at `time` has begun `generation`, or will with what waits; nil where nobody is to know.
     mutating func noteInput(at time: HostTime?, shownBy generation: UInt64) {
@@ -328,4 +357,9 @@ struct Pipeline: ~Copyable {
 
     /// Changes the loudness as one step.
     mutating func setLoudness(_ change: (inout Loudness) -> Void) { change(&loudness) }
+}
+
+extension Waiters {
+    /// The threads that wait on the pipeline.
+    static let feeder = Waiters(group: 0), compositor = Waiters(group: 1)
 }

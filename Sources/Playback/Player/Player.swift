@@ -42,9 +42,9 @@ package final class Player: Sendable {
         let pipeline = Monitor(
             Pipeline(
                 cursor: PlaylistCursor(items, loop: options.loop),
-                loudness: Loudness(volume: options.volume, isMuted: options.isMuted)))
+                loudness: Loudness(volume: options.volume, isMuted: options.isMuted)), groups: 2)
         self.pipeline = pipeline
-        audio = AudioQueue(format: output.format) { pipeline.signal { _ in } }
+        audio = AudioQueue(format: output.format) { pipeline.signal({ _ in .feeder }, { _ in }) }
         opener = ItemOpener(
             samples: output.format,
             decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice

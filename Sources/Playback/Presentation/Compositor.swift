@@ -66,7 +66,7 @@ struct Compositor: Sendable {
     /// The thread's body.
     func run() {
         while true {
-            let work: Work? = pipeline.wait { Self.nextWork(&$0, now) }
+            let work: Work? = pipeline.wait(as: .compositor) { Self.nextWork(&$0, now) }
             guard let done = perform(work!) else { return }  // without a deadline, wait returns only with work
             finish(done)
         }
@@ -177,7 +177,7 @@ struct Compositor: Sendable {
 
     private func composed(_ frame: consuming EnqueuedFrame, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?) {
         var enqueued: EnqueuedFrame? = frame
-        let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal { pipeline in
+        let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal({ $0.feederHasWork ? .feeder : [] }) { pipeline in
             var composed: PreparedScene?
             switch preparation {
             case .prepared(let scene): composed = scene

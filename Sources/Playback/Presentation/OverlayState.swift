@@ -25,6 +25,9 @@ struct OverlayState: Sendable {
     /// Until when another one is awaited.
     private var expectedUntil: HostTime?
 
+    /// Whether anything lies over the picture, is to, or did until the last commit.
+    var isInUse: Bool { !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || expectedUntil != nil }
+
     // MARK: Setting
 
     /// What is to lie over every scene from now on; gives back what was to, to be freed. False where that is the same.

@@ -180,15 +180,15 @@ struct Presenter: ~Copyable {
             // That nobody counts vblanks may only turn out at the flips.
             if output.reportsVblank != reportsVblank { renewScheduler() }
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
-            pipeline.signal { pipeline in
+            var commit = pending?.id == flip.id ? pending.take() : nil
+            // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
+            if let due = commit?.due { commit?.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
+            pipeline.signal({ $0.waitersWithWork }) { pipeline in
                 pipeline.buffers.cameBack()
                 pipeline.awaitsFlip = false
+                if let commit { reached(commit, at: flip.time, &pipeline) }
             }
-            guard var commit = pending, flip.id == commit.id else { return }
-            pending = nil
-            // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
-            if let due = commit.due { commit.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
-            reached(commit, at: flip.time)
+            tell()
         case .changed:
             renewScheduler()
             if let commit = pending.take() ?? refused.take() { reached(commit, at: nil) }

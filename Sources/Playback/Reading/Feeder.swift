@@ -94,7 +94,7 @@ struct Feeder: ~Copyable {
 
     private func waitForWork() -> Work? {
         let wishes = wishes
-        return pipeline.wait(until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
+        return pipeline.wait(as: .feeder, until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
     }
 
     /// What is to be done once ``deadline`` has passed.

@@ -22,7 +22,7 @@ struct PictureFeed: ~Copyable {
         let generation = generation
         let (serial, isSeam) = (frame.place.playthrough?.serial, frame.place.playthrough?.isSeam ?? false)
         var frame: EnqueuedFrame? = frame
-        pipeline.signal { pipeline in
+        pipeline.signal({ $0.compositorHasWork ? .compositor : [] }) { pipeline in
             guard pipeline.generation == generation else { return }
             if let serial { pipeline.setLoaded(loaded, of: serial, isSeam: isSeam) }
             pipeline.append(frame.take()!)

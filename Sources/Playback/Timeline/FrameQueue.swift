@@ -3,15 +3,23 @@ import Media
 import Platform
 
 /// Decoded frames that wait to be composed, in order. The feeder adds to it while there is room, the compositor takes from it.
+///
+/// Once it is full there is room again when it has become short (``hasRoom``): so the feeder is woken for several frames at once, instead of
+/// for each.
 struct FrameQueue: ~Copyable {
     private var frames = UniqueDeque<EnqueuedFrame>()
     /// Bytes of picture memory it keeps alive.
     private(set) var byteCount = 0
     /// Frames in it that hold pictures of a hardware decoder.
     private var pooledCount = 0
+    /// Whether it has been full and has not become short since.
+    private var isDraining = false
 
     /// A fifth of a second of pictures rides out a slow read or an expensive frame.
     static let longest = MediaTime.milliseconds(200)
+    /// Less than this is short, and less than this share of the bytes. Two frames more lie ready.
+    static let short = MediaTime.milliseconds(120)
+    private static let shortBytes = byteLimit * 3 / 5
     /// So many may always wait, however long they stand.
     static let fewest = 4
     /// No more bytes than this wait beyond those: they are the largest part of the memory the player needs.
@@ -27,21 +35,29 @@ struct FrameQueue: ~Copyable {
     func withFrame<Result>(at index: Int, _ body: (borrowing EnqueuedFrame) -> Result) -> Result { body(frames[index]) }
 
     /// Whether the feeder may add another.
-    var hasRoom: Bool {
+    var hasRoom: Bool { !isDraining && !isFull }
+
+    private var isFull: Bool {
         // A hardware decoder has few pictures, and fails where all are taken.
-        pooledCount < PicturePool.mostQueued && (count < Self.fewest || length < Self.longest && byteCount < Self.byteLimit)
+        pooledCount >= PicturePool.mostQueued || count >= Self.fewest && (length >= Self.longest || byteCount >= Self.byteLimit)
+    }
+
+    private var isShort: Bool {
+        pooledCount < PicturePool.mostQueued - 1 && (count < Self.fewest || length < Self.short && byteCount < Self.shortBytes)
     }
 
     mutating func append(_ frame: consuming EnqueuedFrame) {
         byteCount += frame.byteCount
         if frame.isPooled { pooledCount += 1 }
         frames.append(frame)
+        if isFull { isDraining = true }
     }
 
     mutating func popFirst() -> EnqueuedFrame? {
         guard let frame = frames.popFirst() else { return nil }
         byteCount -= frame.byteCount
         if frame.isPooled { pooledCount -= 1 }
+        if isShort { isDraining = false }
         return frame
     }
 
