@@ -28,7 +28,7 @@ struct Devices: ParsableCommand {
 
     /// Returns the display that would be used.
     private func listDisplays(_ configuration: Configuration) -> String? {
-        let survey = DisplayDevices.survey(DisplaySettings(configuration))
+        let survey = DisplayDevices.survey(DisplaySettings(configuration), asksPaths: true)
         print("Displays")
         for card in survey.cards {
             print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")
@@ -39,6 +39,7 @@ struct Devices: ParsableCommand {
                 if let formats = card.videoFormats[connector.name], !formats.isEmpty {
                     print("      video on planes: \(formats.joined(separator: " "))")
                 }
+                for line in card.paths[connector.name] ?? [] { print("        \(line)") }
             }
             for plane in card.planes {
                 print("    plane \(plane.id) (\(plane.kind))")
