@@ -12,7 +12,11 @@ import Vocabulary
 /// master may ask; the card has no other as long as an inquiry exists, so it is not to be kept.
 package final class PathInquiry {
     /// Why nobody can be asked.
-    package struct Refusal: Error, CustomStringConvertible { package var description: String }
+    package struct Refusal: Error, CustomStringConvertible {
+        package var description: String
+        /// Another program has the card.
+        var isInUse = false
+    }
 
     /// `Virtual-1 1280x720@60.00`.
     package let display: String
@@ -57,7 +61,8 @@ package final class PathInquiry {
         } catch {
             let holders = MasterHolder.find(card.path)
             throw Refusal(
-                description: holders.isEmpty ? "cannot \(error)" : "\(card.path) is in use by \(holders.joined(separator: ", "))")
+                description: holders.isEmpty ? "cannot \(error)" : "\(card.path) is in use by \(holders.joined(separator: ", "))",
+                isInUse: true)
         }
     }
 
