@@ -105,8 +105,19 @@ final class AtomicPipe: Pipe {
         _ framebuffer: FramebufferID, on assignment: PlanePlanner.Assignment, _ plane: PlaneProperties, _ mode: ModeBlob,
         retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment]
     ) -> AtomicRequest {
+        var request = AtomicRequest(route.card)
+        addModeset(mode, retrainingLink: retrainingLink, settings, to: &request, sparing: assignment.plane)
+        // No other plane is on, so it does not matter where among the planes this one is.
+        plane.show(framebuffer, at: converted.destination, on: route.crtc, zpos: nil, in: &request)
+        return request
+    }
+
+    /// Adds all of a modeset but the picture, which the plane `spared` will show.
+    private func addModeset(
+        _ mode: ModeBlob, retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment], to request: inout AtomicRequest,
+        sparing spared: PlaneID
+    ) {
         let card = route.card
-        var request = AtomicRequest(card)
         request.set(route.connector, connectorCRTC, UInt64(route.crtc.rawValue))
         // Few can show the same on two connectors, and none does unasked: a commit that leaves another one on the CRTC is refused.
         for other in sharers() { request.set(other.connector, other.property, 0) }
@@ -119,12 +130,9 @@ final class AtomicPipe: Pipe {
         for property in connectorTints { request.set(route.connector, property, 0) }
         for setting in settings { request.set(route.connector, setting.property, setting.value) }
         // Cursors and overlays that others left would stand before the picture.
-        for other in card.planes() where other.crtc == route.crtc && other.id != assignment.plane {
+        for other in card.planes() where other.crtc == route.crtc && other.id != spared {
             PlaneProperties(card, other.id).hide(in: &request)
         }
-        // No other plane is on, so it does not matter where among the planes this one is.
-        plane.show(framebuffer, at: converted.destination, on: route.crtc, zpos: nil, in: &request)
-        return request
     }
 
     func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
@@ -174,6 +182,14 @@ final class AtomicPipe: Pipe {
 
     func videoPlanes() -> (any VideoHardware)? {
         KMSVideo(route, primary: plane, screen: converted.destination)
+    }
+
+    /// The same in a mode that is not set: the driver is asked whether it would show pictures after a modeset.
+    func videoPlanesBeforeModeset() throws(DeviceError) -> any VideoHardware {
+        let mode = try ModeBlob(PropertyBlob.make(route.card, route.timing))
+        return KMSVideo(route, primary: plane, screen: converted.destination) { [self] request in
+            addModeset(mode, retrainingLink: false, settings, to: &request, sparing: plane.id)
+        }
     }
 
     func hide(_ planes: [PlaneProperties]) throws(DeviceError) {

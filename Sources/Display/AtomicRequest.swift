@@ -65,13 +65,13 @@ struct AtomicRequest: ~Copyable {
         try submit(purpose(), flags & ~UInt32(DRM_MODE_PAGE_FLIP_EVENT | DRM_MODE_ATOMIC_NONBLOCK) | UInt32(DRM_MODE_ATOMIC_TEST_ONLY), 0)
     }
 
-    /// Asks the driver whether it would do it without a modeset. A flip that is under way, which some drivers do not plan around, is waited for.
+    /// Asks the driver whether it would do it, without a modeset unless `flags` allow one. A flip that is under way, which some drivers do not plan around, is waited for.
     ///
     /// - Throws: what ``commit(_:_:userData:)`` would.
-    func testBesideFlips(_ purpose: @autoclosure () -> String) throws(DeviceError) {
+    func testBesideFlips(_ purpose: @autoclosure () -> String, _ flags: UInt32 = 0) throws(DeviceError) {
         for attempt in 1... {
             do throws(DeviceError) {
-                return try test(purpose(), 0)
+                return try test(purpose(), flags)
             } catch {
                 guard error.code == EBUSY, attempt < 10 else { throw error }
                 usleep(2000)

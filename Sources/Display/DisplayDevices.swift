@@ -17,6 +17,8 @@ package struct DisplayDevices: Sendable {
         package var connectors: [Connector]
         /// The YUV formats that planes of each connector take, by its name: pictures in these need not be converted.
         package var videoFormats: [String: [String]] = [:]
+        /// Which ways pictures of common sizes and formats would take to each connector with a display, by its name, or why nobody can be asked.
+        package var paths: [String: [String]] = [:]
         /// Its planes.
         package var planes: [Plane]
         /// Other programs that have it open, as far as they can be seen; one of them may have the screen.
@@ -59,12 +61,13 @@ package struct DisplayDevices: Sendable {
     /// The refresh of what would be driven, in Hz; nil when there is nothing yet.
     package var chosenRefreshRate: Double?
 
-    /// Describes the machine, and what `settings` choose on it.
-    package static func survey(_ settings: DisplaySettings) -> DisplayDevices {
+    /// Describes the machine, and what `settings` choose on it. With `asksPaths` drivers are asked about the ways of pictures, too, which takes
+    /// some tenths of a second.
+    package static func survey(_ settings: DisplaySettings, asksPaths: Bool = false) -> DisplayDevices {
         var devices = DisplayDevices()
         for path in DRMCard.paths() {
             do throws(DeviceError) {
-                devices.cards.append(describe(try DRMCard.open(path)))
+                devices.cards.append(describe(try DRMCard.open(path), settings, asking: asksPaths))
             } catch { devices.problems.append("\(error)") }
         }
         for number in 0..<32 where access("/dev/fb\(number)", F_OK) == 0 {
@@ -115,7 +118,7 @@ package struct DisplayDevices: Sendable {
         return settings.mode.choose(from: modes).map { modes[$0.index] }
     }
 
-    private static func describe(_ card: DRMCard) -> Card {
+    private static func describe(_ card: DRMCard, _ settings: DisplaySettings, asking asksPaths: Bool) -> Card {
         let (records, all) = (card.connectors(probing: false) ?? [], card.planes())
         let planes = all.map { plane in
             let kind =
@@ -131,9 +134,15 @@ package struct DisplayDevices: Sendable {
             let taken = all.filter { $0.possibleCRTCs & crtcs != 0 }.flatMap(\.formats)
             return (record.connector.name, VideoFormat.all.filter { taken.contains($0.code) }.map(\.description))
         }
+        var paths: [String: [String]] = [:]
+        for record in records where asksPaths && !record.timings.isEmpty && !record.connector.isWriteback {
+            do throws(PathInquiry.Refusal) {
+                paths[record.connector.name] = try PathInquiry(card, record, settings).commonLines()
+            } catch { paths[record.connector.name] = ["ways of pictures not asked: \(error)"] }
+        }
         return Card(
             path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: records.map(\.connector),
-            videoFormats: card.isAtomic ? Dictionary(connectors, uniquingKeysWith: { $1 }) : [:], planes: planes,
+            videoFormats: card.isAtomic ? Dictionary(connectors, uniquingKeysWith: { $1 }) : [:], paths: paths, planes: planes,
             users: MasterHolder.find(card.path))
     }
 

@@ -21,10 +21,14 @@ final class KMSVideo: VideoHardware, @unchecked Sendable {
     /// What pictures are shown by now.
     private var arrangement: VideoArrangement?
     private var serial: UInt64 = 0
+    private let addModeset: ((inout AtomicRequest) -> Void)?
 
-    /// On the screen whose converted pictures the plane `primary` shows.
-    init(_ route: PipeRoute, primary: PlaneProperties, screen: PixelRectangle) {
-        (self.route, self.primary, self.screen) = (route, primary, screen)
+    /// On the screen whose converted pictures the plane `primary` shows. Where the mode is not set yet `addModeset` adds to a request what sets
+    /// it: the driver is asked about both together.
+    init(
+        _ route: PipeRoute, primary: PlaneProperties, screen: PixelRectangle, addModeset: ((inout AtomicRequest) -> Void)? = nil
+    ) {
+        (self.route, self.primary, self.screen, self.addModeset) = (route, primary, screen, addModeset)
         (width, height) = (screen.width, screen.height)
     }
 
@@ -70,9 +74,11 @@ final class KMSVideo: VideoHardware, @unchecked Sendable {
 
     func test(_ show: VideoShow) throws(DeviceError) {
         var request = AtomicRequest(route.card)
+        addModeset?(&request)
         show.request(
             over: primary, screen: screen, on: route.crtc, after: arrangement, behind: nil, showing: nil, names: true, in: &request)
-        try request.testBesideFlips("show a picture on planes of \(route.card.path)")
+        let flags = addModeset == nil ? 0 : UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET)
+        try request.testBesideFlips("show a picture on planes of \(route.card.path)", flags)
     }
 
     func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID]) {

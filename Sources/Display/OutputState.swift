@@ -94,7 +94,7 @@ struct OutputState {
         if let screen { reportsVblank = screen.reportsVblank }
         overlay.clear()
         planes = screen?.overlayPlanes.map(OverlayPlanes.init)
-        video = screen?.videoPlanes.flatMap { VideoPlanes($0, settings.picturePath) }
+        video = screen?.videoPlanes.map { VideoPlanes($0, settings.picturePath) }
         refused = []
         return turned
     }

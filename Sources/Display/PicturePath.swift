@@ -22,6 +22,11 @@ enum PicturePath: String, CaseIterable {
         }
     }
 
+    /// Why ``allowed(_:driver:)`` has none, for messages.
+    static func reasonForNone(_ choice: PicturePathChoice, driver: String) -> String {
+        choice == .convert ? "picture-path is convert" : "\(driver) has the processor compose its planes"
+    }
+
     /// What the processor does.
     var work: String {
         switch self {

@@ -48,10 +48,10 @@ struct PictureShape: Hashable {
         }
     }
 
-    /// `1920x1080 YU12`.
+    /// `1920×1080 YU12`.
     var name: String {
         let format = VideoFormat(format.av)?.description ?? av_get_pix_fmt_name(format.av).map { String(cString: $0) } ?? "?"
-        return "\(width)x\(height) \(format)"
+        return "\(width)×\(height) \(format)"
     }
 }
 

@@ -39,12 +39,20 @@ final class VideoPlanes: @unchecked Sendable {
         }
     }
 
-    private var answers: [Request: Answer?] = [:]
-    private var last: (request: Request, answer: Answer?)?
-    private static let mostAnswers = 64
+    /// What was found for a request, and what there is to say of it: `plane 31, copied once`.
+    private struct Finding {
+        var answer: Answer?
+        var text: String
+    }
+
+    private var findings: [Request: Finding] = [:]
+    private var last: (request: Request, codec: AVCodecID, answer: Answer?)?
+    private static let mostFindings = 64
     /// What has failed since.
     private var failed: [Request: Set<PicturePath>] = [:]
     private var said: Set<String> = []
+    /// What was said of the newest picture: `h264 1920×1080 NV12 → plane 31, scaled by the display, no pass in software`.
+    private(set) var line = ""
     /// What the hardware was told last.
     private var told: (arrangement: VideoArrangement?, former: PlaneID?)
 
@@ -53,11 +61,20 @@ final class VideoPlanes: @unchecked Sendable {
     private var writer = VideoWriter()
     private var backdrop: Backdrop?
 
-    /// On the planes of a screen; nil where the settings leave nothing but conversion.
-    init?(_ hardware: any VideoHardware, _ choice: PicturePathChoice) {
+    /// Why there are no ways but conversion; nil where there are.
+    private let obstacle: String?
+
+    private let isSilent: Bool
+
+    /// Whether the driver is asked.
+    var asksDriver: Bool { !paths.isEmpty }
+
+    /// On the planes of a screen. `isSilent`: nothing goes into the log.
+    init(_ hardware: any VideoHardware, _ choice: PicturePathChoice, isSilent: Bool = false) {
         self.hardware = hardware
+        self.isSilent = isSilent
         paths = PicturePath.allowed(choice, driver: hardware.driver)
-        if paths.isEmpty { return nil }
+        obstacle = paths.isEmpty ? PicturePath.reasonForNone(choice, driver: hardware.driver) : nil
     }
 
     /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, on `background` where the scene names none. `taken` are
@@ -101,7 +118,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     /// The driver has refused to show an arrangement that it agreed to.
     func refused(_ arrangement: VideoArrangement, _ error: DeviceError) {
-        for case let answer? in answers.values where answer.arrangement === arrangement { fail(answer, "\(error)") }
+        for case let answer? in findings.values.map(\.answer) where answer.arrangement === arrangement { fail(answer, "\(error)") }
     }
 
     private func show(_ frame: borrowing VideoFrame, _ request: Request, _ slot: Int) -> VideoShow? {
@@ -118,7 +135,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     private func fail(_ answer: Answer, _ reason: String) {
         failed[answer.request, default: []].insert(answer.candidate.path)
-        answers[answer.request] = nil
+        findings[answer.request] = nil
         if last?.request == answer.request { last = nil }
         log.warning("\(answer.request.shape.name): \(answer.candidate.path.rawValue) no more: \(reason)")
     }
@@ -126,21 +143,35 @@ final class VideoPlanes: @unchecked Sendable {
     // MARK: The way
 
     private func answer(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Answer? {
-        if let last, last.request == request { return last.answer }
-        let answer: Answer?
-        if let known = answers[request] {
-            answer = known
+        if let last, last.request == request, last.codec == frame.codec { return last.answer }
+        let finding: Finding
+        if let known = findings[request] {
+            finding = known
         } else {
-            if answers.count >= Self.mostAnswers { answers.removeAll(keepingCapacity: true) }
-            if failed.count >= Self.mostAnswers { failed.removeAll() }
-            answer = find(request, frame, slot)
-            answers[request] = .some(answer)
+            if findings.count >= Self.mostFindings { findings.removeAll(keepingCapacity: true) }
+            if failed.count >= Self.mostFindings { failed.removeAll() }
+            finding = find(request, frame, slot)
+            findings[request] = finding
         }
-        last = (request, answer)
-        return answer
+        let codec = frame.codec == AV_CODEC_ID_NONE ? "" : "\(String(cString: avcodec_get_name(frame.codec))) "
+        line = "\(codec)\(request.shape.name) → \(finding.text)"
+        if !isSilent, said.count < 100, said.insert(line).inserted { log.info("\(line)") }
+        last = (request, frame.codec, finding.answer)
+        return finding.answer
     }
 
-    private func find(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Answer? {
+    /// What would be said of a picture on a screen that shows nothing else: ``line``. Nothing is shown.
+    func describe(_ frame: borrowing VideoFrame, gravity: VideoGravity, rotation: Rotation) -> String? {
+        let shape = PictureShape(
+            frame, crop: nil, turn: .none, gravity: gravity, rotation: rotation, background: 0, screenWidth: hardware.width,
+            screenHeight: hardware.height)
+        guard let shape else { return nil }
+        _ = answer(Request(shape: shape, taken: []), frame, 0)
+        return line
+    }
+
+    private func find(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Finding {
+        if let obstacle { return Finding(answer: nil, text: "\(PicturePath.convert.work) (\(obstacle))") }
         let failed = failed[request] ?? []
         let plan = PicturePlan(
             request.shape, paths.filter { !failed.contains($0) }, width: hardware.width, height: hardware.height)
@@ -149,13 +180,11 @@ final class VideoPlanes: @unchecked Sendable {
         for candidate in plan.candidates {
             switch ask(candidate, request, planner, frame, slot) {
             case .success(let answer):
-                say(answer, refusals.filter { $0.path != candidate.path })
-                return answer
+                return Finding(answer: answer, text: text(answer, refusals.filter { $0.path != candidate.path }))
             case .failure(let refusal): refusals.append((candidate.path, refusal.reason))
             }
         }
-        say(nil, refusals, request)
-        return nil
+        return Finding(answer: nil, text: text(nil, refusals))
     }
 
     private struct Refusal: Error { var reason: String }
@@ -197,27 +226,20 @@ final class VideoPlanes: @unchecked Sendable {
         }
     }
 
-    private func say(_ answer: Answer?, _ refusals: [(path: PicturePath, reason: String)], _ request: Request? = nil) {
+    private func text(_ answer: Answer?, _ refusals: [(path: PicturePath, reason: String)]) -> String {
         // One reason a way is enough: the first is that of the best.
         var reasons: [String] = []
         for path in PicturePath.allCases {
             if let reason = refusals.first(where: { $0.path == path })?.reason { reasons.append("\(path.rawValue): \(reason)") }
         }
         let why = reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"
-        let text: String
-        if let answer {
-            let plane = answer.arrangement.plane.map { "plane \($0.id.rawValue)" } ?? "the primary plane"
-            let format =
-                answer.candidate.format.map { $0.code == VideoFormat(answer.request.shape.format.av)?.code ? "" : " as \($0)" } ?? ""
-            let scaled = answer.candidate.layer.isScaled ? ", scaled by the display" : ""
-            let turned = answer.candidate.layer.turn == .up ? "" : ", turned by the display"
-            text = "\(answer.request.shape.name) → \(plane)\(format)\(scaled)\(turned), \(answer.candidate.path.work)\(why)"
-        } else if let request {
-            text = "\(request.shape.name) → \(PicturePath.convert.work)\(why)"
-        } else {
-            return
-        }
-        if said.count < 100, said.insert(text).inserted { log.info("\(text)") }
+        guard let answer else { return "\(PicturePath.convert.work)\(why)" }
+        let plane = answer.arrangement.plane.map { "plane \($0.id.rawValue)" } ?? "the primary plane"
+        let own = VideoFormat(answer.request.shape.format.av)?.code
+        let format = answer.candidate.format.map { $0.code == own ? "" : " as \($0)" } ?? ""
+        let scaled = answer.candidate.layer.isScaled ? ", scaled by the display" : ""
+        let turned = answer.candidate.layer.turn == .up ? "" : ", turned by the display"
+        return "\(plane)\(format)\(scaled)\(turned), \(answer.candidate.path.work)\(why)"
     }
 
     // MARK: Its memory

@@ -46,6 +46,8 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         "\(String(cString: avcodec_get_name(parameters.pointee.codec_id))) \(parameters.pointee.width)×\(parameters.pointee.height)"
     }
 
+    /// libavcodec's number of the codec.
+    var codecID: AVCodecID { parameters.pointee.codec_id }
     /// FFmpeg's name of the codec.
     var codec: String { String(cString: avcodec_get_name(parameters.pointee.codec_id)) }
 

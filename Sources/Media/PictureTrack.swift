@@ -120,7 +120,10 @@ struct PictureTrack: ~Copyable, Sendable {
     /// Decodes the next picture. Where `wanted` is given, frames well before it are decoded only where others depend on them.
     private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         while !demuxer.source.interruption.cancelled {
-            if let picture = deinterlacer.receive() { return picture }
+            if var picture = deinterlacer.receive() {
+                picture.frame.codec = decoder.codecID
+                return picture
+            }
             let output = decoder.receive()
             if let problem = decoder.takeProblem() { demuxer.report(problem) }
             switch consume output {

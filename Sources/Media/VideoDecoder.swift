@@ -21,6 +21,8 @@ struct VideoDecoder: ~Copyable, Sendable {
     private var lastDuration: MediaTime
     private var skipsNonReferences = false
 
+    /// libavcodec's number of the codec.
+    var codecID: AVCodecID { plan.codecID }
     /// What to call the hardware decoder in use; nil where it is software.
     private(set) var hardware: String?
     /// What may still be tried where that one refuses the first picture, and what has refused so far.

@@ -13,6 +13,9 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// How the stored picture must be rotated to be upright.
     package var orientation: Orientation
 
+    /// What it was encoded with, for messages; AV_CODEC_ID_NONE where nobody decoded it.
+    package var codec = AV_CODEC_ID_NONE
+
     /// The hardware decoder's own picture, which `av` describes as dmabufs; nil where `av` is what the decoder gave.
     private let origin: UnsafeMutablePointer<AVFrame>?
     private let saidFormat: AVPixelFormat?
@@ -45,9 +48,11 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     package func shared() -> VideoFrame? {
         guard let copy = av_frame_clone(av) else { return nil }
         // Without it the picture would still be there: what describes it holds a reference. It could only not be downloaded.
-        return VideoFrame(
+        var frame = VideoFrame(
             adopting: copy, orientation: orientation, pixelFormat: saidFormat, origin: origin.flatMap { av_frame_clone($0) },
             isPooled: comesFromPool)
+        frame.codec = codec
+        return frame
     }
 
     /// Pixel format of the picture: the frame's own, or of what lies in the hardware decoder's surface; AV_PIX_FMT_NONE where FFmpeg has no

@@ -55,6 +55,7 @@ struct Check: ParsableCommand {
 
         var table = Table(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
         var (failures, warnings) = (0, 0)
+        var videos: [(AssetDescription.Video, VideoGravity)] = []
         for (index, item) in items.enumerated() {
             let inspection = ItemInspection.inspect(item, refreshRate: rate)
             table.add(row(index, item, inspection, imageDuration: configuration.playback.imageDuration))
@@ -64,10 +65,26 @@ struct Check: ParsableCommand {
             }
             for warning in inspection.warnings { table.add(note: warning) }
             warnings += inspection.warnings.count
+            if let video = inspection.description?.video { videos.append((video, item.gravity)) }
         }
         if items.isEmpty { print("there is nothing to play") } else { table.print() }
+        if !videos.isEmpty { printPaths(of: videos, DisplaySettings(configuration)) }
         print("\(items.count) item\(items.count == 1 ? "" : "s"), \(failures) cannot be played; frame rates judged for \(decimal(rate)) Hz")
         if failures > 0 || !problems.isEmpty || items.isEmpty || strict && warnings > 0 { throw ExitCode(1) }
+    }
+
+    /// Which ways the pictures of videos take to the screen, each once. Asked last, so that the display is master's for no longer than that takes.
+    private func printPaths(of videos: [(AssetDescription.Video, VideoGravity)], _ settings: DisplaySettings) {
+        do throws(PathInquiry.Refusal) {
+            let inquiry = try PathInquiry.open(settings)
+            print("Pictures on \(inquiry.display), as software decodes them:")
+            var said: Set<String> = []
+            for (video, gravity) in videos {
+                if let line = inquiry.line(video, gravity: gravity), said.insert(line).inserted { print("  \(line.printable)") }
+            }
+        } catch {
+            print("Ways of pictures to the screen not asked: \(error)")
+        }
     }
 
     private func row(_ index: Int, _ item: PlaylistItem, _ inspection: ItemInspection, imageDuration: MediaTime) -> [String] {

@@ -12,15 +12,41 @@ import Vocabulary
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List displays, sound outputs and input devices, and what would be used.",
-        usage: "kiosk devices [<options>]",
-        discussion: "Opens nothing for longer than a question takes; a player that is running is not disturbed.")
+        usage: "kiosk devices [<options>] [--test [<file> ...]]",
+        discussion: """
+            Opens nothing for longer than a question takes; a player that is running is not disturbed. With --test it takes the display for a \
+            minute or two, and is refused where another program has it.
+            """)
 
     @OptionGroup var settings: Settings
+
+    @Flag(help: "Try the display's planes and, with files, the hardware decoders, and write a report to send to kiosk's developers.")
+    var test = false
+
+    @Argument(help: ArgumentHelp("Videos for the decoders to decode, one of each codec.", valueName: "file"), completion: .file())
+    var files: [String] = []
+
+    func validate() throws {
+        if !test, !files.isEmpty { throw ValidationError("files are for --test") }
+    }
 
     func run() throws {
         let configuration = try settings.load(orDefaults: true)
         let keyMap = try settings.keyMap(configuration)
-        startLog(.error)
+        startLog(test ? .warning : .error)
+        if test {
+            let report = HardwareReport(
+                settings: DisplaySettings(configuration), sources: files, device: configuration.playback.decoderDevice)
+            if let obstacle = DisplayTrial.obstacle(report.settings) {
+                printError("the display is not free: \(obstacle); stop it first, such as with systemctl stop kiosk")
+                throw ExitCode(1)
+            }
+            report.printMachine()
+            _ = listDisplays(configuration)
+            report.printPlanes()
+            report.printDecoders()
+            return
+        }
         let display = listDisplays(configuration)
         listSound(configuration, display: display)
         listInput(configuration, keyMap, display: display)
@@ -28,7 +54,7 @@ struct Devices: ParsableCommand {
 
     /// Returns the display that would be used.
     private func listDisplays(_ configuration: Configuration) -> String? {
-        let survey = DisplayDevices.survey(DisplaySettings(configuration))
+        let survey = DisplayDevices.survey(DisplaySettings(configuration), asksPaths: true)
         print("Displays")
         for card in survey.cards {
             print("  \(card.path)  \(card.driver), \(card.isAtomic ? "atomic" : "legacy") mode setting")
@@ -39,6 +65,7 @@ struct Devices: ParsableCommand {
                 if let formats = card.videoFormats[connector.name], !formats.isEmpty {
                     print("      video on planes: \(formats.joined(separator: " "))")
                 }
+                for line in card.paths[connector.name] ?? [] { print("        \(line)") }
             }
             for plane in card.planes {
                 print("    plane \(plane.id) (\(plane.kind))")

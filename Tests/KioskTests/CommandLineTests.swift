@@ -72,7 +72,7 @@ import Testing
             (["check", "--refresh", "0"], "The value '0' is invalid for '--refresh <hz>': expected a number from 1 to 1000"),
             (["--volume"], "Missing value for '--volume <percent>'"),
             (["--bogus"], "Unknown option '--bogus'"),
-            (["devices", "x"], "Unexpected argument 'x'"),
+            (["devices", "x"], "files are for --test"),
             (
                 ["--snapshots", "/proc/nothing/here", "a.mp4"],
                 "--snapshots: the folder /proc/nothing/here cannot be made: No such file or directory"

@@ -1,0 +1,187 @@
+import CFFmpeg
+import Media
+import Platform
+import Playback
+import Vocabulary
+
+/// Shows pictures on the real display, one for each vblank, and counts the flips that came late: for `kiosk devices --test`.
+///
+/// For each way of a picture to the screen the display is opened anew. What has been on it before is put back at the end.
+package struct DisplayTrial: Sendable {
+    /// What was tried: `copy, P010, turned 90°`.
+    package private(set) var title: String
+    /// Which way was taken: `1280×720 NV12 → plane 31, copied once`.
+    package private(set) var line = "converted in software"
+    /// `HDMI-A-1 1920x1080@60.00`.
+    package private(set) var mode = ""
+    /// Pictures on the screen, and vblanks that showed the one before once more.
+    package private(set) var shown = 0, late = 0
+    /// Whether vblanks are counted: else nobody can say what was late.
+    package private(set) var countsVblanks = false
+    /// Time to prepare a picture, on average and at worst but for the first, in which memory is made and the driver asked.
+    package private(set) var preparing = MediaTime.zero, worst = MediaTime.zero
+    package private(set) var problem: String?
+
+    /// No trial shows more pictures, or lasts longer.
+    package static let mostPictures = 120, timeLimit = MediaTime.seconds(4)
+
+    /// Why the display of `settings` must not be taken: a player, or a desktop, has it; nil where it may be.
+    package static func obstacle(_ settings: DisplaySettings) -> String? {
+        var settings = settings
+        settings.picturePath = .copy
+        do throws(PathInquiry.Refusal) {
+            _ = try PathInquiry.open(settings)
+            return nil
+        } catch { return error.isInUse ? "\(error)" : nil }
+    }
+
+    /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and turned by 90° in NV12. Calls `report` after each.
+    package static func showTestPictures(_ settings: DisplaySettings, report: (DisplayTrial) -> Void) {
+        for path in [PicturePathChoice.copy, .scale, .convert] {
+            for (format, rotation) in [(VideoFormat.nv12, Rotation.none), (.yuv420, .none), (.p010, .none), (.nv12, .clockwise90)] {
+                let turned = rotation == .none ? "" : ", turned \(rotation.rawValue)°"
+                var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(turned)")
+                let pictures = TestPictures(format)
+                trial.show(settings, path, settings.rotation + rotation) { pictures.next() }
+                report(trial)
+            }
+        }
+    }
+
+    /// The pictures of a file as `device`, or the first device that takes them, decodes them.
+    package static func showFile(_ source: String, device: String?, _ settings: DisplaySettings) -> DisplayTrial {
+        var trial = DisplayTrial(title: source)
+        do throws(MediaError) {
+            let file = FilePictures(try MediaReader.open(source, samples: nil, decoder: DecoderWish(.hardware, device: device)))
+            trial.show(settings, .dmabuf, settings.rotation) { file.next() }
+        } catch { trial.problem = error.reason.text }
+        return trial
+    }
+
+    private init(title: String) { self.title = title }
+
+    private mutating func show(
+        _ settings: DisplaySettings, _ path: PicturePathChoice, _ rotation: Rotation, next: () -> VideoFrame?
+    ) {
+        var settings = settings
+        (settings.picturePath, settings.rotation) = (path, rotation)
+        let output = DisplayOutput.open(settings)
+        defer { output.close() }
+        guard let mode = output.mode else {
+            problem = "no display"
+            return
+        }
+        (self.mode, countsVblanks) = (mode.name, output.reportsVblank)
+        let begin = HostTime.now
+        var (total, last): (MediaTime, UInt64?) = (.zero, nil)
+        var ready: PreparedScene?
+        var pending = false
+        var id: UInt64 = 0
+        while shown < Self.mostPictures, HostTime.now - begin < Self.timeLimit {
+            if ready == nil {
+                guard let frame = next() else { break }
+                var scene = Scene()
+                scene.add(Layer(.video(frame, gravity: .resizeAspect)))
+                let start = HostTime.now
+                guard case .prepared(let prepared) = output.prepare(scene) else {
+                    problem = "no memory to prepare a picture in"
+                    break
+                }
+                let time = HostTime.now - start
+                if id > 0 {
+                    total += time
+                    worst = max(worst, time)
+                }
+                ready = prepared
+            }
+            if pending {
+                switch output.wait(until: .now + .seconds(1)) {
+                case .flipped(let flip) where flip.id == id:
+                    pending = false
+                    shown += 1
+                    if let last, let sequence = flip.sequence, sequence > last { late += Int(sequence - last) - 1 }
+                    last = flip.sequence
+                case .flipped, .woken: continue
+                case .changed, .deadline:
+                    problem = "no flip within a second"
+                    return
+                }
+            }
+            guard let prepared = ready.take() else { continue }
+            id += 1
+            guard case .queued = output.commit(prepared, id: id) else {
+                problem = "the driver refuses a picture: the log says why"
+                break
+            }
+            pending = true
+        }
+        if let said = output.shared.withLock({ $0.video })?.line, !said.isEmpty { line = said }
+        if id > 1 { preparing = MediaTime(nanoseconds: total.nanoseconds / Int64(id)) }
+        while pending, case .flipped = output.wait(until: .now + .milliseconds(200)) { pending = false }
+    }
+}
+
+/// Colour bars, and on them a white line that moves evenly; at the top left a red square. Drawn for each vblank, outside the time that is counted.
+private final class TestPictures {
+    private let format: VideoFormat
+    private var number = 0
+    static let width = 1280, height = 720
+
+    /// BT.709, limited range: white, yellow, cyan, green, magenta, red, blue, black.
+    private static let bars: [(y: Int, u: Int, v: Int)] = [
+        (235, 128, 128), (219, 16, 138), (188, 154, 16), (173, 42, 26), (78, 214, 230), (63, 102, 240), (32, 240, 118), (16, 128, 128),
+    ]
+
+    init(_ format: VideoFormat) { self.format = format }
+
+    func next() -> VideoFrame? {
+        guard let frame = VideoFrame.blank(format.av, width: Self.width, height: Self.height) else { return nil }
+        frame.av.pointee.colorspace = AVCOL_SPC_BT709
+        frame.av.pointee.color_range = AVCOL_RANGE_MPEG
+        let line = number * 8 % (Self.width - 16)
+        number += 1
+        let (wide, isSemiPlanar) = (format.sampleBytes == 2, format.planeCount == 2)
+        let planes = PicturePlanes(frame.av)
+        func put(_ plane: UnsafeMutablePointer<UInt8>?, _ index: Int, _ value: Int) {
+            // P010 has its bits at the top.
+            if wide { (plane![2 * index], plane![2 * index + 1]) = (0, UInt8(value)) } else { plane![index] = UInt8(value) }
+        }
+        func colour(_ x: Int, _ isMark: Bool) -> (y: Int, u: Int, v: Int) {
+            if isMark, x < 64 { return Self.bars[5] }
+            return line..<line + 16 ~= x ? Self.bars[0] : Self.bars[x * 8 / Self.width]
+        }
+        // Two kinds of rows: with the mark and without it. The others are copies.
+        for (row, rows, isMark) in [(0, 64, true), (64, Self.height - 64, false)] {
+            let luma = planes.data.0! + row * Int(planes.strides.0)
+            for x in 0..<Self.width { put(luma, x, colour(x, isMark).y) }
+            let (first, second) = (
+                planes.data.1! + row / 2 * Int(planes.strides.1), planes.data.2.map { $0 + row / 2 * Int(planes.strides.2) }
+            )
+            for x in 0..<Self.width / 2 {
+                let value = colour(2 * x, isMark)
+                if isSemiPlanar {
+                    put(first, 2 * x, value.u)
+                    put(first, 2 * x + 1, value.v)
+                } else {
+                    put(first, x, value.u)
+                    put(second, x, value.v)
+                }
+            }
+            for y in 1..<rows { (luma + y * Int(planes.strides.0)).update(from: luma, count: Int(planes.strides.0)) }
+            for y in 1..<rows / 2 {
+                (first + y * Int(planes.strides.1)).update(from: first, count: Int(planes.strides.1))
+                if let second { (second + y * Int(planes.strides.2)).update(from: second, count: Int(planes.strides.2)) }
+            }
+        }
+        return frame
+    }
+}
+
+/// The pictures of a file, one after the other.
+private final class FilePictures {
+    private var reader: MediaReader
+
+    init(_ reader: consuming MediaReader) { self.reader = reader }
+
+    func next() -> VideoFrame? { reader.nextFrame()?.intoFrame() }
+}

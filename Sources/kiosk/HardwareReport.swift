@@ -1,0 +1,74 @@
+import Configuration
+import Display
+import Glibc
+import Media
+import Platform
+import Playback
+
+/// What `kiosk devices --test` writes: what this machine's planes and decoders really do, for the people who cannot try it themselves.
+/// docs/hardware.md is what its reader needs.
+struct HardwareReport {
+    let settings: DisplaySettings
+    let sources: [String]
+    /// The only decoder to be tried; nil is all of them.
+    let device: String?
+
+    /// The machine: what else a reader has to know of it.
+    func printMachine() {
+        var name = utsname()
+        uname(&name)
+        let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let machine = withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let models = ["/proc/device-tree/model", "/sys/class/dmi/id/product_name"].compactMap(ProcFile.read)
+        let model = models.first.map { String($0.filter { !$0.isNewline && $0 != "\0" }) } ?? "unknown"
+        let systems = ProcFile.read("/etc/os-release")?.split(separator: "\n").compactMap { line in
+            line.hasPrefix("PRETTY_NAME=") ? String(line.dropFirst(12).filter { $0 != "\"" }) : nil
+        }
+        print("Machine\n  \(model.printable), \(machine)")
+        print("  \(systems?.first ?? "unknown system"), Linux \(release), FFmpeg \(ffmpegVersion)\n")
+    }
+
+    /// Shows test pictures by every way. Half a minute to a minute.
+    func printPlanes() {
+        print("\nPictures on the display: colour bars, a white line that moves evenly, a red square at the top left")
+        DisplayTrial.showTestPictures(settings) { printTrial($0) }
+    }
+
+    private func printTrial(_ trial: DisplayTrial) {
+        print("  \(trial.title.printable)\(trial.mode.isEmpty ? "" : " on \(trial.mode)")\n      \(trial.line.printable)")
+        let late = trial.countsVblanks ? "\(trial.late) vblanks late" : "the driver counts no vblanks"
+        let (mean, worst) = (decimal(trial.preparing.seconds * 1000), decimal(trial.worst.seconds * 1000))
+        print("      \(trial.shown) shown, \(late); \(mean) ms to prepare one, \(worst) ms at worst")
+        if let problem = trial.problem { print("      ! \(problem.printable)") }
+    }
+
+    /// Decodes each file by hardware and by software, and shows what hardware made of it. At most half a minute for each device and file.
+    func printDecoders() {
+        print("\nDecoders")
+        if sources.isEmpty { print("  not tried: name files, such as one of each codec you have") }
+        // The kernel numbers them from 128 on. Without one there may be decoders of V4L2.
+        let all: [String] = (128..<192).map { "/dev/dri/renderD\($0)" }
+        let present = all.filter { access($0, F_OK) == 0 }
+        let nodes: [String?] = if let device { [device] } else if present.isEmpty { [nil] } else { present }
+        for source in sources {
+            for node in nodes {
+                print("  \(source.printable)\(node.map { ", \($0)" } ?? "")")
+                printTrial(DecoderTrial.run(source, device: node))
+                printTrial(DisplayTrial.showFile(source, device: node, settings))
+            }
+        }
+    }
+
+    private func printTrial(_ trial: DecoderTrial) {
+        print("      decoded by \(trial.decoder.isEmpty ? "nothing" : trial.decoder.printable)")
+        if trial.decoded > 0 {
+            let (hardware, software) = (decimal(trial.hardwareTime.seconds * 1000), decimal(trial.softwareTime.seconds * 1000))
+            let worst = decimal(trial.worst.seconds * 1000)
+            print("      \(trial.decoded) pictures, \(hardware) ms each (\(worst) at worst); software \(software) ms each, on one core")
+            let ratio = trial.ratio.map { "\(decimal($0)) dB" } ?? "equal"
+            print("      \(trial.compared) compared with software's: \(ratio), greatest difference \(trial.difference ?? 0)")
+            print("      surfaces: \(trial.surface ?? "ordinary memory"); \(trial.surfaces) different ones")
+        }
+        for problem in trial.problems { print("      ! \(problem.printable)") }
+    }
+}

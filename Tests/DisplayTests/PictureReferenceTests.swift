@@ -1,0 +1,191 @@
+import CFFmpeg
+import Foundation
+import Media
+import Playback
+import Testing
+import Vocabulary
+
+@testable import Display
+
+/// Pictures against a reference in floating point that shares nothing with the code: matrices from the standards' coefficients, geometry from
+/// exact rectangles, pictures so smooth that the choice of a filter does not matter. Judged is the way `convert`; what planes do is
+/// that of BedTests.Geometry.
+@Suite struct PictureReferenceTests {
+    /// Luma and chroma, 0…1 and −0.5…0.5, at a place of the picture, 0…1 both ways. Every corner differs.
+    private static func colour(_ x: Double, _ y: Double) -> (y: Double, u: Double, v: Double) {
+        (0.3 + 0.25 * x + 0.15 * y, 0.12 * (x - 0.5), 0.12 * (y - 0.5) + 0.05 * (0.5 - x))
+    }
+
+    /// What libswscale's fast conversions reach, measured: 42.3 dB and 3 codes at worst. 45 dB and 2 codes are what is wanted.
+    static let leastRatio = 42.0, mostCodes = 3
+
+    struct Matrix: CustomTestStringConvertible {
+        var testDescription: String
+        var space: AVColorSpace
+        var red: Double, blue: Double
+
+        /// The colour of R'G'B', 0…255: ITU-R BT.601 2.5, BT.709 3, BT.2020 table 4.
+        func rgb(_ c: (y: Double, u: Double, v: Double)) -> (Double, Double, Double) {
+            let (r, b) = (c.y + 2 * (1 - red) * c.v, c.y + 2 * (1 - blue) * c.u)
+            return (255 * r, 255 * (c.y - red * r - blue * b) / (1 - red - blue), 255 * b)
+        }
+
+        func yuv(_ r: Double, _ g: Double, _ b: Double) -> (y: Double, u: Double, v: Double) {
+            let y = red * r + (1 - red - blue) * g + blue * b
+            return (y, (b - y) / (2 * (1 - blue)), (r - y) / (2 * (1 - red)))
+        }
+    }
+
+    static let matrices = [
+        Matrix(testDescription: "601", space: AVCOL_SPC_SMPTE170M, red: 0.299, blue: 0.114),
+        Matrix(testDescription: "709", space: AVCOL_SPC_BT709, red: 0.2126, blue: 0.0722),
+        Matrix(testDescription: "2020", space: AVCOL_SPC_BT2020_NCL, red: 0.2627, blue: 0.0593),
+    ]
+
+    static let formats: [(AVPixelFormat, Int)] = [
+        (AV_PIX_FMT_NV12, 8), (AV_PIX_FMT_YUV420P, 8), (AV_PIX_FMT_P010LE, 10), (AV_PIX_FMT_YUV420P10LE, 10), (AV_PIX_FMT_YUV422P, 8),
+    ]
+
+    /// A picture in a format: `colour` gives luma and chroma of each place. Chroma lies where its samples' middle is.
+    private func picture(
+        _ format: (AVPixelFormat, Int), _ width: Int, _ height: Int, _ matrix: Matrix, isFull: Bool,
+        _ colour: (Double, Double) -> (y: Double, u: Double, v: Double)
+    ) -> VideoFrame {
+        let (av, depth) = format
+        let (semi, shift) = (av_pix_fmt_count_planes(av) == 2, av == AV_PIX_FMT_P010LE ? 6 : 0)
+        let scale = Double(1 << (depth - 8))
+        let frame = Pictures.make(av, width, height, bytes: depth > 8 ? 2 : 1) { plane, x, y in
+            let across = plane == 0 ? 1 : 2, down = plane == 0 || av == AV_PIX_FMT_YUV422P ? 1 : 2
+            let column = plane > 0 && semi ? x / 2 : x
+            let c = colour(
+                (Double(column * across) + Double(across) / 2) / Double(width), (Double(y * down) + Double(down) / 2) / Double(height))
+            let value =
+                if plane == 0 {
+                    isFull ? 255 * c.y : 16 + 219 * c.y
+                } else {
+                    128 + (isFull ? 255 : 224) * ((semi ? x % 2 == 0 : plane == 1) ? c.u : c.v)
+                }
+            return min(Int((value * scale).rounded()), (1 << depth) - 1) << shift
+        }
+        frame.av.pointee.colorspace = matrix.space
+        frame.av.pointee.color_range = isFull ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+        return frame
+    }
+
+    /// Where a picture lies on the screen, and which part of it is seen (0…1), by the definition of the gravities.
+    private func place(
+        _ gravity: VideoGravity, _ size: (Double, Double), _ screen: (Double, Double)
+    ) -> (x: Double, y: Double, width: Double, height: Double) {
+        let (across, down) = (screen.0 / size.0, screen.1 / size.1)
+        let (sx, sy) =
+            switch gravity {
+            case .resizeAspect: (min(across, down), min(across, down))
+            case .resizeAspectFill: (max(across, down), max(across, down))
+            case .resize: (across, down)
+            }
+        return ((screen.0 - size.0 * sx) / 2, (screen.1 - size.1 * sy) / 2, size.0 * sx, size.1 * sy)
+    }
+
+    struct Case: CustomTestStringConvertible {
+        var gravity: VideoGravity, rotation: Rotation
+        var testDescription: String { "\(gravity) \(rotation.rawValue)°" }
+    }
+
+    static let cases = VideoGravity.allCases.flatMap { gravity in Rotation.allCases.map { Case(gravity: gravity, rotation: $0) } }
+
+    /// A place of the upright picture (0…1) for a pixel of the screen; nil where a bar is.
+    private func source(_ x: Int, _ y: Int, _ test: Case, _ size: (Int, Int), _ screen: (Int, Int)) -> (x: Double, y: Double)? {
+        let (px, py) = (Double(x) + 0.5, Double(y) + 0.5)
+        let (w, h) = (Double(screen.0), Double(screen.1))
+        // Turned back, the viewer's screen.
+        let (vx, vy, vw, vh) =
+            switch test.rotation {
+            case .none: (px, py, w, h)
+            case .clockwise90: (py, w - px, h, w)
+            case .clockwise180: (w - px, h - py, w, h)
+            case .clockwise270: (h - py, px, h, w)
+            }
+        let area = place(test.gravity, (Double(size.0), Double(size.1)), (vw, vh))
+        let (sx, sy) = ((vx - area.x) / area.width, (vy - area.y) / area.height)
+        return (0...1).contains(sx) && (0...1).contains(sy) ? (sx, sy) : nil
+    }
+
+    /// The screen that each way gives: `convert` as it is written.
+    @Test(arguments: cases) func geometry(_ test: Case) throws {
+        // 4:3 on 16:9; every edge falls on a whole pixel.
+        let (size, screen) = ((160, 120), (384, 216))
+        for format in Self.formats {
+            for isFull in [false, true] {
+                for matrix in Self.matrices {
+                    let frame = picture(format, size.0, size.1, matrix, isFull: isFull, Self.colour)
+                    let buffer = MemoryBuffer(width: screen.0, height: screen.1, format: .xrgb8888)
+                    try PictureConverter().draw(frame, gravity: test.gravity, rotation: test.rotation, background: 0x00ff00, into: buffer)
+                    let ratio = judge(ScreenPixels(buffer), test, size, screen, matrix)
+                    let name = String(cString: av_get_pix_fmt_name(format.0))
+                    #expect(ratio >= Self.leastRatio, "\(name) \(matrix.testDescription) \(isFull ? "full" : "limited"): \(ratio) dB")
+                }
+            }
+        }
+    }
+
+    /// PSNR of what is the picture, and the bars exact to the pixel.
+    private func judge(
+        _ pixels: ScreenPixels, _ test: Case, _ size: (Int, Int), _ screen: (Int, Int), _ matrix: Matrix
+    ) -> Double {
+        var (squares, samples, wrongBars) = (0.0, 0, 0)
+        for y in 0..<screen.1 {
+            for x in 0..<screen.0 {
+                let pixel = pixels[x, y]
+                guard let at = source(x, y, test, size, screen) else {
+                    if pixel != 0x00ff00 { wrongBars += 1 }
+                    continue
+                }
+                if pixel == 0x00ff00 { wrongBars += 1 }
+                let wanted = matrix.rgb(Self.colour(at.x, at.y))
+                for (value, shift) in [(wanted.0, 16), (wanted.1, 8), (wanted.2, 0)] {
+                    let apart = Double(pixel >> UInt32(shift) & 255) - min(max(value, 0), 255)
+                    squares += apart * apart
+                }
+                samples += 3
+            }
+        }
+        #expect(wrongBars == 0)
+        return 10 * log10(255 * 255 * Double(samples) / max(squares, 1))
+    }
+
+    /// Bars of 75 % and 100 %, in every matrix, range and format, scaled and not: in the middle of each.
+    @Test(arguments: matrices) func colourBars(_ matrix: Matrix) throws {
+        let bars: [(Double, Double, Double)] = [1, 0.75].flatMap { level in
+            [(1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)].map {
+                ($0.0 * level, $0.1 * level, $0.2 * level)
+            }
+        }
+        var worst: [String: Int] = [:]
+        for format in Self.formats {
+            for isFull in [false, true] {
+                let frame = picture(format, 256, 64, matrix, isFull: isFull) { x, _ in
+                    let bar = bars[min(Int(x * 16), 15)]
+                    return matrix.yuv(bar.0, bar.1, bar.2)
+                }
+                for (width, height, rotation) in [(256, 64, Rotation.none), (512, 144, .none), (64, 256, .clockwise90), (128, 32, .none)] {
+                    let buffer = MemoryBuffer(width: width, height: height, format: .xrgb8888)
+                    try PictureConverter().draw(frame, gravity: .resize, rotation: rotation, background: 0, into: buffer)
+                    let pixels = ScreenPixels(buffer)
+                    for (index, bar) in bars.enumerated() {
+                        let along = (Double(index) + 0.5) / 16
+                        let pixel =
+                            rotation == .none
+                            ? pixels[Int(along * Double(width)), height / 2] : pixels[width / 2, Int(along * Double(height))]
+                        for (value, shift) in [(bar.0, 16), (bar.1, 8), (bar.2, 0)] {
+                            let apart = abs(Int(pixel >> UInt32(shift) & 255) - Int((255 * value).rounded()))
+                            let name = "\(String(cString: av_get_pix_fmt_name(format.0))) \(isFull ? "full" : "limited") \(width)x\(height)"
+                            worst[name] = max(worst[name, default: 0], apart)
+                        }
+                    }
+                }
+            }
+        }
+        let wrong = worst.filter { $0.value > Self.mostCodes }
+        #expect(wrong.isEmpty, "\(wrong)")
+    }
+}
