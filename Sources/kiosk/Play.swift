@@ -2,6 +2,7 @@ import ArgumentParser
 import Audio
 import CPlatform
 import Configuration
+import Content
 import Display
 import Glibc
 import Input
@@ -116,21 +117,18 @@ struct Play: ParsableCommand {
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
-        let expansion = PlaylistExpansion(configuration)
+        let expansion = PlaylistExpansion(configuration) { probe($0) }
         expansion.start { [player] news in
             switch news {
             case .problem(let problem): log.warning("\(problem)")
+            case .note(let note): log.info("\(note)")
             case .items(let items):
                 reporter.listChanges(to: items)
                 player.setItems(items)
             }
         }
-        player.addObserver { [player] event in
-            switch event {
-            case .itemStarted(let item, _, _): expansion.itemBegan(at: player.item(item)?.place)
-            case .nothingPlayable: expansion.nothingCanBePlayed()
-            default: break
-            }
+        player.addObserver { event in
+            if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         let control = Self.openControlSocket(configuration.control.socket, display)
         let interaction = Interaction(configuration, keyMap, player: player, display: display)
@@ -208,6 +206,7 @@ extension Player.Options {
     init(_ configuration: Configuration) {
         self.init()
         loop = configuration.playback.loop
+        shuffles = configuration.playback.shuffles
         imageDuration = configuration.playback.imageDuration
         transition = configuration.playback.transition
         transitionDuration = configuration.playback.transitionDuration
