@@ -19,8 +19,9 @@ struct Play: ParsableCommand {
         abstract: "Play the playlist, or the sources named here. This is what kiosk does without a subcommand.",
         usage: "kiosk [play] [<options>] [<source> ...]",
         discussion: """
-            Ends on SIGINT (Ctrl-C), SIGTERM and SIGHUP, and on the quit key where `[input] allow-quit` is set; restores what was on the \
-            screen. A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, \
+            Ends on SIGINT (Ctrl-C) and SIGTERM, and on the quit key where `[input] allow-quit` is set; restores what was on the \
+            screen. SIGHUP has a service read the configuration file again, as saving that does, and ends one that was started at a terminal. \
+            A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, \
             and it waits for a missing display or sound card.
             """)
 
@@ -97,7 +98,15 @@ struct Play: ParsableCommand {
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
-        play(configuration, keyMap, snapshotFolder, signals)
+        // The same file again, whatever there is in other places by then.
+        var again = settings
+        again.config = configuration.path
+        let reread: @Sendable () throws -> Configuration = { [again, overrides, sources] in
+            let configuration = try again.load(overrides, sources: sources)
+            _ = try again.keyMap(configuration)
+            return configuration
+        }
+        play(configuration, keyMap, snapshotFolder, signals, reread)
     }
 
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
@@ -108,7 +117,10 @@ struct Play: ParsableCommand {
     }
 
     /// Plays until a signal comes.
-    private func play(_ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait) {
+    private func play(
+        _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait,
+        _ reread: @escaping @Sendable () throws -> Configuration
+    ) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview)
         let audio = configuration.audio.device.makeOutput { [display] in display.mode?.name }
@@ -139,13 +151,21 @@ struct Play: ParsableCommand {
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
-        while signals.wait(for: showsStatus ? .milliseconds(200) : nil) == nil {
+        let reload = Reload(configuration, load: reread) { [player, display] old, new in
+            player.setOptions(Player.Options(new), instead: Player.Options(old))
+            if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
+            expansion.setConfiguration(new)
+        }
+        while true {
+            let signal = signals.wait(for: showsStatus ? .milliseconds(200) : nil)
+            if signal == SIGHUP, Reload.isAskedBySIGHUP { reload.request() } else if signal != nil { break }
             if showsStatus { StandardErrorLog.show(status: reporter.statusLine) }
         }
 
         Self.endAtOnce(onAnotherOf: signals)
         StandardErrorLog.show(status: "")
         control?.close()
+        reload.stop()
         expansion.stop()
         interaction.stop()
         let hasStopped = player.stop()
