@@ -32,7 +32,7 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Controls", "Input", "Display", "Audio", "Configuration", "Playback", "Media", "Vocabulary", "Platform",
+                "Remote", "Controls", "Input", "Display", "Audio", "Content", "Configuration", "Playback", "Media", "Vocabulary", "Platform",
                 "CPlatform",
                 log,
                 system,
@@ -53,6 +53,7 @@ let package = Package(
             swiftSettings: upcoming),
         .target(name: "Playback", dependencies: ["Media", "Vocabulary", "Platform", log, deque], swiftSettings: pure),
         .target(name: "Media", dependencies: ["CFFmpeg", "CMedia", "Vocabulary", "Platform", log, deque], swiftSettings: upcoming),
+        .target(name: "Content", dependencies: ["Configuration", "Vocabulary", "Platform"], swiftSettings: pure),
         .target(name: "Configuration", dependencies: ["CTOML", "Vocabulary", "Platform", system], swiftSettings: pure),
         .target(name: "Vocabulary", dependencies: ["Platform"], swiftSettings: pure),
         .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
@@ -85,6 +86,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Vocabulary", "Platform", system],
             swiftSettings: upcoming),
+        .testTarget(
+            name: "ContentTests", dependencies: ["Content", "Configuration", "Vocabulary", "Platform", system], swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(

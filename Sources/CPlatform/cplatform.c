@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cplatform.h"
 
+#include <sys/statfs.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -83,4 +84,9 @@ ssize_t kiosk_receive(int socket, void *bytes, size_t count, int *descriptor) {
         memcpy(descriptor, CMSG_DATA(header), sizeof(int));
     }
     return received;
+}
+
+long kiosk_file_system(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (long)(unsigned int)status.f_type : -1;
 }

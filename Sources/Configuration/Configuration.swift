@@ -35,6 +35,10 @@ package struct Configuration: Hashable, Sendable {
     package struct Playback: Hashable, Sendable {
         /// `loop`.
         package var loop = LoopMode.playlist
+        /// `shuffle`: whether each round has an order of its own.
+        package var shuffles = false
+        /// `fallback`: what is shown when nothing can be played, an absolute path or a URL; nil is the background.
+        package var fallback: String?
         /// `seek-step`: more than zero.
         package var seekStep = MediaTime.seconds(10)
         /// `image-duration`: more than zero.

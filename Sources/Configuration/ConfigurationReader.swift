@@ -46,7 +46,7 @@ extension Configuration {
             switch entry.key {
             case "display": if let table = reader(Grammar.display, entry, complaints) { display.read(table) }
             case "audio": if let table = reader(Grammar.audio, entry, complaints) { audio.read(table) }
-            case "playback": if let table = reader(Grammar.playback, entry, complaints) { playback.read(table) }
+            case "playback": if let table = reader(Grammar.playback, entry, complaints) { playback.read(table, folder: folder) }
             case "input":
                 if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
             case "theme": if let table = reader(Grammar.theme, entry, complaints) { theme.read(table) }
@@ -129,8 +129,13 @@ extension Configuration.Audio {
 }
 
 extension Configuration.Playback {
-    fileprivate mutating func read(_ table: TableReader) {
+    fileprivate mutating func read(_ table: TableReader, folder: String) {
         loop = table.word("loop", LoopMode.self) ?? loop
+        shuffles = table.flag("shuffle") ?? shuffles
+        fallback = table.value("fallback", "a picture or a video, by its path or URL") { kind in
+            guard let text = kind.string, !text.isEmpty, !text.contains("\0") else { return nil }
+            return PlaylistSource(text, relativeTo: folder).location
+        }
         seekStep = table.time("seek-step") ?? seekStep
         imageDuration = table.time("image-duration") ?? imageDuration
         transition = table.word("transition", Transition.self) ?? transition
@@ -197,6 +202,7 @@ extension PlaylistEntry {
         }
         table.require("source", "say what to play")
         self.init(source: PlaylistSource(source ?? "", relativeTo: folder))
+        isRecursive = table.flag("recursive")
         gravity = table.word("gravity", VideoGravity.self)
         volume = table.number("volume", in: 0...100)
         isMuted = table.flag("muted")

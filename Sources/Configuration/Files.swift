@@ -1,6 +1,7 @@
 // What is asked of the file system, and the pointers that takes; swift-system has no listing of folders and no working folder.
 import Glibc
 import SystemPackage
+import Vocabulary
 
 /// The system refused.
 struct FileError: Error {
@@ -40,9 +41,18 @@ enum Files {
         return names
     }
 
-    /// What is at `path`, symbolic links followed.
-    static func type(_ path: String) throws(FileError) -> FileType {
-        try refused { try Stat(FilePath(path)).type }
+    /// What is at `path`, symbolic links followed, and which version of it.
+    static func look(_ path: String) throws(FileError) -> (type: FileType, version: FileVersion) {
+        try refused {
+            let status = try Stat(FilePath(path))
+            let modified = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue
+            return (
+                status.type,
+                FileVersion(
+                    device: UInt64(status.deviceID.rawValue), inode: UInt64(status.inode.rawValue), size: status.size,
+                    modified: modified &+ Int64(status.st_mtim.tv_nsec))
+            )
+        }
     }
 
     /// The folder relative paths of the command line are relative to; `/` where it has been deleted.

@@ -16,7 +16,8 @@ enum Grammar {
     static let playback = Table(
         name: "playback", heading: "[playback]",
         keys: [
-            "loop", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace", "decoder", "decoder-device",
+            "loop", "shuffle", "fallback", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace", "decoder",
+            "decoder-device",
         ])
     static let input = Table(
         name: "input", heading: "[input]",
@@ -30,8 +31,8 @@ enum Grammar {
     static let playlist = Table(
         name: "playlist", heading: "[[playlist]]",
         keys: [
-            "source", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder", "wait-for",
-            "on-tap",
+            "source", "recursive", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder",
+            "wait-for", "on-tap",
         ])
     static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
     static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])

@@ -5,6 +5,8 @@ import Vocabulary
 package struct PlaylistEntry: Hashable, Sendable {
     /// `source`: a file, a folder, a list or a URL.
     package var source: PlaylistSource
+    /// `recursive`.
+    package var isRecursive: Bool?
     /// `gravity`.
     package var gravity: VideoGravity?
     /// `volume`, 0…100.
@@ -35,10 +37,12 @@ package struct PlaylistEntry: Hashable, Sendable {
 
     /// One item for the engine: what this entry says, and `configuration`'s defaults for what it does not.
     ///
-    /// - Parameter source: an absolute path or a URL, one of those the entry's source stands for.
-    package func resolved(source: String, in configuration: Configuration) -> PlaylistItem {
+    /// - Parameters:
+    ///   - source: an absolute path or a URL, one of those the entry's source stands for.
+    ///   - version: of the file, where that is known.
+    package func resolved(source: String, version: FileVersion? = nil, in configuration: Configuration) -> PlaylistItem {
         PlaylistItem(
-            source: source, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
+            source: source, version: version, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
             waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
             deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder)
@@ -46,34 +50,35 @@ package struct PlaylistEntry: Hashable, Sendable {
 }
 
 extension Configuration {
+    /// How long one entry may hold up a thread.
+    package static let expansionLimit = MediaTime.seconds(5)
+
     /// The items that the playlist stands for now, and what is wrong with its folders and lists, one line each.
     ///
     /// Blocks, for each entry no longer than `limit`: a dead server or a dying disk can hold up a thread that asks for a file's name for
     /// ever. Such a thread is left behind.
-    package func expandPlaylist(limit: MediaTime = PlaylistExpansion.limit) -> (items: [PlaylistItem], problems: [String]) {
+    package func expandPlaylist(limit: MediaTime = Configuration.expansionLimit) -> (items: [PlaylistItem], problems: [String]) {
         var expansion: (items: [PlaylistItem], problems: [String]) = ([], [])
         for entry in playlist {
-            let answer = Monitor<(items: [PlaylistItem], problems: [String])?>(nil)
+            let answer = Monitor<SourceExpansion?>(nil)
             Thread("folders") {
-                let found = expand(entry)
+                let found = entry.expand()
                 answer.signal { $0 = found }
             }.detach()
             let found = answer.wait(until: .now + limit) { $0 }
-            expansion.items += found?.items ?? assume(entry)
+            let sources = found?.sources ?? (entry.assumed.map { [$0] } ?? [])
+            expansion.items += sources.map { entry.resolved(source: $0.source, in: self) }
             let seconds = Int(saturating: limit.seconds.rounded(.up))
             expansion.problems += found?.problems ?? ["\(entry.source.location): no answer for \(seconds) s: its disk or its server hangs"]
         }
         return expansion
     }
+}
 
-    /// What an entry is taken for that has never answered: a file by its name is itself.
-    func assume(_ entry: PlaylistEntry) -> [PlaylistItem] {
-        entry.source.isNamedAsFile ? [entry.resolved(source: entry.source.location, in: self)] : []
-    }
+extension PlaylistEntry {
+    /// What it is taken for while it has never answered: a file by its name is itself.
+    package var assumed: SourceExpansion.Found? { source.isNamedAsFile ? .init(source.location) : nil }
 
-    /// What one entry stands for now. May block for ever.
-    func expand(_ entry: PlaylistEntry) -> (items: [PlaylistItem], problems: [String]) {
-        let expansion = entry.source.expand()
-        return (expansion.sources.map { entry.resolved(source: $0, in: self) }, expansion.problems)
-    }
+    /// What it stands for now. May block for ever.
+    package func expand() -> SourceExpansion { source.expand(isRecursive: isRecursive ?? false) }
 }

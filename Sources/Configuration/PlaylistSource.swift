@@ -1,11 +1,12 @@
 import SystemPackage
 import Vocabulary
 
-/// What a playlist entry names: a file, a folder, a local .m3u or .m3u8 list, or a URL.
+/// What a playlist entry names: a file, a folder, a local .m3u or .m3u8 list, a pattern of names (`videos/*.mp4`), or a URL.
 ///
 /// - A URL (`scheme://`) is itself, and so is an HLS playlist in a local file: libavformat opens them.
-/// - A folder is the video, sound and image files in it, in natural order; not those of its subfolders, and not what systems leave on
-///   sticks (names that begin with a dot, `System Volume Information`).
+/// - A folder is the video, sound and image files in it, in natural order, and where that is asked for those of its subfolders
+///   (``FolderListing``); not what systems leave on sticks (names that begin with a dot, `System Volume Information`).
+/// - A pattern is the files that it fits (``PathPattern``).
 /// - A list is its entries; folders among them are expanded, lists are not.
 /// - A file that is missing is itself all the same: the engine says so and plays the rest. A folder or a list that is missing is nothing,
 ///   and a problem.
@@ -32,69 +33,80 @@ package struct PlaylistSource: Hashable, Sendable {
         "apng", "avif", "bmp", "gif", "heic", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp",
     ]
 
-    /// What it stands for now: absolute paths and URLs. `problems` are for the log, one line each. Blocks for as long as the file system
-    /// does.
-    package func expand() -> (sources: [String], problems: [String]) {
-        expand(followsLists: true)
-    }
+    /// What it stands for now. Blocks for as long as the file system does.
+    ///
+    /// - Parameter isRecursive: whether the folders in a folder are looked into, too.
+    package func expand(isRecursive: Bool = false) -> SourceExpansion { expand(isRecursive, followsLists: true) }
 
     /// Whether it stands for itself, whatever there is in the file system.
-    var isFixed: Bool { isURL(location) }
+    package var isFixed: Bool { isURL(location) }
 
     /// Whether it is a file by its name.
     var isNamedAsFile: Bool { isFixed || Self.isMedia(FilePath(location).lastComponent?.string ?? "") }
 
-    private func expand(followsLists: Bool) -> (sources: [String], problems: [String]) {
-        if isFixed { return ([location], []) }
+    private func expand(_ isRecursive: Bool, followsLists: Bool) -> SourceExpansion {
+        var expansion = SourceExpansion()
+        if isFixed {
+            expansion.sources = [.init(location)]
+            return expansion
+        }
         let path = FilePath(location)
         let suffix = path.extension?.lowercased()
         let isList = suffix == "m3u" || suffix == "m3u8"
+        expansion.watch(path)
         let type: FileType
-        do throws(FileError) { type = try Files.type(location) } catch {
-            if isList { return ([], ["list \(location): \(error.errno)"]) }
-            if location.hasSuffix("/") || suffix == nil { return ([], ["folder \(location): \(error.errno)"]) }
-            return ([location], [])
+        let version: FileVersion
+        do throws(FileError) { (type, version) = try Files.look(location) } catch {
+            // A name that has these characters in it is no pattern.
+            if let pattern = PathPattern(path) { return pattern.expand() }
+            if isList {
+                expansion.problems = ["list \(location): \(error.errno)"]
+            } else if location.hasSuffix("/") || suffix == nil {
+                expansion.problems = ["folder \(location): \(error.errno)"]
+            } else {
+                expansion.sources = [.init(location)]
+            }
+            return expansion
         }
-        if type == .directory { return expandFolder(path) }
-        guard isList, type == .regular else { return ([location], []) }
-        return expandList(path, isFollowed: followsLists)
+        if type == .directory {
+            FolderListing(isRecursive: isRecursive).list(path, into: &expansion)
+        } else if isList, type == .regular {
+            readList(path, version, isFollowed: followsLists, into: &expansion)
+        } else {
+            expansion.sources = [.init(location, version)]
+        }
+        return expansion
     }
 
-    private func expandFolder(_ path: FilePath) -> (sources: [String], problems: [String]) {
-        let names: [String?]
-        do throws(FileError) { names = try Files.list(path.string) } catch { return ([], ["folder \(path): \(error.errno)"]) }
-        var problems: [String] = []
-        let nameless = names.count { $0 == nil }
-        if nameless > 0 { problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played") }
-        let sources = names.compactMap { $0 }.filter(PlaylistSource.isMedia).sorted(by: naturallyPrecedes).map { path.appending($0).string }
-            .filter { (try? Files.type($0)) != .directory }
-        if sources.isEmpty, problems.isEmpty { problems.append("folder \(path): no video, sound or image file in it") }
-        return (sources, problems)
-    }
-
-    private func expandList(_ path: FilePath, isFollowed: Bool) -> (sources: [String], problems: [String]) {
+    private func readList(_ path: FilePath, _ version: FileVersion, isFollowed: Bool, into expansion: inout SourceExpansion) {
         let text: [UInt8]
         do throws(FileError) { text = try Files.read(path.string, limit: M3U.longestText + 1) } catch {
-            return ([], ["list \(path): \(error.errno)"])
+            return expansion.problems.append("list \(path): \(error.errno)")
         }
-        guard text.count <= M3U.longestText else { return ([], ["list \(path): longer than \(M3U.longestText) bytes"]) }
+        guard text.count <= M3U.longestText else {
+            return expansion.problems.append("list \(path): longer than \(M3U.longestText) bytes")
+        }
         let list = M3U(text)
-        if list.isHLS { return ([path.string], []) }
-        if !isFollowed { return ([], ["list \(path): named in another list, which is not followed"]) }
-        var sources: [String] = []
-        var problems = list.unreadableLines.map { "list \(path), line \($0): not UTF-8 text" }
+        if list.isHLS { return expansion.sources.append(.init(path.string, version)) }
+        if !isFollowed { return expansion.problems.append("list \(path): named in another list, which is not followed") }
+        expansion.lists.append(.init(path.string, version))
+        expansion.problems += list.unreadableLines.map { "list \(path), line \($0): not UTF-8 text" }
         let folder = path.removingLastComponent().string
         for entry in list.entries {
-            let expansion = PlaylistSource(entry, relativeTo: folder).expand(followsLists: false)
-            sources += expansion.sources
-            problems += expansion.problems
+            expansion.append(PlaylistSource(entry, relativeTo: folder).expand(false, followsLists: false))
         }
-        if sources.isEmpty, problems.isEmpty { problems.append("list \(path): no entry in it") }
-        return (sources, problems)
+        if expansion.sources.isEmpty, expansion.problems.isEmpty { expansion.problems.append("list \(path): no entry in it") }
     }
 
-    static func isMedia(_ name: String) -> Bool {
-        guard !name.hasPrefix("."), name != "System Volume Information", let suffix = FilePath(name).extension else { return false }
+    /// Whether a file of this name in a folder is played: not what systems and programs leave there, and not what is still being copied
+    /// under a name of its own (`film.mp4.part`).
+    package static func isMedia(_ name: String) -> Bool {
+        guard !isHidden(name), let suffix = FilePath(name).extension else { return false }
         return mediaExtensions.contains(suffix.lowercased())
+    }
+
+    /// Whether people do not see a file or folder of this name: what begins with a dot, and what systems leave on sticks.
+    static func isHidden(_ name: String) -> Bool {
+        name.hasPrefix(".") || ["System Volume Information", "$RECYCLE.BIN", "lost+found"].contains(name)
     }
 }

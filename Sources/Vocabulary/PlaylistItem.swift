@@ -4,6 +4,8 @@ import Platform
 package struct PlaylistItem: Hashable, Sendable {
     /// An absolute path, or a URL that libavformat opens.
     package var source: String
+    /// Which content of a file it is, where somebody watches that: a file with another content is another item. nil where nobody does.
+    package var version: FileVersion?
     /// How the picture is fitted to the screen.
     package var gravity: VideoGravity
     /// Loudness of this item, 0…1, on the same scale as the player's and on top of it.
@@ -45,11 +47,11 @@ package struct PlaylistItem: Hashable, Sendable {
 
     /// An item that plays all of `source` once.
     package init(
-        source: String, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
+        source: String, version: FileVersion? = nil, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
         title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic
     ) {
-        self.source = source
+        (self.source, self.version) = (source, version)
         self.gravity = gravity
         self.volume = volume
         self.isMuted = isMuted

@@ -2,6 +2,7 @@ import ArgumentParser
 import Audio
 import CPlatform
 import Configuration
+import Content
 import Display
 import Glibc
 import Input
@@ -18,8 +19,9 @@ struct Play: ParsableCommand {
         abstract: "Play the playlist, or the sources named here. This is what kiosk does without a subcommand.",
         usage: "kiosk [play] [<options>] [<source> ...]",
         discussion: """
-            Ends on SIGINT (Ctrl-C), SIGTERM and SIGHUP, and on the quit key where `[input] allow-quit` is set; restores what was on the \
-            screen. A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, \
+            Ends on SIGINT (Ctrl-C) and SIGTERM, and on the quit key where `[input] allow-quit` is set; restores what was on the \
+            screen. SIGHUP has a service read the configuration file again, as saving that does, and ends one that was started at a terminal. \
+            A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, \
             and it waits for a missing display or sound card.
             """)
 
@@ -97,7 +99,15 @@ struct Play: ParsableCommand {
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
-        play(configuration, keyMap, snapshotFolder, signals)
+        // The same file again, whatever there is in other places by then.
+        var again = settings
+        again.config = configuration.path
+        let reread: @Sendable () throws -> Configuration = { [again, overrides, sources] in
+            let configuration = try again.load(overrides, sources: sources)
+            _ = try again.keyMap(configuration)
+            return configuration
+        }
+        play(configuration, keyMap, snapshotFolder, signals, reread)
     }
 
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
@@ -108,7 +118,10 @@ struct Play: ParsableCommand {
     }
 
     /// Plays until a signal comes.
-    private func play(_ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait) {
+    private func play(
+        _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait,
+        _ reread: @escaping @Sendable () throws -> Configuration
+    ) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview)
         StartTrace.reached(.displayActive)
@@ -119,23 +132,31 @@ struct Play: ParsableCommand {
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
         let interaction = Interaction(configuration, keyMap, player: player, display: display)
-        let remote = RemoteWiring(configuration, player: player, display: display, audio: audio, interaction: interaction)
-        let expansion = PlaylistExpansion(configuration)
+        let expansion = PlaylistExpansion(configuration) { probe($0) }
+        let reload = Reload(configuration, load: reread) { [player, display] old, new in
+            player.setOptions(Player.Options(new), instead: Player.Options(old))
+            if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
+            expansion.setConfiguration(new)
+        }
+        // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
+        let listed = Monitor<[PlaylistItem]>([])
+        let remote = RemoteWiring(configuration, player: player, display: display, audio: audio, interaction: interaction) {
+            reload.request()
+            player.setItems(listed.withLock { $0 })
+        }
         expansion.start { [player] news in
             switch news {
             case .problem(let problem): log.warning("\(problem)")
+            case .note(let note): log.info("\(note)")
             case .items(let items):
+                listed.withLock { $0 = items }
                 if remote.control.ownsPlaylist { return }
                 reporter.listChanges(to: items)
                 player.setItems(items)
             }
         }
-        player.addObserver { [player] event in
-            switch event {
-            case .itemStarted(let item, _, _): expansion.itemBegan(at: player.item(item)?.place)
-            case .nothingPlayable: expansion.nothingCanBePlayed()
-            default: break
-            }
+        player.addObserver { event in
+            if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         interaction.start()
         // A folder that takes longer than this is waited for with the background on the screen.
@@ -145,13 +166,16 @@ struct Play: ParsableCommand {
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
-        while signals.wait(for: showsStatus ? .milliseconds(200) : nil) == nil {
+        while true {
+            let signal = signals.wait(for: showsStatus ? .milliseconds(200) : nil)
+            if signal == SIGHUP, Reload.isAskedBySIGHUP { reload.request() } else if signal != nil { break }
             if showsStatus { StandardErrorLog.show(status: reporter.statusLine) }
         }
 
         Self.endAtOnce(onAnotherOf: signals)
         StandardErrorLog.show(status: "")
         remote.close()
+        reload.stop()
         expansion.stop()
         interaction.stop()
         let hasStopped = player.stop()
@@ -197,6 +221,7 @@ extension Player.Options {
     init(_ configuration: Configuration) {
         self.init()
         loop = configuration.playback.loop
+        shuffles = configuration.playback.shuffles
         imageDuration = configuration.playback.imageDuration
         transition = configuration.playback.transition
         transitionDuration = configuration.playback.transitionDuration

@@ -18,7 +18,11 @@ struct RemoteWiring {
     private let proof: ProofOfPlay?
 
     /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
-    init(_ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction) {
+    /// `reload` reads the file again, and plays its playlist.
+    init(
+        _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
+        reload: @escaping @Sendable () -> Void
+    ) {
         let control = RemoteControl(
             player,
             RemoteSurroundings(
@@ -27,7 +31,7 @@ struct RemoteWiring {
                 perform: { [interaction] in interaction.perform($0, .now) },
                 screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
                 items: { Self.items($0, configuration) }, allowsQuit: configuration.input.allowsQuit,
-                seekStep: configuration.playback.seekStep, reload: { kill(getpid(), SIGHUP) }))
+                seekStep: configuration.playback.seekStep, reload: reload))
         self.control = control
         socket = Self.listen(configuration.control.socket, control)
         control.publish(on: socket)

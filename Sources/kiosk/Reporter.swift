@@ -52,8 +52,14 @@ final class Reporter: Sendable {
         if items.isEmpty {
             log.warning("there is nothing to play: the background is shown until there is")
         } else if !old.isEmpty {
-            let changes = [new.subtracting(old), old.subtracting(new)].map { $0.map(\.name).sorted() }
-            let texts = zip(["new", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
+            let (come, gone) = (new.subtracting(old), old.subtracting(new))
+            // What stands for the same file and is not the same item: another content, or other settings.
+            let changed = Set(come.map(\.source)).intersection(gone.map(\.source))
+            let changes = [
+                come.filter { !changed.contains($0.source) }, come.filter { changed.contains($0.source) },
+                gone.filter { !changed.contains($0.source) },
+            ].map { $0.map(\.name).sorted() }
+            let texts = zip(["new", "changed", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
             log.info("the playlist has changed: \(items.count) item\(items.count == 1 ? "" : "s")\(texts.map { "; " + $0 }.joined())")
         }
     }

@@ -36,7 +36,7 @@ struct Scratch: ~Copyable {
             while let range = text.firstRange(of: path + "/") { text.removeSubrange(range) }
             return text
         }
-        return (expansion.sources.map(short), expansion.problems.map(short))
+        return (expansion.sources.map { short($0.source) }, expansion.problems.map(short))
     }
 
     deinit { _ = system("rm -rf '\(path)'") }

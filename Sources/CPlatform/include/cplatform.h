@@ -22,3 +22,6 @@ void kiosk_thread_give_way(void);
 /// little, and large blocks in mappings of their own, which go back to the system when they are freed (glibc would otherwise learn
 /// to keep them). Call once, before there are threads. About 8 MB less at 720p.
 void kiosk_tune_malloc(void);
+
+/// The kind of the file system that `path` lies on (linux/magic.h); -1 where there is nothing. statfs(2), which the Glibc module lacks.
+long kiosk_file_system(const char *_Nonnull path);

@@ -112,6 +112,9 @@ struct Playlist: Hashable, Sendable {
         return staying.count == items.count ? nil : set(staying)
     }
 
+    /// How it is played has changed, which those are told who keep a copy.
+    mutating func noteRules() { revision += 1 }
+
     /// Moves an item to a place, counted in the list without it. Returns as ``replace(with:)``.
     mutating func move(_ id: PlayerItem.ID, to place: Int) -> [PlayerItem.ID]? {
         guard let present = places[id] else { return nil }

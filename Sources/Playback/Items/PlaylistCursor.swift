@@ -17,6 +17,8 @@ struct PlaylistCursor: Hashable, Sendable {
         var isPaused = false
         /// Where it goes on after it; nil for what follows on the list.
         var resumption: Resumption?
+        /// The round it is played in, where the playlist is shuffled.
+        var round = ShuffledOrder.Round()
 
         /// Whether it is the same playthrough, wherever that is begun.
         func isSamePlaythrough(as other: Position) -> Bool {
@@ -33,30 +35,37 @@ struct PlaylistCursor: Hashable, Sendable {
         /// Item time; nil for the beginning of what cannot be moved about in.
         var time: MediaTime?
         var isPaused = false
+        var round = ShuffledOrder.Round()
     }
 
     /// What is played.
     var list: Playlist
-    private let loop: LoopMode
+    /// How that is played.
+    var rules: PlaylistRules
+    private var loop: LoopMode { rules.loop }
 
-    init(_ items: [PlaylistItem], loop: LoopMode) {
-        list = Playlist(items)
-        self.loop = loop
-    }
+    init(_ items: [PlaylistItem], rules: PlaylistRules) { (list, self.rules) = (Playlist(items), rules) }
+
+    init(_ items: [PlaylistItem], loop: LoopMode) { self.init(items, rules: PlaylistRules(loop: loop)) }
 
     /// Whether an empty list is to be filled: one that does not loop has ended then.
     var awaitsItems: Bool { list.isEmpty && loop != .off }
 
     /// The first item; nil where there is none.
-    var first: Position? { list.items.first.map { Position(item: $0.id) } }
+    var first: Position? { first(of: ShuffledOrder.Round()) }
+
+    private func first(of round: ShuffledOrder.Round) -> Position? {
+        let first = rules.shuffle.map { $0.order(of: round, list).first } ?? list.items.first?.id
+        return first.map { Position(item: $0, round: round) }
+    }
 
     /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the
     /// list is not repeated.
     func following(_ position: Position) -> Position? {
         guard let place = list.place(of: position.item), position.resumption == nil else { return nextItem(after: position) }
-        if loop == .item || list.items[place].entry.waitsForTap { return Position(item: position.item) }
+        if loop == .item || list.items[place].entry.waitsForTap { return Position(item: position.item, round: position.round) }
         if position.repetition + 1 < list.items[place].entry.repeatCount {
-            return Position(item: position.item, repetition: position.repetition + 1)
+            return Position(item: position.item, repetition: position.repetition + 1, round: position.round)
         }
         return nextItem(after: position)
     }
@@ -70,7 +79,8 @@ struct PlaylistCursor: Hashable, Sendable {
             let played = itemEnd - playthrough.item.start
             if played > .milliseconds(1), slot - played > .milliseconds(20) {
                 let position = playthrough.position
-                return Position(item: position.item, repetition: position.repetition, remaining: slot - played)
+                return Position(
+                    item: position.item, repetition: position.repetition, remaining: slot - played, round: position.round)
             }
         }
         return following(playthrough.position)
@@ -80,6 +90,10 @@ struct PlaylistCursor: Hashable, Sendable {
     /// no item. An interlude returns to what was left for it.
     func nextItem(after position: Position) -> Position? {
         if let resumption = position.resumption { return resumed(resumption) }
+        if let shuffle = rules.shuffle {
+            if let next = shuffle.next(after: position.item, in: position.round, list) { return Position(item: next, round: position.round) }
+            return loop == .off ? nil : first(of: .init(number: position.round.number &+ 1, before: position.item))
+        }
         let place = list.place(after: position.item)
         if place < list.items.count { return Position(item: list.items[place].id) }
         return loop == .off ? nil : first
@@ -87,13 +101,18 @@ struct PlaylistCursor: Hashable, Sendable {
 
     private func resumed(_ left: Resumption) -> Position? {
         // What has left the list meanwhile is not returned to.
-        guard list.place(of: left.item) != nil || list.isInterlude(left.item) else { return nextItem(after: Position(item: left.item)) }
+        guard list.place(of: left.item) != nil || list.isInterlude(left.item) else {
+            return nextItem(after: Position(item: left.item, round: left.round))
+        }
         return Position(
-            item: left.item, repetition: left.repetition, remaining: left.remaining, begin: left.time, isPaused: left.isPaused)
+            item: left.item, repetition: left.repetition, remaining: left.remaining, begin: left.time, isPaused: left.isPaused,
+            round: left.round)
     }
 
     /// The same item from its beginning.
-    func restarted(_ position: Position) -> Position { Position(item: position.item, resumption: position.resumption) }
+    func restarted(_ position: Position) -> Position {
+        Position(item: position.item, resumption: position.resumption, round: position.round)
+    }
 
     /// The item at a place, counted from 1; nil where there is none.
     func item(number: Int) -> Position? {
@@ -113,11 +132,17 @@ struct PlaylistCursor: Hashable, Sendable {
         return Resumption(
             item: position.item, repetition: position.repetition,
             remaining: position.remaining.map { max(.milliseconds(1), $0 - max(.zero, (time ?? begin) - begin)) }, time: time,
-            isPaused: isPaused)
+            isPaused: isPaused, round: position.round)
     }
 
     /// The item before; the first stays where a playlist does not loop. nil where there is no item.
     func previousItem(before position: Position) -> Position? {
+        if let shuffle = rules.shuffle {
+            let before =
+                shuffle.previous(before: position.item, in: position.round, list)
+                ?? (loop == .off ? shuffle.order(of: position.round, list).first : shuffle.order(of: position.round, list).last)
+            return before.map { Position(item: $0, round: position.round) }
+        }
         // What has left the list stood behind what it would follow now.
         let place = list.place(of: position.item) ?? list.place(after: position.item)
         if place > 0 { return Position(item: list.items[place - 1].id) }

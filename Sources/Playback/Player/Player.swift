@@ -41,7 +41,7 @@ package final class Player: Sendable {
         audioOutput = output
         let pipeline = Monitor(
             Pipeline(
-                cursor: PlaylistCursor(items, loop: options.loop),
+                cursor: PlaylistCursor(items, rules: PlaylistRules(options)),
                 loudness: Loudness(volume: options.volume, isMuted: options.isMuted)), groups: 2)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal({ _ in .feeder }, { _ in }) }
@@ -57,6 +57,7 @@ package final class Player: Sendable {
     package func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
         let (options, now) = (options, now)
+        let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
@@ -66,8 +67,7 @@ package final class Player: Sendable {
                 Thread("opener") { opener.run() },
                 Thread("feeder") {
                     var feeder = Feeder(
-                        pipeline: pipeline, audio: audio, opener: opener, imageDuration: options.imageDuration,
-                        transition: options.transition == .cut ? .zero : options.transitionDuration,
+                        pipeline: pipeline, audio: audio, opener: opener, imageDuration: rules.imageDuration, transition: rules.transition,
                         emit: emit, wakePresenter: { video.wake() },
                         interruptAudio: { output.interrupt() })
                     feeder.run()

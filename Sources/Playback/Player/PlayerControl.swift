@@ -11,7 +11,9 @@ extension Player {
         case .play: setPlaying(at: time) { $0.play(canReplay: $1) }
         case .pause: setPlaying(at: time) { playback, _ in playback.pause() }
         case .togglePlayback: setPlaying(at: time) { $0.wantsPlay ? $0.pause() : $0.play(canReplay: $1) }
-        case .seekSteps(let count): seek(by: .seconds(Self.bounded(options.seekStep.seconds * Double(count))), at: time)
+        case .seekSteps(let count):
+            let step = pipeline.withLock { $0.cursor.rules.seekStep }
+            seek(by: .seconds(Self.bounded(step.seconds * Double(count))), at: time)
         case .seekBy(let span): seek(by: span, at: time)
         case .seekTo(let target): seek(.exact, at: time) { _ in target }
         case .nextItem: skip(at: time) { $0.cursor.nextItem(after: $1) }

@@ -6,6 +6,8 @@ extension Player {
     package struct Options: Hashable, Sendable {
         /// What to do at the end.
         package var loop = LoopMode.playlist
+        /// Whether each round has an order of its own.
+        package var shuffles = false
         /// How long a still without a duration of its own stands.
         package var imageDuration = MediaTime.seconds(10)
         /// How one item gives way to the next.
@@ -29,5 +31,20 @@ extension Player {
 
         /// The defaults.
         package init() {}
+    }
+
+    /// Plays by other options from now on: what happens at the end, the order, and the lengths of stills, fades and seek steps, from the next
+    /// item on; loudness where it is another than `former` said, ramped. The others hold from the start on.
+    package func setOptions(_ new: Options, instead former: Options) {
+        pipeline.signal { pipeline in
+            var rules = PlaylistRules(new)
+            // A list that is shuffled already keeps its order.
+            if rules.shuffle != nil, let present = pipeline.cursor.rules.shuffle { rules.shuffle = present }
+            guard rules != pipeline.cursor.rules else { return }
+            pipeline.cursor.rules = rules
+            pipeline.cursor.list.noteRules()
+        }
+        if new.volume != former.volume { volume = new.volume }
+        if new.isMuted != former.isMuted { isMuted = new.isMuted }
     }
 }

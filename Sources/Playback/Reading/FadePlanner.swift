@@ -8,7 +8,7 @@ import Platform
 /// before is resumed and read further, to its end or to where a shorter fade begins.
 struct FadePlanner {
     /// How long one item fades into the next at most; zero is a cut.
-    let length: MediaTime
+    var length: MediaTime
     /// The fade that goes on.
     private(set) var fade: CrossFade?
     /// The playthrough that ended in a frame from which it is to fade out, until the next one begins.

@@ -15,7 +15,7 @@ import Vocabulary
 struct Feeder: ~Copyable {
     private let pipeline: Monitor<Pipeline>
     private let audio: AudioQueue
-    private let imageDuration: MediaTime
+    private var imageDuration: MediaTime
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
     private let now: @Sendable () -> HostTime
@@ -232,8 +232,10 @@ struct Feeder: ~Copyable {
     }
 
     private mutating func setList() {
-        let list = pipeline.withLock { $0.cursor.list }
-        if upcoming.setList(list, during: current) { endTimeline() }
+        let (list, rules) = pipeline.withLock { ($0.cursor.list, $0.cursor.rules) }
+        imageDuration = rules.imageDuration
+        fades.length = rules.transition
+        if upcoming.setList(list, rules, during: current) { endTimeline() }
     }
 
     /// Says which readers are read from, so that their waiting can be ended, and what the item calls itself.

@@ -256,12 +256,12 @@ struct UpcomingPlaythrough: ~Copyable {
     /// How often the playlist had changed when it was taken over.
     var revision: Int { cursor.list.revision }
 
-    /// Takes over a new list. What is read goes on; what has been opened ahead and is no longer on the list is replaced while there is time
+    /// Takes over a new list, and how it is played. What is read goes on; what has been opened ahead and is no longer on the list is replaced while there is time
     /// for that.
     ///
     /// - Returns: whether nothing follows any more.
-    mutating func setList(_ list: Playlist, during current: PlaythroughReader?) -> Bool {
-        cursor.list = list
+    mutating func setList(_ list: Playlist, _ rules: PlaylistRules, during current: PlaythroughReader?) -> Bool {
+        (cursor.list, cursor.rules) = (list, rules)
         failures.keepComplaints { list[$0] != nil }
         if case .firstOfEmptyList = next {
             if !list.isEmpty { openFirst() }

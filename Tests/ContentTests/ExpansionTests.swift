@@ -4,44 +4,35 @@ import Testing
 import Vocabulary
 
 @testable import Configuration
+@testable import Content
 
 @Suite struct ExpansionScheduleTests {
     private let begin = HostTime(nanoseconds: 1_000_000_000)
 
-    private func looked(_ hasProblems: Bool = false, isEmpty: Bool = false) -> ExpansionSchedule {
+    private func looked(_ hasProblems: Bool = false, isEmpty: Bool = false, isPartial: Bool = false) -> ExpansionSchedule {
         var schedule = ExpansionSchedule(now: begin)
         #expect(schedule.due == begin)
-        schedule.looked(at: begin, hasProblems: hasProblems, isEmpty: isEmpty)
+        schedule.looked(begun: begin, at: begin, hasProblems: hasProblems, isEmpty: isEmpty, isPartial: isPartial)
         return schedule
     }
 
     @Test func onceAMinuteInAnyCase() { #expect(looked().due == begin + .seconds(60)) }
-    @Test func soonerWithAProblem() { #expect(looked(true).due == begin + .seconds(2)) }
+    @Test func soonerOnANetworkShare() { #expect(looked(isPartial: true).due == begin + .seconds(5)) }
+    @Test func soonerWithAProblem() { #expect(looked(true, isPartial: true).due == begin + .seconds(2)) }
     @Test func soonestWithNothing() { #expect(looked(true, isEmpty: true).due == begin + .seconds(1)) }
 
-    @Test func atEachRoundButNotMoreOftenThanEveryTwoSeconds() {
+    @Test func soonAfterAChangeButNotMoreOftenThanFiveTimesASecond() {
         var schedule = looked()
-        for place in [0, 1, nil, 2] { schedule.began(at: place) }
-        #expect(schedule.due == begin + .seconds(60))
-        schedule.began(at: 0)
-        #expect(schedule.due == begin + .seconds(2))
-        schedule.looked(at: begin + .seconds(2), hasProblems: false, isEmpty: false)
-        schedule.began(at: 1)
-        #expect(schedule.due == begin + .seconds(62))
-        // The only item, or one that is repeated.
-        schedule.began(at: 1)
-        #expect(schedule.due == begin + .seconds(4))
-    }
-
-    @Test func whileNothingCanBePlayed() {
-        var schedule = looked()
-        schedule.nothingCanBePlayed()
-        #expect(schedule.due == begin + .seconds(1))
-        schedule.looked(at: begin + .seconds(1), hasProblems: false, isEmpty: false)
-        #expect(schedule.due == begin + .seconds(2))
-        schedule.began(at: 0)
-        schedule.looked(at: begin + .seconds(2), hasProblems: false, isEmpty: false)
-        #expect(schedule.due == begin + .seconds(62))
+        schedule.changed(at: begin + .milliseconds(50))
+        #expect(schedule.due == begin + .milliseconds(200))
+        // One that comes during the look has not been seen by it, perhaps.
+        schedule.changed(at: begin + .milliseconds(260))
+        schedule.looked(begun: begin + .milliseconds(250), at: begin + .milliseconds(270), hasProblems: false, isEmpty: false, isPartial: false)
+        #expect(schedule.due == begin + .milliseconds(470))
+        schedule.looked(begun: begin + .milliseconds(470), at: begin + .milliseconds(480), hasProblems: false, isEmpty: false, isPartial: false)
+        #expect(schedule.due == begin + .milliseconds(480) + .seconds(60))
+        schedule.changed(at: begin + .seconds(30))
+        #expect(schedule.due == begin + .seconds(30))
     }
 }
 
@@ -61,15 +52,19 @@ import Vocabulary
             let state = Monitor(State(contents: contents, hung: hung))
             self.state = state
             expansion = PlaylistExpansion(
-                names: contents.indices.map { "entry \($0)" }, limit: limit, assume: { [PlaylistItem(source: "/assumed/\($0)")] }
-            ) { entry in
-                state.withLock { $0.looks += 1 }
-                return state.wait { state -> (items: [PlaylistItem], problems: [String])? in
-                    if state.hung.contains(entry) { return nil }
-                    let items = state.contents[entry].map { PlaylistItem(source: $0) }
-                    return (items, items.isEmpty ? ["entry \(entry) is empty"] : [])
-                }!
-            }
+                PlaylistExpansion.Plan(
+                    names: contents.indices.map { "entry \($0)" }, assume: { .init("/assumed/\($0)") },
+                    expand: { entry in
+                        state.withLock { $0.looks += 1 }
+                        return state.wait { state -> SourceExpansion? in
+                            if state.hung.contains(entry) { return nil }
+                            var expansion = SourceExpansion()
+                            expansion.sources = state.contents[entry].map { .init($0) }
+                            if expansion.sources.isEmpty { expansion.problems = ["entry \(entry) is empty"] }
+                            return expansion
+                        }!
+                    },
+                    item: { PlaylistItem(source: $1.source, version: $1.version) }), limit: limit)
             let news = news
             expansion.start { item in news.signal { $0.append(item) } }
         }
@@ -105,8 +100,8 @@ import Vocabulary
         #expect(folders.lists == [["/a", "/b", "/c"]])
         func round() {
             let looks = folders.state.withLock { $0.looks }
-            for _ in 0..<2 { folders.expansion.itemBegan(at: 0) }
-            #expect(folders.eventually { folders.state.withLock { $0.looks } >= looks + 2 })
+            folders.expansion.lookAgain()
+            #expect(folders.eventually { folders.state.withLock { $0.looks } >= looks + 1 })
         }
         round()
         #expect(folders.lists.count == 1)
@@ -123,7 +118,7 @@ import Vocabulary
             state.hung = [1]
             state.contents = [["/a"], ["/never"], ["/x"]]
         }
-        for _ in 0..<2 { folders.expansion.itemBegan(at: 0) }
+        folders.expansion.lookAgain()
         #expect(folders.waits(for: ["/a", "/b", "/x"]))
         #expect(folders.problems.count { $0.hasPrefix("entry 1: no answer") } == 1)
         // It is not asked again while it hangs, and the others are: a problem is looked at every two seconds.
@@ -138,8 +133,7 @@ import Vocabulary
     @Test func whatHangsFromTheBeginning() {
         let folders = Folders([["/a"], ["/b"], ["/c"], []], hung: [0, 2])
         #expect(folders.waits(for: ["/assumed/0", "/b", "/assumed/2"]))
-        // That the last entry is empty is told after the list, which does not change by it.
-        let expected = ["entry 0: no answer", "entry 2: no answer", "entry 3 is empty"]
+        let expected = ["entry 3 is empty", "entry 0: no answer", "entry 2: no answer"]
         #expect(folders.eventually { folders.problems.count >= 3 })
         #expect(zip(folders.problems, expected).allSatisfy { $0.hasPrefix($1) } && folders.problems.count == 3, "\(folders.problems)")
     }
@@ -148,7 +142,7 @@ import Vocabulary
         let folders = Folders([["/a"]])
         #expect(folders.waits(for: ["/a"]))
         folders.state.withLock { $0.contents = [[]] }
-        for _ in 0..<2 { folders.expansion.itemBegan(at: 0) }
+        folders.expansion.lookAgain()
         #expect(folders.eventually { !folders.problems.isEmpty })
         #expect(folders.lists == [["/a"]])
         #expect(folders.waits(for: []))

@@ -1,0 +1,53 @@
+/// What differs between two configurations, by the names of tables and keys: what a player that runs takes over, and what holds from its
+/// next start on.
+package struct ConfigurationChange: Hashable, Sendable {
+    /// What is taken over at once, or with the next item.
+    package private(set) var applied: [String] = []
+    /// What needs a restart.
+    package private(set) var postponed: [String] = []
+
+    /// From `old` to `new`.
+    package init(from old: Configuration, to new: Configuration) {
+        func note(_ name: String, _ isEqual: Bool, in list: inout [String]) { if !isEqual { list.append(name) } }
+        note("[[playlist]]", old.playlist == new.playlist, in: &applied)
+        note("[display] gravity", old.display.gravity == new.display.gravity, in: &applied)
+        note("[display] rotation", old.display.rotation == new.display.rotation, in: &applied)
+        note("[audio] volume", old.audio.volume == new.audio.volume, in: &applied)
+        note("[audio] muted", old.audio.isMuted == new.audio.isMuted, in: &applied)
+        let (before, after) = (old.playback, new.playback)
+        note("[playback] loop", before.loop == after.loop, in: &applied)
+        note("[playback] shuffle", before.shuffles == after.shuffles, in: &applied)
+        note("[playback] fallback", before.fallback == after.fallback, in: &applied)
+        note("[playback] seek-step", before.seekStep == after.seekStep, in: &applied)
+        note("[playback] image-duration", before.imageDuration == after.imageDuration, in: &applied)
+        note("[playback] transition", before.transition == after.transition, in: &applied)
+        note("[playback] transition-duration", before.transitionDuration == after.transitionDuration, in: &applied)
+        note("[playback] deinterlace", before.deinterlace == after.deinterlace, in: &applied)
+        note("[playback] decoder", before.decoder == after.decoder, in: &applied)
+
+        note("[playback] decoder-device", before.decoderDevice == after.decoderDevice, in: &postponed)
+        note("[display] connector", old.display.connector == new.display.connector, in: &postponed)
+        note("[display] mode", old.display.mode == new.display.mode, in: &postponed)
+        note("[display] background", old.display.background == new.display.background, in: &postponed)
+        note("[display] physical-size", old.display.physicalSize == new.display.physicalSize, in: &postponed)
+        note("[display] picture-path", old.display.picturePath == new.display.picturePath, in: &postponed)
+        note("[audio] device", old.audio.device == new.audio.device, in: &postponed)
+        // A key binding has its line with it, which moves when something is written above it.
+        note("[input]", old.input.withoutPositions == new.input.withoutPositions, in: &postponed)
+        note("[theme]", old.theme == new.theme, in: &postponed)
+        note("[idle]", old.idle == new.idle, in: &postponed)
+        note("[control]", old.control == new.control, in: &postponed)
+        note("[log]", old.log == new.log, in: &postponed)
+    }
+
+    /// Whether nothing differs.
+    package var isEmpty: Bool { applied.isEmpty && postponed.isEmpty }
+}
+
+extension Configuration.Input {
+    fileprivate var withoutPositions: Configuration.Input {
+        var input = self
+        input.bindings = bindings.map { KeyBinding(trigger: $0.trigger, command: $0.command) }
+        return input
+    }
+}

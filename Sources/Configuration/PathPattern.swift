@@ -1,0 +1,59 @@
+import Glibc
+import SystemPackage
+import Vocabulary
+
+/// A path with `*`, `?` or `[…]` in its names, as shells know it: `videos/*.mp4`, `2026-??/[a-f]*.png`. Each name of the path is compared
+/// with the names of one folder, so that a pattern in the middle goes through several folders. It stands for videos, sounds and images, in
+/// natural order.
+struct PathPattern: Equatable {
+    /// The names without a pattern, at its beginning.
+    let folder: FilePath
+    /// The names that follow.
+    let names: [String]
+
+    /// No more folders than this are looked into.
+    private static let most = 4096
+
+    /// nil where there is no pattern in `path`, which is absolute.
+    init?(_ path: FilePath) {
+        let names = path.components.map(\.string)
+        guard let first = names.firstIndex(where: { $0.contains { "*?[".contains($0) } }) else { return nil }
+        folder = FilePath("/").appending(names[..<first].map { FilePath.Component($0)! })
+        self.names = Array(names[first...])
+    }
+
+    /// What fits it now. Blocks for as long as the file system does.
+    func expand() -> SourceExpansion {
+        var expansion = SourceExpansion()
+        var folders = [folder]
+        for (place, pattern) in names.enumerated() {
+            var fitting: [FilePath] = []
+            for folder in folders.prefix(Self.most) {
+                expansion.watchAll(folder)
+                let found: [String?]
+                do throws(FileError) { found = try Files.list(folder.string) } catch {
+                    expansion.problems.append("folder \(folder): \(error.errno)")
+                    continue
+                }
+                let names = found.compactMap { $0 }.filter { Self.fits($0, pattern) }.sorted(by: naturallyPrecedes)
+                for path in names.map({ folder.appending($0) }) {
+                    guard let look = try? Files.look(path.string) else { continue }
+                    if place + 1 < self.names.count {
+                        if look.type == .directory { fitting.append(path) }
+                    } else if look.type != .directory, PlaylistSource.isMedia(path.lastComponent!.string) {
+                        expansion.sources.append(.init(path.string, look.version))
+                    }
+                }
+            }
+            folders = fitting
+        }
+        if expansion.sources.isEmpty, expansion.problems.isEmpty {
+            expansion.problems.append("\(folder.appending(names.map { FilePath.Component($0)! })): no video, sound or image file fits")
+        }
+        return expansion
+    }
+
+    static func fits(_ name: String, _ pattern: String) -> Bool {
+        unsafe fnmatch(pattern, name, FNM_PERIOD) == 0 && !PlaylistSource.isHidden(name)
+    }
+}

@@ -1,0 +1,70 @@
+import SystemPackage
+import Vocabulary
+
+/// What a playlist entry's source stands for at one moment, and what would have to change for that to change.
+package struct SourceExpansion: Hashable, Sendable {
+    /// A file or a URL.
+    package struct Found: Hashable, Sendable {
+        /// An absolute path, or a URL.
+        package var source: String
+        /// nil for a URL, and for a file that is not there.
+        package var version: FileVersion?
+
+        /// A file of this version.
+        package init(_ source: String, _ version: FileVersion? = nil) { (self.source, self.version) = (source, version) }
+    }
+
+    /// What is looked at in a folder.
+    package enum Names: Hashable, Sendable {
+        /// Every video, sound, image and folder.
+        case all
+        /// These names.
+        case only(Set<String>)
+    }
+
+    /// What is played, in order.
+    package var sources: [Found] = []
+    /// The lists that were read for it.
+    package var lists: [Found] = []
+    /// The folders whose changes would change it, existing or not.
+    package var folders: [String: Names] = [:]
+    /// For the log, one line each.
+    package var problems: [String] = []
+
+    /// Nothing.
+    package init() {}
+
+    /// Has the file at `path` be looked at.
+    mutating func watch(_ path: FilePath) {
+        guard let name = path.lastComponent?.string else { return }
+        watch(name, in: path.removingLastComponent().string)
+    }
+
+    /// Has `name` in `folder` be looked at.
+    package mutating func watch(_ name: String, in folder: String) {
+        switch folders[folder] {
+        case .all: break
+        case .only(let names): folders[folder] = .only(names.union([name]))
+        case nil: folders[folder] = .only([name])
+        }
+    }
+
+    /// Has everything in `folder` be looked at, and what stands in its place.
+    mutating func watchAll(_ folder: FilePath) {
+        watch(folder)
+        folders[folder.string] = .all
+    }
+
+    /// Adds what another source stands for.
+    package mutating func append(_ other: SourceExpansion) {
+        sources += other.sources
+        lists += other.lists
+        problems += other.problems
+        for (folder, names) in other.folders {
+            switch names {
+            case .all: folders[folder] = .all
+            case .only(let names): for name in names { watch(name, in: folder) }
+            }
+        }
+    }
+}

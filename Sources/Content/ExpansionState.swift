@@ -1,0 +1,292 @@
+import Configuration
+import Glibc
+import Platform
+import Vocabulary
+
+/// What ``PlaylistExpansion``'s threads share, and what follows from what happens. Touched with its lock held.
+struct ExpansionState {
+    /// What an entry has brought.
+    private struct Entry {
+        /// What the last look has found.
+        var expansion: SourceExpansion
+        /// The last one of which all lists were complete; nil while there was none.
+        var counted: SourceExpansion?
+        var begun: HostTime
+        var isFirst: Bool
+        var isPartial: Bool
+    }
+
+    /// What thread `playlist` has to do.
+    struct Work {
+        var news: [PlaylistExpansion.News] = []
+        /// The number of the thread that looks from now on, where the one before was given up.
+        var givenUp: Int?
+        /// The folders to be watched, where that has changed.
+        var folders: Set<String>?
+
+        static let again = Work()
+        var isNothing: Bool { news.isEmpty && givenUp == nil && folders == nil }
+    }
+
+    /// What thread `probe` has to do.
+    enum Probe {
+        case stop
+        case again
+        case file(ContentLedger.Probe, PlaylistItem)
+        case trial([PlaylistItem])
+    }
+
+    private(set) var plan: PlaylistExpansion.Plan
+    /// Grows with each plan.
+    private(set) var epoch = 0
+    var schedule: ExpansionSchedule
+    private var ledger = ContentLedger()
+    private(set) var fallback: FallbackState
+    private let limit: MediaTime
+
+    /// What was found last, entry by entry; nil before the first answer.
+    private var entries: [Entry?]
+    /// Entries that hold up a thread that was given up.
+    private var hung: Set<Int> = []
+    /// The number of the thread that looks.
+    private(set) var worker = 0
+    /// The entry to look into next; nil while nothing is to be done.
+    private var next: Int?
+    /// The entry that is being looked into, and since when.
+    private var current: (entry: Int, since: HostTime)?
+    /// When the present round has begun.
+    private var roundBegun: HostTime
+    /// Whether all entries have been looked into and that has not been told yet.
+    private var isComplete = false
+    /// Whether what is known of the files has changed and that has not been told yet.
+    private var hasLedgerNews = false
+    /// Whether the fallback has come or gone and that has not been told yet.
+    private var hasFallbackNews = false
+    /// Whether a round of this plan has come to its end.
+    private var hasLooked = false
+    /// The items that were told last; nil before the first time.
+    private(set) var told: [PlaylistItem]?
+    private var problems: [String] = []
+    private var wasEmpty = false
+    private var folders: [String: SourceExpansion.Names] = [:]
+    var hasTold = false
+    var isStopping = false
+
+    init(_ plan: PlaylistExpansion.Plan, limit: MediaTime) {
+        (self.plan, self.limit) = (plan, limit)
+        (schedule, roundBegun) = (ExpansionSchedule(now: .now), .now)
+        fallback = FallbackState(plan.fallback)
+        entries = Array(repeating: nil, count: plan.names.count)
+    }
+
+    // MARK: What happens
+
+    /// Another playlist is to be looked into. Returns the number of the thread that does so.
+    mutating func setPlan(_ plan: PlaylistExpansion.Plan, at now: HostTime) -> Int {
+        self.plan = plan
+        epoch += 1
+        worker += 1
+        entries = Array(repeating: nil, count: plan.names.count)
+        (hung, next, current, isComplete, hasLooked, wasEmpty) = ([], nil, nil, false, false, false)
+        let list = fallback.list
+        fallback = FallbackState(plan.fallback)
+        if let list { fallback.setList(list) }
+        schedule.restart(at: now)
+        return worker
+    }
+
+    /// An entry has been looked into.
+    mutating func found(_ found: SourceExpansion, in entry: Int, epoch: Int, begun: HostTime, isPartial: Bool, by number: Int) {
+        guard epoch == self.epoch else { return }
+        let before = entries[entry]
+        // What another list names has been there for long, perhaps.
+        entries[entry] = Entry(
+            expansion: found, counted: before?.counted, begun: begun, isFirst: before?.expansion.lists != found.lists, isPartial: isPartial)
+        if worker == number {
+            (current, next) = (nil, entry + 1)
+        } else {
+            // It was given up, and has come back: what it found counts.
+            hung.remove(entry)
+            schedule.changed(at: begun)
+        }
+    }
+
+    /// The kernel has told of changes.
+    mutating func note(_ changes: [FolderWatch.Change], at now: HostTime) {
+        for change in changes {
+            guard let name = change.name else {
+                if change.kind == .mounts || change.kind == .anything { schedule.changed(at: now) }
+                continue
+            }
+            let isWanted =
+                switch folders[change.folder] {
+                case .all: change.isFolder || PlaylistSource.isMedia(name)
+                case .only(let names): names.contains(name)
+                case nil: true  // of a round that is not over
+                }
+            guard isWanted else { continue }
+            let path = change.folder == "/" ? "/" + name : "\(change.folder)/\(name)"
+            switch change.kind {
+            case .written:
+                // Nothing is to be seen there before it is complete.
+                if ledger.isGrowing(path) {
+                    ledger.written(path, at: now)
+                    continue
+                }
+                ledger.written(path, at: now)
+                hasLedgerNews = true
+            case .completed: ledger.completed(path, at: now)
+            case .touched: ledger.touched(path, at: now)
+            case .appeared, .gone, .anything, .mounts: break
+            }
+            schedule.changed(at: now)
+        }
+    }
+
+    mutating func probed(_ probe: ContentLedger.Probe, problem: String?, at now: HostTime) {
+        if ledger.probed(probe, problem: problem, at: now) { hasLedgerNews = true }
+    }
+
+    mutating func nothingCanBePlayed(at now: HostTime) {
+        fallback.nothingCanBePlayed(at: now)
+        hasFallbackNews = true
+    }
+
+    mutating func tried(opens: Bool, at now: HostTime) {
+        fallback.tried(opens: opens, at: now)
+        hasFallbackNews = true
+    }
+
+    // MARK: What is to be done
+
+    /// When there is something to do even if nothing happens.
+    var deadline: HostTime? {
+        // Where one hangs others are likely to, on the same disk.
+        if let current { return current.since + (hung.isEmpty ? limit : limit.scaled(by: 0.1)) }
+        if next != nil || plan.isFixed && hasLooked { return nil }
+        return ledger.due.map { min($0, schedule.due) } ?? schedule.due
+    }
+
+    /// What thread `playlist` has to do; nil where there is nothing.
+    mutating func work(at now: HostTime, date: Int64) -> Work? {
+        if isComplete {
+            let wanted = takeRound(at: now, date: date)
+            return Work(news: takeNews(), folders: wanted)
+        }
+        if hasLedgerNews || hasFallbackNews {
+            let news = takeNews()
+            if !news.isEmpty { return Work(news: news) }
+        }
+        guard let deadline, now >= deadline else { return nil }
+        guard let entry = current?.entry else {
+            (next, roundBegun) = (0, now)
+            return .again
+        }
+        hung.insert(entry)
+        worker += 1
+        (current, next) = (nil, entry + 1)
+        // What the others have brought need not wait for the end of the round.
+        _ = takeRound(at: now, date: date)
+        return Work(news: takeNews(), givenUp: worker)
+    }
+
+    /// Whether there is something to look into.
+    var hasEntry: Bool { next != nil }
+
+    /// The next entry to look into; nil where there is none.
+    mutating func takeEntry(at now: HostTime, mostHung: Int) -> Int? {
+        guard let next else { return nil }
+        let entry = hung.count >= mostHung ? nil : (next..<max(next, entries.count)).first { !hung.contains($0) }
+        current = entry.map { ($0, now) }
+        self.next = nil
+        isComplete = entry == nil
+        return entry
+    }
+
+    mutating func takeProbe(at now: HostTime) -> Probe? {
+        if let probe = ledger.takeProbe() {
+            for (number, entry) in entries.enumerated() {
+                if let found = entry?.expansion.sources.first(where: { $0.source == probe.path }) {
+                    return .file(probe, plan.item(number, found))
+                }
+                if entry?.expansion.lists.contains(where: { $0.source == probe.path }) ?? false {
+                    ledger.probed(probe, problem: nil, at: now)
+                    hasLedgerNews = true
+                    return .again
+                }
+            }
+            ledger.probed(probe, problem: nil, at: now)
+            return .again
+        }
+        if let due = fallback.trialDue, now >= due { return .trial(fallback.trial) }
+        return nil
+    }
+
+    /// Takes over what the round has found; returns the folders to be watched where all entries have answered.
+    private mutating func takeRound(at now: HostTime, date: Int64) -> Set<String>? {
+        isComplete = false
+        hasLooked = true
+        hasLedgerNews = true
+        let answered = entries.compactMap { $0 }
+        ledger.looked(
+            answered.map {
+                .init(
+                    sources: $0.expansion.sources + $0.expansion.lists, begun: $0.begun, isFirst: $0.isFirst,
+                    kept: $0.counted?.sources.map(\.source) ?? [])
+            }, at: now, date: date)
+        for index in entries.indices { entries[index]?.isFirst = false }
+        var all = SourceExpansion()
+        for entry in answered { all.append(entry.expansion) }
+        folders = all.folders
+        schedule.looked(
+            begun: roundBegun, at: now, hasProblems: !hung.isEmpty || answered.contains { !$0.expansion.problems.isEmpty },
+            isEmpty: all.sources.isEmpty, isPartial: answered.contains(where: \.isPartial))
+        return answered.count == entries.count ? Set(folders.keys) : nil
+    }
+
+    /// What has changed since the last time.
+    private mutating func takeNews() -> [PlaylistExpansion.News] {
+        (hasLedgerNews, hasFallbackNews) = (false, false)
+        var news: [PlaylistExpansion.News] = ledger.takeNotes().map { .note($0) }
+        guard hasLooked, entries.indices.allSatisfy({ entries[$0] != nil || hung.contains($0) }) else { return news }
+
+        var items: [PlaylistItem] = []
+        var problems: [String] = []
+        var isEmpty = true
+        for index in entries.indices {
+            if let expansion = entries[index]?.expansion, expansion.lists.allSatisfy({ $0.version == ledger.listed($0.source) }) {
+                entries[index]!.counted = expansion
+            }
+            let sources = entries[index].map { $0.counted?.sources ?? [] } ?? (plan.assume(index).map { [$0] } ?? [])
+            problems += entries[index]?.expansion.problems ?? []
+            if !sources.isEmpty { isEmpty = false }
+            items += sources.compactMap { source in
+                guard source.version != nil else { return plan.item(index, source) }
+                return ledger.listed(source.source).map { plan.item(index, .init(source.source, $0)) }
+            }
+        }
+        let seconds = Int(limit.seconds.rounded(.up))
+        problems += hung.sorted().map {
+            "\(plan.names[$0]): no answer for \(seconds) s: its disk or its server hangs; what was found there before is played, if anything"
+        }
+        news += problems.filter { !self.problems.contains($0) }.map { .problem($0) }
+        self.problems = problems
+
+        let isDoubtful = isEmpty && !wasEmpty && told?.isEmpty == false
+        wasEmpty = isEmpty
+        if items != fallback.list, !isDoubtful { fallback.setList(items) }
+        if let played = fallback.played, played != told {
+            if fallback.isShown { news.append(.note("nothing can be played: \(played[0].name) is shown until something can")) }
+            told = played
+            news.append(.items(played))
+        }
+        return news
+    }
+}
+
+/// Nanoseconds since 1970 by the clock of the system, as file systems date their files.
+func timeOfDay() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}

@@ -1,0 +1,218 @@
+import Configuration
+import Platform
+import Vocabulary
+
+/// Keeps the items of a playlist in step with its folders, lists and files: is told by the kernel what changes there (``FolderWatch``), looks
+/// into them (``ExpansionSchedule``), finds out what is complete (``ContentLedger``), and tells what is to be played.
+///
+/// A dead server or a dying disk can hold up a thread that asks for a file's name for ever. So there are several threads. `playlist`
+/// decides when to look and tells the results, and never touches the file system. `folders` looks, entry after entry. When an entry has
+/// held it up for ``limit``, that thread is given up: a new one goes on with the entries that follow, and the entry that hangs is left out
+/// of all further rounds until its thread comes back, with what was found there last. There is at most one thread for each entry that
+/// hangs, and no more than ``mostHung``. `probe` opens files that are new, and gives way to all others. `watch` reads what the kernel tells.
+///
+/// A folder that becomes empty is believed when it is still empty at the next look: somebody may be filling it anew. A list that is being
+/// written counts when it is complete; until then what it said before does.
+package final class PlaylistExpansion: Sendable {
+    /// What to tell.
+    package enum News: Hashable, Sendable {
+        /// What is to be played has changed.
+        case items([PlaylistItem])
+        /// Something is wrong with a folder or a list; told once until it changes. A line for the log.
+        case problem(String)
+        /// What happens to a file. A line for the log.
+        case note(String)
+    }
+
+    /// A playlist, and how to find out what it stands for.
+    struct Plan: Sendable {
+        /// What its entries are called.
+        var names: [String]
+        /// Whether none of them can change.
+        var isFixed = false
+        /// What an entry is taken for that has never answered.
+        var assume: @Sendable (Int) -> SourceExpansion.Found?
+        /// Looks into an entry; may block for ever.
+        var expand: @Sendable (Int) -> SourceExpansion
+        /// What is played of one of its files.
+        var item: @Sendable (Int, SourceExpansion.Found) -> PlaylistItem
+        /// What is shown where nothing can be played.
+        var fallback: PlaylistItem?
+    }
+
+    /// How long one entry may hold up a thread.
+    package static let limit = Configuration.expansionLimit
+    /// Where so many hang nothing is looked into any more until one comes back.
+    private static let mostHung = 8
+
+    private let limit: MediaTime
+    private let watch: FolderWatch?
+    private let probe: @Sendable (PlaylistItem) -> String?
+    private let date: @Sendable () -> Int64
+    private let state: Monitor<ExpansionState>
+
+    /// Looks into the playlist of `configuration`; not before ``start(_:)``. `probe` opens a file and says why it cannot be played, nil where
+    /// it can.
+    package convenience init(_ configuration: Configuration, probe: @escaping @Sendable (PlaylistItem) -> String?) {
+        self.init(Plan(configuration), watch: FolderWatch(), probe: probe)
+    }
+
+    /// Looks into what `plan` says.
+    init(
+        _ plan: Plan, limit: MediaTime = PlaylistExpansion.limit, watch: FolderWatch? = nil,
+        date: @escaping @Sendable () -> Int64 = { timeOfDay() }, probe: @escaping @Sendable (PlaylistItem) -> String? = { _ in nil }
+    ) {
+        (self.limit, self.watch, self.probe, self.date) = (limit, watch, probe, date)
+        state = Monitor(ExpansionState(plan, limit: limit))
+    }
+
+    /// Starts looking; `tell` is called on a thread of its own, in order. Call once.
+    package func start(_ tell: @escaping @Sendable (News) -> Void) {
+        watch?.start { [self] changes in state.signal { $0.note(changes, at: .now) } }
+        startWorker(0)
+        Thread("probe") { [self] in
+            Thread.giveWay()
+            while probeNext() {}
+        }.detach()
+        Thread("playlist") { [self] in
+            while let work = nextWork() {
+                if let worker = work.givenUp { startWorker(worker) }
+                if let kept = work.folders { watch?.keep(kept) }
+                work.news.forEach(tell)
+                state.signal { state in state.hasTold = state.hasTold || state.told != nil }
+            }
+        }.detach()
+    }
+
+    /// Plays what another configuration says, from when all of that has been looked into.
+    package func setConfiguration(_ configuration: Configuration) { setPlan(Plan(configuration)) }
+
+    func setPlan(_ plan: Plan) {
+        let worker = state.signal { $0.setPlan(plan, at: .now) }
+        startWorker(worker)
+    }
+
+    /// Looks no more. Does not wait for the threads: one of them may hang.
+    package func stop() {
+        state.signal { $0.isStopping = true }
+        watch?.stop()
+    }
+
+    /// Waits until the first items have been told, for `time` at most; false after that.
+    @discardableResult
+    package func waitForItems(within time: MediaTime) -> Bool { state.wait(until: .now + time) { $0.hasTold ? true : nil } ?? false }
+
+    /// The player says that nothing it was given can be played.
+    package func nothingCanBePlayed() { state.signal { $0.nothingCanBePlayed(at: .now) } }
+
+    /// Looks into everything soon.
+    package func lookAgain() { state.signal { $0.schedule.changed(at: .now) } }
+
+    // MARK: Telling
+
+    private func nextWork() -> ExpansionState.Work? {
+        while true {
+            let deadline = state.withLock { $0.deadline }
+            let work = state.wait(until: deadline) { [date] state -> ExpansionState.Work?? in
+                if state.isStopping { return .some(nil) }
+                if let work = state.work(at: .now, date: date()) { return .some(work) }
+                return state.deadline == deadline ? nil : .some(.again)
+            }
+            guard let work = work ?? .again else { return nil }
+            if !work.isNothing { return work }
+            // For the thread that looks.
+            state.signal { _ in }
+        }
+    }
+
+    // MARK: Looking
+
+    private func startWorker(_ number: Int) {
+        Thread("folders") { [self] in
+            while let (entry, plan, epoch) = nextEntry(number) {
+                let begun = HostTime.now
+                var found = plan.expand(entry)
+                var (isPartial, isNew) = watch(&found)
+                if isNew {
+                    // What has changed before it was watched is not told.
+                    found = plan.expand(entry)
+                    isPartial = watch(&found).isPartial || isPartial
+                }
+                state.signal { $0.found(found, in: entry, epoch: epoch, begun: begun, isPartial: isPartial, by: number) }
+            }
+        }.detach()
+    }
+
+    /// Watches what an expansion depends on, and where that is missing the nearest folder there is.
+    ///
+    /// - Returns: whether not all changes there are told, and whether something of it was not watched before.
+    private func watch(_ found: inout SourceExpansion) -> (isPartial: Bool, isNew: Bool) {
+        guard let watch else { return (false, false) }
+        var (isPartial, isNew) = (false, false)
+        for (folder, _) in found.folders {
+            var path = folder
+            while true {
+                let (coverage, isNewHere) = watch.watch(path)
+                if coverage == .partial { isPartial = true }
+                if isNewHere { isNew = true }
+                guard coverage == .none, path != "/", let slash = path.lastIndex(of: "/") else { break }
+                let name = String(path[path.index(after: slash)...])
+                path = slash == path.startIndex ? "/" : String(path[..<slash])
+                found.watch(name, in: path)
+            }
+        }
+        return (isPartial, isNew)
+    }
+
+    /// The next entry to look into; nil where thread `number` is no longer wanted.
+    private func nextEntry(_ number: Int) -> (entry: Int, Plan, epoch: Int)? {
+        while true {
+            let isWanted = state.wait { state -> Bool? in
+                if state.isStopping || state.worker != number { return false }
+                return state.hasEntry ? true : nil
+            }
+            guard isWanted == true else { return nil }
+            let next = state.signal { state -> (entry: Int, Plan, epoch: Int)? in
+                guard state.worker == number else { return nil }
+                return state.takeEntry(at: .now, mostHung: Self.mostHung).map { ($0, state.plan, state.epoch) }
+            }
+            if let next { return next }
+        }
+    }
+
+    // MARK: Probing
+
+    /// Probes what is to be probed next; false at the end.
+    private func probeNext() -> Bool {
+        let deadline = state.withLock { $0.fallback.trialDue }
+        let next = state.wait(until: deadline) { state -> ExpansionState.Probe? in
+            if state.isStopping { return .stop }
+            return state.takeProbe(at: .now) ?? (state.fallback.trialDue == deadline ? nil : .again)
+        }
+        switch next ?? .again {
+        case .stop: return false
+        case .again: state.signal { _ in }
+        case .file(let file, let item):
+            let problem = probe(item)
+            state.signal { $0.probed(file, problem: problem, at: .now) }
+        case .trial(let items):
+            let opens = items.contains { probe($0) == nil }
+            state.signal { $0.tried(opens: opens, at: .now) }
+        }
+        return true
+    }
+}
+
+extension PlaylistExpansion.Plan {
+    /// What a configuration says.
+    init(_ configuration: Configuration) {
+        let entries = configuration.playlist
+        self.init(
+            names: entries.map(\.source.location), isFixed: entries.allSatisfy(\.source.isFixed), assume: { entries[$0].assumed },
+            expand: { entries[$0].expand() },
+            item: { entries[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
+            fallback: configuration.playback.fallback.map {
+                PlaylistItem(source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace)
+            })
+    }
+}

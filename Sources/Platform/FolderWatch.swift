@@ -1,0 +1,188 @@
+import CPlatform
+import Glibc
+import Synchronization
+
+/// Tells what changes in folders, while it changes: inotify(7), and mounts.
+///
+/// A folder is watched by what lies at its path when ``watch(_:)`` is called. Where another folder takes its place, or one is mounted over
+/// it, that is told as a change, and the path is to be watched again: a call for a folder that is watched costs two system calls. What is
+/// not wanted any more is dropped by ``keep(_:)``.
+///
+/// The kernel tells what happens on this machine only. On file systems whose files others can change (NFS, SMB, FUSE, 9p) one has to look
+/// again and again: ``Coverage/partial``.
+package final class FolderWatch: Sendable {
+    /// Something has changed.
+    package struct Change: Hashable, Sendable {
+        /// What it was.
+        package enum Kind: Hashable, Sendable {
+            /// Something has appeared, which may still be written.
+            case appeared
+            /// Somebody writes into a file.
+            case written
+            /// A file is complete: who wrote it has closed it, or it was moved here.
+            case completed
+            /// Dates or rights have changed.
+            case touched
+            /// Something is gone.
+            case gone
+            /// Anything may have changed: the folder itself has gone, or the kernel has dropped events.
+            case anything
+            /// Something was mounted or unmounted somewhere.
+            case mounts
+        }
+        /// The path given to ``FolderWatch/watch(_:)``; empty where it is no single folder's.
+        package var folder: String
+        /// In the folder; nil for the folder itself, and for a name that is not UTF-8.
+        package var name: String?
+        /// Whether that is a folder.
+        package var isFolder: Bool
+        package var kind: Kind
+
+        /// A change of `name` in `folder`.
+        package init(_ kind: Kind, folder: String = "", name: String? = nil, isFolder: Bool = false) {
+            (self.kind, self.folder, self.name, self.isFolder) = (kind, folder, name, isFolder)
+        }
+    }
+
+    /// How far changes of a folder are told.
+    package enum Coverage: Hashable, Sendable {
+        /// All of them.
+        case full
+        /// Those made on this machine at most: others have to be looked for.
+        case partial
+        /// There is no such folder, or it may not be read.
+        case none
+    }
+
+    private struct Table {
+        /// The kernel's number of each path. Paths that lead to one folder have one.
+        var numbers: [String: Int32] = [:]
+
+        func paths(of number: Int32) -> [String] { numbers.filter { $0.value == number }.map(\.key) }
+    }
+
+    private let descriptor: Int32
+    private let wakeUp = WakeUp()
+    private let table = Mutex(Table())
+    private let isStopping = Atomic(false)
+
+    /// How long changes are collected, so that a file that is written is told once and not at each write.
+    private static let pause: UInt32 = 50_000
+    private static let mask =
+        UInt32(IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE)
+        | UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+
+    /// Watches nothing yet. Where the system has no inotify left every folder's coverage is partial.
+    package init() { descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Begins to watch a folder; `isNew` where it was not watched before: what has changed there until now is not told. Blocks for as long
+    /// as its file system does. The corresponding C function is `inotify_add_watch`.
+    package func watch(_ path: String) -> (coverage: Coverage, isNew: Bool) {
+        let kind = kiosk_file_system(path)
+        guard kind >= 0 else { return (.none, false) }
+        guard descriptor >= 0 else { return (.partial, false) }
+        let number = inotify_add_watch(descriptor, path, Self.mask)
+        guard number >= 0 else { return (errno == ENOSPC || errno == ENOMEM ? .partial : .none, false) }
+        let (before, isLeft) = table.withLock { table -> (Int32?, Bool) in
+            let before = table.numbers.updateValue(number, forKey: path)
+            return (before, before.map { $0 != number && table.paths(of: $0).isEmpty } ?? false)
+        }
+        if let before, isLeft { inotify_rm_watch(descriptor, before) }
+        return (Self.isShared(UInt32(truncatingIfNeeded: kind)) ? .partial : .full, before != number)
+    }
+
+    /// Watches no others than these.
+    package func keep(_ paths: Set<String>) {
+        let left = table.withLock { table -> Set<Int32> in
+            let gone = table.numbers.filter { !paths.contains($0.key) }
+            for path in gone.keys { table.numbers[path] = nil }
+            return Set(gone.values).subtracting(table.numbers.values)
+        }
+        for number in left { inotify_rm_watch(descriptor, number) }
+    }
+
+    /// How many folders are watched.
+    package var count: Int { table.withLock { Set($0.numbers.values).count } }
+
+    /// Starts telling; `tell` is called on a thread of its own. Call once.
+    package func start(_ tell: @escaping @Sendable ([Change]) -> Void) {
+        Thread("watch") { [self] in
+            let mounts = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC)
+            defer { if mounts >= 0 { close(mounts) } }
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            while !isStopping.load(ordering: .acquiring) {
+                var descriptors = [
+                    wakeUp.pollDescriptor, pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                    pollfd(fd: mounts, events: Int16(POLLPRI), revents: 0),
+                ]
+                wakeUp.wait(for: &descriptors, until: .now + .seconds(3600))
+                if isStopping.load(ordering: .acquiring) { return }
+                var changes: [Change] = []
+                if descriptors[2].revents != 0 { changes.append(Change(.mounts)) }
+                if descriptors[1].revents != 0 {
+                    usleep(Self.pause)
+                    while true {
+                        let count = read(descriptor, &buffer, buffer.count)
+                        if count <= 0 { break }
+                        changes += buffer.withUnsafeBytes { parse(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+                    }
+                }
+                if !changes.isEmpty { tell(changes) }
+            }
+        }.detach()
+    }
+
+    /// Tells no more, soon.
+    package func stop() {
+        isStopping.store(true, ordering: .releasing)
+        wakeUp.wake()
+    }
+
+    /// What the kernel has written.
+    private func parse(_ bytes: UnsafeRawBufferPointer) -> [Change] {
+        var changes: [Change] = []
+        var offset = 0
+        let header = MemoryLayout<inotify_event>.size
+        while offset + header <= bytes.count {
+            let event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            let name = bytes[(offset + header)..<min(offset + header + Int(event.len), bytes.count)].prefix { $0 != 0 }
+            offset += header + Int(event.len)
+            if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
+                changes.append(Change(.anything))
+                continue
+            }
+            let paths = table.withLock { table -> [String] in
+                let paths = table.paths(of: event.wd)
+                if event.mask & UInt32(IN_IGNORED) != 0 { for path in paths { table.numbers[path] = nil } }
+                return paths
+            }
+            guard let kind = Self.kind(event.mask) else { continue }
+            let text = name.isEmpty ? nil : String(validating: name, as: UTF8.self)
+            for path in paths {
+                changes.append(Change(kind, folder: path, name: text, isFolder: event.mask & UInt32(IN_ISDIR) != 0))
+            }
+        }
+        return changes
+    }
+
+    private static func kind(_ mask: UInt32) -> Change.Kind? {
+        if mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED) != 0 { return .anything }
+        if mask & UInt32(IN_CLOSE_WRITE | IN_MOVED_TO) != 0 { return .completed }
+        if mask & UInt32(IN_MODIFY) != 0 { return .written }
+        if mask & UInt32(IN_CREATE) != 0 { return .appeared }
+        if mask & UInt32(IN_DELETE | IN_MOVED_FROM) != 0 { return .gone }
+        return mask & UInt32(IN_ATTRIB) != 0 ? .touched : nil
+    }
+
+    /// Whether a file system of this kind (linux/magic.h) has other writers than this kernel.
+    private static func isShared(_ magic: UInt32) -> Bool {
+        // NFS, SMB, CIFS, SMB2, FUSE, 9p, Ceph, AFS, OCFS2, GFS2, VirtualBox.
+        let shared: [UInt32] = [
+            0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x0102_1997, 0x00C3_6400, 0x5346_414F, 0x7461_636F, 0x0116_1970,
+            0x786F_4256,
+        ]
+        return shared.contains(magic)
+    }
+}

@@ -1,0 +1,275 @@
+import Configuration
+import Platform
+import Testing
+import Vocabulary
+
+@testable import Content
+
+/// A made-up folder and a made-up clock: every edge of a file's life.
+@Suite struct LedgerTests {
+    private struct Stage {
+        var ledger = ContentLedger()
+        var files: [String: FileVersion] = [:]
+        var now = HostTime(nanoseconds: 1_000_000_000_000)
+        var isFirst = true
+
+        /// The time of day.
+        var date: Int64 { 1_700_000_000_000_000_000 + now.nanoseconds }
+
+        mutating func pass(_ seconds: Double) { now += .seconds(seconds) }
+
+        mutating func write(_ name: String, size: Int64, inode: UInt64 = 1) {
+            files[name] = FileVersion(device: 1, inode: inode, size: size, modified: date)
+        }
+
+        mutating func look() {
+            let found = files.sorted { $0.key < $1.key }.map { SourceExpansion.Found($0.key, $0.value) }
+            ledger.looked([.init(sources: found, begun: now, isFirst: isFirst)], at: now, date: date)
+            isFirst = false
+        }
+
+        /// Whether the file as it is now is played.
+        func plays(_ name: String) -> Bool { files[name] != nil && ledger.listed(name) == files[name] }
+
+        mutating func probe(_ name: String, _ problem: String? = nil) {
+            let probe = ledger.takeProbe()
+            #expect(probe?.path == name && probe?.version == files[name])
+            if let probe { ledger.probed(probe, problem: problem, at: now) }
+        }
+    }
+
+    @Test func whatIsThereFromTheBeginningIsPlayedAtOnce() {
+        var stage = Stage()
+        stage.write("/old", size: 1)
+        stage.pass(3)
+        stage.write("/fresh", size: 1)
+        stage.pass(1)
+        stage.look()
+        #expect(stage.plays("/old") && !stage.plays("/fresh") && !stage.ledger.wantsProbe)
+        #expect(stage.ledger.due == stage.now + .seconds(2))
+        // A clock that was set back since says nothing.
+        var other = Stage()
+        other.pass(100)
+        other.write("/future", size: 1)
+        other.pass(-50)
+        other.look()
+        #expect(other.plays("/future"))
+    }
+
+    @Test func aNewFileIsPlayedWhenItHasNotChangedForTwoSecondsAndProbesClean() {
+        var stage = Stage()
+        stage.look()
+        for size in 1...5 as ClosedRange<Int64> {
+            stage.write("/a", size: size)
+            stage.look()
+            stage.pass(1.9)
+            stage.look()
+            #expect(!stage.ledger.wantsProbe)
+        }
+        stage.pass(0.1)
+        stage.look()
+        #expect(stage.ledger.wantsProbe && !stage.plays("/a") && stage.ledger.due == nil)
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+        #expect(!stage.ledger.wantsProbe)
+        let notes = (stage.ledger.takeNotes(), stage.ledger.takeNotes())
+        #expect(notes.0.count == 1 && notes.1 == [])
+    }
+
+    @Test func oneThatWasClosedIsProbedAtOnce() {
+        var stage = Stage()
+        stage.look()
+        stage.write("/a", size: 1)
+        stage.ledger.completed("/a", at: stage.now)
+        stage.look()
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func closedAfterTheLookIsNotClosedForTheLook() {
+        var stage = Stage()
+        stage.look()
+        stage.write("/a", size: 1)
+        let begun = stage.now
+        let old = stage.files["/a"]!
+        stage.pass(0.1)
+        stage.write("/a", size: 2)
+        stage.ledger.completed("/a", at: stage.now)
+        // The look began before, and saw half of it.
+        stage.ledger.looked([.init(sources: [.init("/a", old)], begun: begun, isFirst: false)], at: stage.now, date: stage.date)
+        #expect(!stage.ledger.wantsProbe)
+        stage.look()
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func writtenIntoItLeavesAtOnceAndComesBackWhenItIsComplete() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        #expect(stage.plays("/a"))
+        stage.ledger.written("/a", at: stage.now)
+        #expect(!stage.plays("/a") && stage.ledger.isGrowing("/a"))
+        for size in 2...4 as ClosedRange<Int64> {
+            stage.pass(1.5)
+            stage.write("/a", size: size)
+            stage.ledger.written("/a", at: stage.now)
+            stage.look()
+            #expect(!stage.ledger.wantsProbe)
+        }
+        stage.ledger.completed("/a", at: stage.now)
+        stage.look()
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func replacedByACompleteOneTheOldItemStaysUntilTheNewOneIsProbed() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        let old = stage.files["/a"]
+        stage.write("/a", size: 2, inode: 2)
+        stage.ledger.completed("/a", at: stage.now)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == old)
+        stage.probe("/a")
+        #expect(stage.plays("/a") && stage.ledger.listed("/a") != old)
+    }
+
+    @Test func replacedByOneThatNobodyHasClosedItWaits() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        stage.write("/a", size: 2, inode: 2)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == nil && !stage.ledger.wantsProbe)
+    }
+
+    @Test func brokenIsLeftOutAndTriedAgainAfterAMinuteOrAChange() {
+        var stage = Stage()
+        stage.look()
+        func settle() -> Bool {
+            stage.ledger.completed("/a", at: stage.now)
+            stage.look()
+            return stage.ledger.wantsProbe
+        }
+        stage.write("/a", size: 1)
+        let isSettled = settle()
+        #expect(isSettled)
+        stage.probe("/a", "it is cut off")
+        let notes = stage.ledger.takeNotes()
+        #expect(!stage.plays("/a") && notes == ["/a is left out: it is cut off"])
+        stage.pass(59)
+        stage.look()
+        #expect(!stage.ledger.wantsProbe)
+        stage.pass(1)
+        stage.look()
+        stage.probe("/a", "it is cut off")
+        stage.write("/a", size: 2)
+        let isSettledAgain = settle()
+        #expect(isSettledAgain)
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func changedWhileItIsProbedItIsProbedAgain() {
+        var stage = Stage()
+        stage.look()
+        stage.write("/a", size: 1)
+        stage.ledger.completed("/a", at: stage.now)
+        stage.look()
+        let probe = stage.ledger.takeProbe()!
+        stage.pass(0.1)
+        stage.write("/a", size: 2, inode: 2)
+        stage.ledger.completed("/a", at: stage.now)
+        stage.look()
+        let counts = stage.ledger.probed(probe, problem: nil, at: stage.now)
+        #expect(!counts)
+        #expect(stage.ledger.listed("/a") == nil)
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func goneIsForgotten() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        stage.files = [:]
+        stage.look()
+        #expect(stage.ledger.listed("/a") == nil)
+        stage.write("/a", size: 1)
+        stage.look()
+        #expect(!stage.plays("/a") && !stage.ledger.wantsProbe)
+    }
+
+    @Test func touchedOnlyIsProbedWithoutLeaving() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        let old = stage.files["/a"]
+        stage.write("/a", size: 1)
+        stage.ledger.touched("/a", at: stage.now)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == old)
+        stage.probe("/a")
+        // Not so while somebody writes.
+        stage.ledger.written("/a", at: stage.now)
+        stage.ledger.touched("/a", at: stage.now)
+        stage.look()
+        #expect(!stage.ledger.wantsProbe)
+    }
+}
+
+@Suite struct FallbackTests {
+    private let list = [PlaylistItem(source: "/a")]
+    private let item = PlaylistItem(source: "/fallback")
+    private let now = HostTime(nanoseconds: 1_000_000_000)
+
+    @Test func shownWhileThereIsNothing() {
+        var state = FallbackState(item)
+        #expect(state.played == nil)
+        state.setList([])
+        #expect(state.played == [item] && state.trialDue == nil)
+        state.setList(list)
+        #expect(state.played == list)
+    }
+
+    @Test func shownWhileNothingCanBePlayed() {
+        var state = FallbackState(item)
+        state.setList(list)
+        state.nothingCanBePlayed(at: now)
+        #expect(state.played == [item] && state.trialDue == now + .seconds(5) && state.trial == list)
+        state.tried(opens: false, at: now + .seconds(6))
+        #expect(state.played == [item] && state.trialDue == now + .seconds(11))
+        state.tried(opens: true, at: now + .seconds(12))
+        #expect(state.played == list && state.trialDue == nil)
+    }
+
+    @Test func aFallbackThatCannotBePlayedGivesWayToTheBackground() {
+        var state = FallbackState(item)
+        state.setList([])
+        state.nothingCanBePlayed(at: now)
+        #expect(state.played == [])
+        state.setList(list)
+        state.nothingCanBePlayed(at: now)
+        #expect(state.played == [item])
+        state.nothingCanBePlayed(at: now)
+        #expect(state.played == list)
+        state.nothingCanBePlayed(at: now)
+        #expect(state.played == list)
+    }
+
+    @Test func noneIsNone() {
+        var state = FallbackState(nil)
+        state.setList([])
+        #expect(state.played == [])
+        state.setList(list)
+        state.nothingCanBePlayed(at: now)
+        #expect(state.played == list && state.trialDue == nil)
+    }
+}

@@ -1,0 +1,161 @@
+import Glibc
+import Platform
+import SystemPackage
+import Testing
+import Vocabulary
+
+@testable import Configuration
+@testable import Content
+
+/// Real folders, and the kernel's own word for what changes in them. What cannot be played has "bad" in it.
+@Suite(.serialized) struct WatchedFolderTests {
+    final class Folder: Sendable {
+        let path: String
+        let expansion: PlaylistExpansion
+        let news = Monitor<[PlaylistExpansion.News]>([])
+
+        /// Plays what `entries` says, relative to a folder of the test's own, in which `prepare` has put what is there from the beginning.
+        init(_ entries: String = "[[playlist]]\nsource = \"media\"\n", _ prepare: (String) throws -> Void) throws {
+            let path = "/tmp/kiosk-watched-\(UInt64.random(in: 0 ... .max))"
+            self.path = path
+            try #require(mkdir(path, 0o755) == 0)
+            try prepare(path)
+            let configuration = try Configuration.parse(Array(entries.utf8), path: "kiosk.conf", folder: path)
+            expansion = PlaylistExpansion(PlaylistExpansion.Plan(configuration), watch: FolderWatch(), date: { 0 }) { item in
+                let text = (try? Files.read(item.source, limit: 100)).map { String(decoding: $0, as: UTF8.self) }
+                return text.map { $0.contains("bad") ? "bad" : nil } ?? "gone"
+            }
+            let news = news
+            expansion.start { item in news.signal { $0.append(item) } }
+            try #require(expansion.waitForItems(within: .seconds(30)))
+        }
+
+        deinit {
+            expansion.stop()
+            _ = system("rm -rf '\(path)'")
+        }
+
+        func setConfiguration(_ text: String) throws {
+            expansion.setConfiguration(try Configuration.parse(Array(text.utf8), path: "kiosk.conf", folder: path))
+        }
+
+        /// Runs a line of shell in the folder.
+        func run(_ line: String) { #expect(system("cd '\(path)' && { \(line)\n }") == 0) }
+
+        /// The items told last, as what stands in their files.
+        var items: [PlaylistItem] {
+            news.withLock { $0.reversed().lazy.compactMap { if case .items(let items) = $0 { items } else { nil } }.first ?? [] }
+        }
+        var names: [String] { items.map { String($0.source.dropFirst(path.count + 1)) } }
+        var lists: Int { news.withLock { $0.count { if case .items = $0 { true } else { false } } } }
+
+        /// Waits until the list is this one.
+        func becomes(_ names: [String], within seconds: Double = 30) -> Bool {
+            let deadline = HostTime.now + .seconds(seconds)
+            while self.names != names {
+                if HostTime.now > deadline { return false }
+                usleep(20_000)
+            }
+            return true
+        }
+    }
+
+    private func put(_ names: String...) -> (String) -> Void {
+        { path in for name in names { #expect(system("cd '\(path)' && mkdir -p $(dirname \(name)) && echo \(name) > \(name)") == 0) } }
+    }
+
+    @Test func filesComeChangeAndGo() throws {
+        let folder = try Folder(prepare: put("media/a.mp4"))
+        #expect(folder.names == ["media/a.mp4"])
+        folder.run("echo x > media/b.mp4")
+        #expect(folder.becomes(["media/a.mp4", "media/b.mp4"]))
+        let before = folder.items
+        folder.run("echo new > media/.new && mv media/.new media/a.mp4")
+        let deadline = HostTime.now + .seconds(30)
+        while folder.items[0] == before[0], HostTime.now < deadline { usleep(20_000) }
+        #expect(folder.items[0] != before[0] && folder.items[1] == before[1], "the same name and another content is another item")
+        folder.run("rm media/a.mp4")
+        #expect(folder.becomes(["media/b.mp4"]))
+        folder.run("echo x > media/c.mp4.part; echo x > media/._c.mp4; echo x > media/.DS_Store; echo bad > media/d.mp4; echo x > media/e.mp4")
+        #expect(folder.becomes(["media/b.mp4", "media/e.mp4"]))
+        #expect(folder.news.withLock { $0 }.contains(.note("\(folder.path)/media/d.mp4 is left out: bad")))
+        // The name of a copy that is complete.
+        folder.run("mv media/c.mp4.part media/c.mp4")
+        #expect(folder.becomes(["media/b.mp4", "media/c.mp4", "media/e.mp4"]))
+    }
+
+    @Test func whatIsBeingWrittenIsNotPlayed() throws {
+        let folder = try Folder(prepare: put("media/a.mp4", "media/b.mp4"))
+        // Both are open and written now and then, one of them on the list.
+        folder.run("(exec 3> media/c.mp4 4>> media/b.mp4; for n in 1 2 3 4 5 6; do echo x >&3; echo x >&4; sleep 0.5; done; echo bad >&3) &")
+        #expect(folder.becomes(["media/a.mp4"]))
+        #expect(folder.becomes(["media/a.mp4", "media/b.mp4"]))
+        #expect(folder.lists == 3 && !folder.names.contains("media/c.mp4"))
+    }
+
+    @Test func foldersAreReplacedAndReturn() throws {
+        let folder = try Folder(prepare: put("media/a.mp4", "other/b.mp4"))
+        folder.run("mv media gone && mv other media")
+        #expect(folder.becomes(["media/b.mp4"]))
+        folder.run("echo x > media/c.mp4; echo x > gone/x.mp4")
+        #expect(folder.becomes(["media/b.mp4", "media/c.mp4"]))
+        folder.run("rm -r media")
+        #expect(folder.becomes([]))
+        folder.run("mkdir media && echo x > media/d.mp4")
+        #expect(folder.becomes(["media/d.mp4"]))
+    }
+
+    @Test func aFolderThatIsALinkIsPointedElsewhere() throws {
+        let folder = try Folder { path in
+            put("one/a.mp4", "two/b.mp4")(path)
+            #expect(symlink("one", path + "/media") == 0)
+        }
+        folder.run("ln -s two next && mv -T next media")
+        #expect(folder.becomes(["media/b.mp4"]))
+        folder.run("echo x > two/c.mp4")
+        #expect(folder.becomes(["media/b.mp4", "media/c.mp4"]))
+    }
+
+    @Test func foldersBelowAreWatchedToo() throws {
+        let folder = try Folder("[[playlist]]\nsource = \"media\"\nrecursive = true\n", put("media/z.mp4", "media/b/1.mp4"))
+        #expect(folder.names == ["media/z.mp4", "media/b/1.mp4"])
+        folder.run("mkdir -p media/a/deep && echo x > media/a/deep/2.mp4")
+        #expect(folder.becomes(["media/z.mp4", "media/a/deep/2.mp4", "media/b/1.mp4"]))
+        folder.run("ln -s .. media/a/loop; rm -r media/b")
+        #expect(folder.becomes(["media/z.mp4", "media/a/deep/2.mp4"]))
+    }
+
+    @Test func patterns() throws {
+        let folder = try Folder("[[playlist]]\nsource = \"v*/[a-c]?.mp4\"\n", put("v1/a1.mp4", "v1/d1.mp4", "v2/b1.mp4", "w/a1.mp4"))
+        #expect(folder.names == ["v1/a1.mp4", "v2/b1.mp4"])
+        folder.run("mkdir v3 && echo x > v3/c1.mp4 && echo x > v3/.a.mp4 && rm v1/a1.mp4")
+        #expect(folder.becomes(["v2/b1.mp4", "v3/c1.mp4"]))
+    }
+
+    @Test func aListCountsWhenItIsComplete() throws {
+        let folder = try Folder("[[playlist]]\nsource = \"list.m3u\"\n") { path in
+            put("a.mp4", "b.mp4", "c.mp4")(path)
+            #expect(system("cd '\(path)' && printf 'a.mp4\\nb.mp4\\n' > list.m3u") == 0)
+        }
+        #expect(folder.names == ["a.mp4", "b.mp4"])
+        folder.run("(exec 3> list.m3u; for name in c.mp4 b.mp4 a.mp4; do echo $name >&3; sleep 0.5; done) &")
+        #expect(folder.becomes(["c.mp4", "b.mp4", "a.mp4"]))
+        #expect(folder.lists == 2, "half of it was never played")
+        folder.run("printf 'b.mp4\\n' > new && mv new list.m3u")
+        #expect(folder.becomes(["b.mp4"]))
+    }
+
+    @Test func anotherConfigurationTakesOverWhenAllOfItIsKnown() throws {
+        let folder = try Folder(prepare: put("media/a.mp4", "other/b.mp4", "other/c.mp4"))
+        try folder.setConfiguration("[[playlist]]\nsource = \"other\"\n[[playlist]]\nsource = \"media/a.mp4\"\n")
+        #expect(folder.becomes(["other/b.mp4", "other/c.mp4", "media/a.mp4"]))
+        #expect(folder.lists == 2)
+        folder.run("echo x > media/d.mp4; rm other/c.mp4")
+        #expect(folder.becomes(["other/b.mp4", "media/a.mp4"]))
+        #expect(folder.lists == 3)
+    }
+}
+
+extension WatchedFolderTests.Folder {
+    convenience init(prepare: (String) throws -> Void) throws { try self.init("[[playlist]]\nsource = \"media\"\n", prepare) }
+}
