@@ -228,12 +228,14 @@ struct ExpansionState {
         hasLooked = true
         hasLedgerNews = true
         let answered = entries.compactMap { $0 }
-        ledger.looked(
-            answered.map {
-                .init(
-                    sources: $0.expansion.sources + $0.expansion.lists, begun: $0.begun, isFirst: $0.isFirst,
-                    kept: $0.counted?.sources.map(\.source) ?? [])
-            }, at: now, date: date)
+        let looks = zip(entries, plan.names).compactMap { entry, name in
+            entry.map { entry in
+                ContentLedger.Look(
+                    sources: entry.expansion.sources + entry.expansion.lists, begun: entry.begun, isFirst: entry.isFirst,
+                    isNamed: entry.expansion.sources.map(\.source) == [name], kept: entry.counted?.sources.map(\.source) ?? [])
+            }
+        }
+        ledger.looked(looks, at: now, date: date)
         for index in entries.indices { entries[index]?.isFirst = false }
         var all = SourceExpansion()
         for entry in answered { all.append(entry.expansion) }
