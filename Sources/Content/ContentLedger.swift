@@ -170,6 +170,9 @@ struct ContentLedger {
     /// Whether a file is to be probed.
     var wantsProbe: Bool { files.values.contains { $0.stage == .settled } }
 
+    /// Whether a file is about to be known to be playable, or not.
+    var isProbing: Bool { files.values.contains { $0.stage == .settled || $0.stage == .probing } }
+
     /// What is to be said, once.
     mutating func takeNotes() -> [String] {
         defer { notes = [] }

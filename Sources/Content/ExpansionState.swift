@@ -276,7 +276,9 @@ struct ExpansionState {
 
         let isDoubtful = isEmpty && !wasEmpty && told?.isEmpty == false
         wasEmpty = isEmpty
-        if items != fallback.list, !isDoubtful { fallback.setList(items) }
+        // The last item has gone, and the one in its place is being probed: no gap between them.
+        let isAwaited = items.isEmpty && ledger.isProbing && told?.isEmpty == false
+        if items != fallback.list, !isDoubtful, !isAwaited { fallback.setList(items) }
         if let played = fallback.played, played != told {
             if fallback.isShown { news.append(.note("nothing can be played: \(played[0].name) is shown until something can")) }
             told = played

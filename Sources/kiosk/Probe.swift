@@ -11,7 +11,9 @@ func probe(_ item: PlaylistItem) -> String? {
             let length = reader.description.video?.duration ?? reader.description.duration
         else { return nil }
         // A cut in the last second shows when that is read; one before it when nothing is found there.
-        guard (try? reader.seek(to: max(.zero, length - .seconds(1)), precision: .keyFrame())) != nil else { return "it is cut off: its end cannot be read" }
+        guard (try? reader.seek(to: max(.zero, length - .seconds(1)), precision: .keyFrame())) != nil else {
+            return "it is cut off: its end cannot be read"
+        }
         var end = MediaTime.zero
         while let frame = reader.nextFrame() { end = max(end, frame.time + frame.duration) }
         if let problem = reader.prematureEnd { return "it is cut off: \(problem)" }
