@@ -32,7 +32,8 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Controls", "Input", "Display", "Audio", "Content", "Configuration", "Playback", "Media", "Vocabulary", "Platform",
+                "Remote", "Controls", "Input", "Display", "Audio", "Content", "Configuration", "Playback", "Media", "Vocabulary",
+                "Platform",
                 "CPlatform",
                 log,
                 system,

@@ -36,7 +36,9 @@ struct FolderListing {
             return expansion.problems.append("folder \(path): \(error.errno)")
         }
         let nameless = names.count { $0 == nil }
-        if nameless > 0 { expansion.problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played") }
+        if nameless > 0 {
+            expansion.problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played")
+        }
         var folders: [FilePath] = []
         for name in names.compactMap({ $0 }).sorted(by: naturallyPrecedes) where !PlaylistSource.isHidden(name) {
             guard isRecursive || PlaylistSource.isMedia(name) else { continue }

@@ -41,6 +41,8 @@ struct ContentLedger {
         var begun: HostTime
         /// Whether nobody has looked there before.
         var isFirst: Bool
+        /// Whether somebody has named the file itself: then it is played from the first look on, whenever it was written.
+        var isNamed = false
         /// Files that are played, and of which this look says nothing.
         var kept: [String] = []
     }
@@ -61,6 +63,13 @@ struct ContentLedger {
     /// All entries have been looked into. `date` is the time of day, in nanoseconds since 1970.
     mutating func looked(_ looks: [Look], at now: HostTime, date: Int64) {
         var found: Set<String> = []
+        // Another name makes no other file of it.
+        let ready = Set(files.values.filter { $0.stage == .ready }.map(\.version))
+        for source in looks.flatMap(\.sources) where files[source.source] == nil {
+            if let version = source.version, ready.contains(version) {
+                files[source.source] = File(version: version, stage: .ready, listed: version)
+            }
+        }
         for look in looks {
             found.formUnion(look.kept)
             for source in look.sources {
@@ -80,7 +89,7 @@ struct ContentLedger {
         guard var file = files[path] else {
             let age = date.subtractingReportingOverflow(version.modified).partialValue
             let isFresh = age >= 0 && age < Self.settlingTime.nanoseconds
-            if look.isFirst, !isFresh || isComplete {
+            if look.isFirst, !isFresh || isComplete || look.isNamed {
                 files[path] = File(version: version, stage: .ready, listed: version)
             } else {
                 files[path] = File(version: version, stage: isComplete ? .settled : .growing(since: now))
@@ -160,6 +169,9 @@ struct ContentLedger {
 
     /// Whether a file is to be probed.
     var wantsProbe: Bool { files.values.contains { $0.stage == .settled } }
+
+    /// Whether a file is about to be known to be playable, or not.
+    var isProbing: Bool { files.values.contains { $0.stage == .settled || $0.stage == .probing } }
 
     /// What is to be said, once.
     mutating func takeNotes() -> [String] {

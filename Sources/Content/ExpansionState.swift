@@ -228,12 +228,14 @@ struct ExpansionState {
         hasLooked = true
         hasLedgerNews = true
         let answered = entries.compactMap { $0 }
-        ledger.looked(
-            answered.map {
-                .init(
-                    sources: $0.expansion.sources + $0.expansion.lists, begun: $0.begun, isFirst: $0.isFirst,
-                    kept: $0.counted?.sources.map(\.source) ?? [])
-            }, at: now, date: date)
+        let looks = zip(entries, plan.names).compactMap { entry, name in
+            entry.map { entry in
+                ContentLedger.Look(
+                    sources: entry.expansion.sources + entry.expansion.lists, begun: entry.begun, isFirst: entry.isFirst,
+                    isNamed: entry.expansion.sources.map(\.source) == [name], kept: entry.counted?.sources.map(\.source) ?? [])
+            }
+        }
+        ledger.looked(looks, at: now, date: date)
         for index in entries.indices { entries[index]?.isFirst = false }
         var all = SourceExpansion()
         for entry in answered { all.append(entry.expansion) }
@@ -274,7 +276,9 @@ struct ExpansionState {
 
         let isDoubtful = isEmpty && !wasEmpty && told?.isEmpty == false
         wasEmpty = isEmpty
-        if items != fallback.list, !isDoubtful { fallback.setList(items) }
+        // The last item has gone, and the one in its place is being probed: no gap between them.
+        let isAwaited = items.isEmpty && ledger.isProbing && told?.isEmpty == false
+        if items != fallback.list, !isDoubtful, !isAwaited { fallback.setList(items) }
         if let played = fallback.played, played != told {
             if fallback.isShown { news.append(.note("nothing can be played: \(played[0].name) is shown until something can")) }
             told = played

@@ -47,7 +47,8 @@ package struct PlaylistItem: Hashable, Sendable {
 
     /// An item that plays all of `source` once.
     package init(
-        source: String, version: FileVersion? = nil, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false, repeatCount: Int = 1,
+        source: String, version: FileVersion? = nil, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false,
+        repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
         title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic
     ) {

@@ -11,9 +11,15 @@ func probe(_ item: PlaylistItem) -> String? {
             let length = reader.description.video?.duration ?? reader.description.duration
         else { return nil }
         // A cut in the last second shows when that is read; one before it when nothing is found there.
-        guard (try? reader.seek(to: max(.zero, length - .seconds(1)), precision: .keyFrame())) != nil else { return nil }
-        while reader.nextFrame() != nil {}
-        return reader.prematureEnd.map { "it is cut off: \($0)" }
+        guard (try? reader.seek(to: max(.zero, length - .seconds(1)), precision: .keyFrame())) != nil else {
+            return "it is cut off: its end cannot be read"
+        }
+        var end = MediaTime.zero
+        while let frame = reader.nextFrame() { end = max(end, frame.time + frame.duration) }
+        if let problem = reader.prematureEnd { return "it is cut off: \(problem)" }
+        // Where the container tells no length of the picture that of the whole may be the sound's.
+        guard let picture = reader.description.video?.duration, picture - end > .seconds(1) else { return nil }
+        return "it is cut off: its picture ends at \(end) of \(picture)"
     } catch {
         return error.reason.text
     }

@@ -27,9 +27,11 @@ import Vocabulary
         #expect(schedule.due == begin + .milliseconds(200))
         // One that comes during the look has not been seen by it, perhaps.
         schedule.changed(at: begin + .milliseconds(260))
-        schedule.looked(begun: begin + .milliseconds(250), at: begin + .milliseconds(270), hasProblems: false, isEmpty: false, isPartial: false)
+        schedule.looked(
+            begun: begin + .milliseconds(250), at: begin + .milliseconds(270), hasProblems: false, isEmpty: false, isPartial: false)
         #expect(schedule.due == begin + .milliseconds(470))
-        schedule.looked(begun: begin + .milliseconds(470), at: begin + .milliseconds(480), hasProblems: false, isEmpty: false, isPartial: false)
+        schedule.looked(
+            begun: begin + .milliseconds(470), at: begin + .milliseconds(480), hasProblems: false, isEmpty: false, isPartial: false)
         #expect(schedule.due == begin + .milliseconds(480) + .seconds(60))
         schedule.changed(at: begin + .seconds(30))
         #expect(schedule.due == begin + .seconds(30))

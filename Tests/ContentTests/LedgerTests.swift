@@ -206,6 +206,16 @@ import Vocabulary
         #expect(!stage.plays("/a") && !stage.ledger.wantsProbe)
     }
 
+    @Test func anotherNameMakesNoOtherFileOfIt() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        stage.files = ["/b": stage.files["/a"]!]
+        stage.look()
+        #expect(stage.plays("/b") && stage.ledger.listed("/a") == nil)
+    }
+
     @Test func touchedOnlyIsProbedWithoutLeaving() {
         var stage = Stage()
         stage.write("/a", size: 1)

@@ -76,7 +76,8 @@ import Vocabulary
         #expect(folder.items[0] != before[0] && folder.items[1] == before[1], "the same name and another content is another item")
         folder.run("rm media/a.mp4")
         #expect(folder.becomes(["media/b.mp4"]))
-        folder.run("echo x > media/c.mp4.part; echo x > media/._c.mp4; echo x > media/.DS_Store; echo bad > media/d.mp4; echo x > media/e.mp4")
+        folder.run(
+            "echo x > media/c.mp4.part; echo x > media/._c.mp4; echo x > media/.DS_Store; echo bad > media/d.mp4; echo x > media/e.mp4")
         #expect(folder.becomes(["media/b.mp4", "media/e.mp4"]))
         #expect(folder.news.withLock { $0 }.contains(.note("\(folder.path)/media/d.mp4 is left out: bad")))
         // The name of a copy that is complete.
@@ -87,7 +88,8 @@ import Vocabulary
     @Test func whatIsBeingWrittenIsNotPlayed() throws {
         let folder = try Folder(prepare: put("media/a.mp4", "media/b.mp4"))
         // Both are open and written now and then, one of them on the list.
-        folder.run("(exec 3> media/c.mp4 4>> media/b.mp4; for n in 1 2 3 4 5 6; do echo x >&3; echo x >&4; sleep 0.5; done; echo bad >&3) &")
+        folder.run(
+            "(exec 3> media/c.mp4 4>> media/b.mp4; for n in 1 2 3 4 5 6; do echo x >&3; echo x >&4; sleep 0.5; done; echo bad >&3) &")
         #expect(folder.becomes(["media/a.mp4"]))
         #expect(folder.becomes(["media/a.mp4", "media/b.mp4"]))
         #expect(folder.lists == 3 && !folder.names.contains("media/c.mp4"))
@@ -123,6 +125,13 @@ import Vocabulary
         #expect(folder.becomes(["media/z.mp4", "media/a/deep/2.mp4", "media/b/1.mp4"]))
         folder.run("ln -s .. media/a/loop; rm -r media/b")
         #expect(folder.becomes(["media/z.mp4", "media/a/deep/2.mp4"]))
+    }
+
+    @Test func theLastOneIsReplacedWithoutAGap() throws {
+        let folder = try Folder(prepare: put("media/a.mp4"))
+        folder.run("echo x > media/.b && mv media/.b media/b.mp4 && rm media/a.mp4")
+        #expect(folder.becomes(["media/b.mp4"]))
+        #expect(folder.news.withLock { !$0.contains(.items([])) })
     }
 
     @Test func patterns() throws {

@@ -91,7 +91,9 @@ struct PlaylistCursor: Hashable, Sendable {
     func nextItem(after position: Position) -> Position? {
         if let resumption = position.resumption { return resumed(resumption) }
         if let shuffle = rules.shuffle {
-            if let next = shuffle.next(after: position.item, in: position.round, list) { return Position(item: next, round: position.round) }
+            if let next = shuffle.next(after: position.item, in: position.round, list) {
+                return Position(item: next, round: position.round)
+            }
             return loop == .off ? nil : first(of: .init(number: position.round.number &+ 1, before: position.item))
         }
         let place = list.place(after: position.item)
