@@ -57,7 +57,8 @@ import Vocabulary
         let turned = "vp9 32×18 YU12 → the primary plane as NV12, scaled by the display, turned by the display, copied once"
         #expect(line(AV_CODEC_ID_VP9, 32, 18, rotation: .clockwise180) == turned)
         video.refuses = { $0.arrangement.path == .copy }
-        let scaled = "h264 30×16 YU12 → the primary plane as NV12, scaled in software (copy: no plane for layer 0: plane 31 lacks its format)"
+        let why = "copy: no plane for layer 0: plane 31 lacks its format"
+        let scaled = "h264 30×16 YU12 → the primary plane as NV12, scaled in software (\(why))"
         #expect(line(AV_CODEC_ID_H264, 30, 16) == scaled)
         let none = VideoPlanes(video, .convert, isSilent: true).describe(
             Pictures.solid(126, 128, 128, 64, 36), gravity: .resize, rotation: .none)
