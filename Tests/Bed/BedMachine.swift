@@ -90,13 +90,16 @@ package struct Machine: Sendable {
 /// A kiosk.conf, a table at a time: each text is lines of TOML. The mode of the machine and its sound card are added where they are not
 /// named.
 package struct KioskConfiguration: Sendable {
-    package var display: String, audio: String, playback: String, input: String
+    package var display: String, audio: String, playback: String, input: String, control: String
     /// Tables of a [[playlist]], or what stands for them.
     package var playlist: [String]
 
     /// The defaults, with these lines.
-    package init(display: String = "", audio: String = "", playback: String = "", input: String = "", playlist: [String] = []) {
-        (self.display, self.audio, self.playback, self.input, self.playlist) = (display, audio, playback, input, playlist)
+    package init(
+        display: String = "", audio: String = "", playback: String = "", input: String = "", control: String = "", playlist: [String] = []
+    ) {
+        (self.display, self.audio, self.playback, self.input, self.control) = (display, audio, playback, input, control)
+        self.playlist = playlist
     }
 
     /// The file for `machine`, with `clips` as its playlist unless it has one of its own.
@@ -104,7 +107,7 @@ package struct KioskConfiguration: Sendable {
         let mode = display.contains("mode =") ? "" : "mode = \"\(machine.mode)\"\n"
         let device = audio.contains("device =") ? "" : "device = \"hw:Loopback,0,0\"\n"
         let items = playlist.isEmpty ? clips.map { "source = \"\($0.path)\"" } : playlist
-        return "[display]\n\(mode)\(display)\n[audio]\n\(device)\(audio)\n[playback]\n\(playback)\n[input]\n\(input)\n"
+        return "[display]\n\(mode)\(display)\n[audio]\n\(device)\(audio)\n[playback]\n\(playback)\n[input]\n\(input)\n[control]\n\(control)\n"
             + items.map { "[[playlist]]\n\($0)\n" }.joined()
     }
 }

@@ -67,6 +67,8 @@ struct Pipeline: ~Copyable {
     private var released = UniqueDeque<EnqueuedFrame>(minimumCapacity: 32)
     /// Whether pictures of a hardware decoder are among them.
     private var releasedFromPool = false
+    /// Bytes of picture memory they keep alive.
+    private var releasedBytes = 0
     var buffers = SpareBuffers()
     /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
     private(set) var overdue: MediaTime?
@@ -91,7 +93,9 @@ struct Pipeline: ~Copyable {
 
     /// Whether the feeder is to be woken where nothing has happened but that frames have moved on: there is room for several, or there are
     /// many to be freed. The pictures of a hardware decoder are freed at once: it has few.
-    var feederHasWork: Bool { frames.hasRoom || released.count > Self.mostReleased || releasedFromPool }
+    var feederHasWork: Bool {
+        frames.hasRoom || released.count > Self.mostReleased || releasedBytes > Self.mostReleasedBytes || releasedFromPool
+    }
 
     /// The same of the compositor.
     var compositorHasWork: Bool { mayCompose || mayRepaint || overlay.isInUse }
@@ -106,6 +110,8 @@ struct Pipeline: ~Copyable {
 
     /// So many frames may wait to be freed until the feeder has something else to do.
     private static let mostReleased = 4
+    /// And no more bytes of them: two frames of 1080p, less than one of 2160p.
+    private static let mostReleasedBytes = 8 << 20
 
     // MARK: Frames
 
@@ -234,6 +240,7 @@ struct Pipeline: ~Copyable {
     /// Leaves a frame to the feeder to be freed.
     mutating func release(_ frame: consuming EnqueuedFrame) {
         if frame.isPooled { releasedFromPool = true }
+        releasedBytes += frame.byteCount
         released.append(frame)
     }
 
@@ -243,7 +250,9 @@ struct Pipeline: ~Copyable {
     /// One of them, for the feeder.
     mutating func takeReleased() -> EnqueuedFrame? {
         if released.count <= 1 { releasedFromPool = false }
-        return released.popFirst()
+        guard let frame = released.popFirst() else { return nil }
+        releasedBytes -= frame.byteCount
+        return frame
     }
 
     /// A command of an input event at `time` has begun `generation`, or will with what waits; nil where nobody is to know.
