@@ -74,7 +74,7 @@ fuzz: setup
 # kiosk and mpv on the bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 BENCHED := -c release --static-swift-stdlib --product kiosk-bench
 bench: build
-	@Tools/setup mpv:-mpv
+	@Tools/setup mpv:-mpv strace:-strace valgrind:-valgrind binutils:-strip
 	$(SWIFT) build $(SWIFTPM) $(BENCHED)
 	Tests/Bed/build >/dev/null
 	.build/release/kiosk-bench $(BENCH)

@@ -85,6 +85,20 @@ package enum BedGallery {
         return path
     }
 
+    /// A clip once more, its pictures changed by a filter of ffmpeg's that leaves their numbers, in a file called `name`.
+    package static func filtered(_ clip: NumberedClip, by filter: String, called name: String) throws -> NumberedClip {
+        var other = clip
+        other.path = try folder.get() + "/" + name
+        drawing.lock()
+        defer { drawing.unlock() }
+        if FileManager.default.fileExists(atPath: other.path) { return other }
+        let draft = other.path + ".\(getpid()).mp4"
+        let encode = ["-vf", filter, "-c:v", "libx264", "-preset", "veryfast", "-threads", "1", "-c:a", "copy", "-y", draft]
+        let outcome = try Outcome.of(["/usr/bin/env", "ffmpeg", "-nostdin", "-loglevel", "error", "-i", clip.path] + encode)
+        guard outcome.status == 0, rename(draft, other.path) == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
+        return other
+    }
+
     private static let folder = Result { try make(["--folder"]).trimmingCharacters(in: .whitespacesAndNewlines) }
 
     private static func make(_ arguments: [String]) throws -> String {

@@ -118,4 +118,6 @@ package enum Program: Sendable {
     case kiosk(KioskConfiguration = KioskConfiguration(), arguments: [String] = [])
     /// Any other program, by its name or path, as it stands.
     case command([String])
+    /// Another program under a tool such as strace: the words that come before its command.
+    indirect case under([String], Program)
 }

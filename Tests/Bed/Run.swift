@@ -65,9 +65,13 @@ struct Run {
         return (lines + timeline.script).joined(separator: "\n") + "\n"
     }
 
-    private func command(_ folder: String) throws -> [String] {
+    /// What the director is to start.
+    func command(_ folder: String) throws -> [String] { try command(of: program, folder) }
+
+    private func command(of program: Program, _ folder: String) throws -> [String] {
         switch program {
         case .command(let command): return command
+        case .under(let tool, let program): return tool + (try command(of: program, folder))
         case .kiosk(let configuration, let arguments):
             try write(configuration.text(machine, clips), to: folder + "/kiosk.conf")
             return [try Bed.player(), "--config", folder + "/kiosk.conf"] + arguments

@@ -11,6 +11,11 @@ struct BenchCase: Sendable {
     var isMain = false
     var seconds = 9
     var players = [Player.kiosk, .mpv]
+    /// Those whose system calls and instructions are counted (``Count``); none of most cases.
+    var counted: [Player] = []
+    /// What kiosk.conf has in its [display], and mpv on its command line.
+    var display = ""
+    var mpvOptions: [String] = []
 
     enum Kind: Sendable {
         /// The picture, its seams, the sound at them, processor and memory.
@@ -19,37 +24,48 @@ struct BenchCase: Sendable {
         case flash
         /// How soon touch and keys are answered.
         case controls
+        /// Nothing in real time: too much for the one processor of the bed.
+        case counts
     }
 
     enum Player: String, Sendable {
         case kiosk, mpv
         /// Decodes and converts the same frames, and shows nothing.
         case ffmpeg
+        /// Decodes them only.
+        case decoding = "ffmpeg, decoding alone"
     }
 
     /// A numbered clip of the gallery.
-    struct Clip: Sendable, Equatable {
+    struct Clip: Sendable {
         var name: String
         var height: Int, frameRate: Int
         var first = 1
+        /// What ffmpeg makes of that clip: the name of the file, and the filter.
+        var change: (file: String, filter: String)?
 
         static func hd(_ frameRate: Int) -> Clip { Clip(name: frameRate == 30 ? "a" : "a\(frameRate)", height: 720, frameRate: frameRate) }
         static func fullHD(_ frameRate: Int) -> Clip { Clip(name: "a1080p\(frameRate)", height: 1080, frameRate: frameRate) }
         static let other = Clip(name: "b", height: 720, frameRate: 30, first: 1001)
+        static let ultraHD = Clip(name: "a1080p30", height: 2160, frameRate: 30, change: ("a2160p30.mp4", "scale=3840:2160"))
+        /// Upright when it is turned by 90 degrees clockwise.
+        static let turned = Clip(name: "a1080p30", height: 1080, frameRate: 30, change: ("a1080p30-turned.mp4", "transpose=cclock"))
         static let flash = Clip(name: "flash", height: 720, frameRate: 30)
 
         /// All of them last 5 s.
         func file() throws -> NumberedClip {
-            try BedGallery.clip(name, frames: 5 * frameRate, from: first, frameRate: Double(frameRate))
+            let clip = try BedGallery.clip(name, frames: 5 * frameRate, from: first, frameRate: Double(frameRate))
+            return try change.map { try BedGallery.filtered(clip, by: $0.filter, called: $0.file) } ?? clip
         }
     }
 
     /// All there are, the main ones first.
-    static let all: [BenchCase] = main + cadences + sizes + [flash, controls]
+    static let all: [BenchCase] = main + cadences + sizes + paths + [flash, controls]
 
     private static let main = [
         BenchCase(
-            name: "720p30@60", clips: [.hd(30)], mode: hd(60), isMain: true, seconds: 12, players: [.kiosk, .mpv, .ffmpeg]),
+            name: "720p30@60", clips: [.hd(30)], mode: hd(60), isMain: true, seconds: 12, players: [.kiosk, .mpv, .ffmpeg],
+            counted: [.kiosk, .mpv, .ffmpeg, .decoding]),
         BenchCase(name: "720p30@60-two-items", clips: [.hd(30), .other], mode: hd(60), isMain: true, seconds: 12),
     ]
 
@@ -61,12 +77,32 @@ struct BenchCase: Sendable {
 
     private static let sizes = [
         BenchCase(name: "1080p25@50", clips: [.fullHD(25)], mode: fullHD(50)),
-        BenchCase(name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
+        BenchCase(
+            name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg],
+            counted: [.kiosk, .mpv, .ffmpeg]),
         BenchCase(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60)),
         BenchCase(name: "1080p30@60-two-items", clips: [.fullHD(30), .fullHD(30)], mode: fullHD(60)),
-        BenchCase(name: "720p30@60-on-1080p", clips: [.hd(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg]),
+        BenchCase(
+            name: "720p30@60-on-1080p", clips: [.hd(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg], counted: [.kiosk, .mpv]),
         BenchCase(name: "1080p30@60-on-720p", clips: [.fullHD(30)], mode: hd(60), players: [.kiosk, .mpv, .ffmpeg]),
+        BenchCase(
+            name: "2160p30@60-on-1080p", clips: [.ultraHD], mode: fullHD(60), kind: .counts, players: [],
+            counted: [.kiosk, .mpv, .decoding]),
     ]
+
+    /// 1080p30@60 with a turned picture, and by each way of `picture-path` that the bed has.
+    private static let paths =
+        [
+            BenchCase(
+                name: "1080p30@60-turned", clips: [.turned], mode: fullHD(60), counted: [.kiosk, .mpv], display: "rotation = 90",
+                mpvOptions: ["--video-rotate=90"])
+        ]
+        + ["copy", "scale", "convert"].map { path in
+            BenchCase(
+                name: "1080p30@60-\(path)", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk],
+                counted: path == "copy" ? [.kiosk, .decoding] : [.kiosk],
+                display: "picture-path = \"\(path)\"")
+        }
 
     private static let flash = BenchCase(name: "flash", clips: [.flash], mode: hd(60), kind: .flash, isMain: true, seconds: 12)
     // One frame a vblank: that a frame does not come is seen at once. mpv reads no touch screen and, without a terminal, no keys.
@@ -81,22 +117,29 @@ struct BenchCase: Sendable {
 
     /// The command of a player, with these files on its playlist.
     ///
-    /// - Parameter modeName: the mode as mpv knows it; see ``ModeList``.
-    func program(_ player: Player, _ files: [String], modeName: String) -> Program {
+    /// - Parameters:
+    ///   - modeName: the mode as mpv knows it; see ``ModeList``.
+    ///   - frames: how many ffmpeg is given.
+    func program(_ player: Player, _ files: [String], modeName: String, frames: Int) -> Program {
         switch player {
-        case .kiosk: .kiosk()
+        case .kiosk: .kiosk(KioskConfiguration(display: display))
         case .mpv:
             .command(
                 [
                     "mpv", "--no-config", "--no-terminal", "--vo=drm", "--drm-mode=\(modeName)", "--ao=alsa",
                     "--audio-device=alsa/hw:Loopback,0,0",
-                ] + (files.count == 1 ? ["--loop-file=inf"] : ["--loop-playlist=inf", "--prefetch-playlist=yes"]) + files)
+                ] + mpvOptions
+                    + (files.count == 1 ? ["--loop-file=inf"] : ["--loop-playlist=inf", "--prefetch-playlist=yes"]) + files)
+        case .decoding:
+            .command(
+                ["ffmpeg", "-nostdin", "-loglevel", "error", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
+                    + ["-frames:v", "\(frames)", "-f", "null", "-"])
         case .ffmpeg:
             // As fast as it is played and no faster. It ends by itself.
             .command(
                 ["ffmpeg", "-nostdin", "-loglevel", "error", "-re", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
                     + (clips[0].height == mode.height ? [] : ["-vf", "scale=\(mode.width):\(mode.height)"])
-                    + ["-frames:v", "\(convertedFrames)", "-pix_fmt", "bgr0", "-f", "null", "-"])
+                    + ["-frames:v", "\(frames)", "-pix_fmt", "bgr0", "-f", "null", "-"])
         }
     }
 }

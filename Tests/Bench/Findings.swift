@@ -31,6 +31,9 @@ struct Series: Equatable {
     var failures: [String] = []
     var samples: [Measure: [Double]] = [:]
 
+    /// Whether there was a run in real time, or anything has failed.
+    var wasTried: Bool { runs + starved + failures.count > 0 }
+
     /// Adds a run that counts.
     mutating func add(_ measurement: Measurement) {
         runs += 1

@@ -19,10 +19,28 @@ extension KioskBench {
             ffmpeg: firstLine(["ffmpeg", "-version"], words: 3)?.replacingOccurrences(of: " version", with: "") ?? "no ffmpeg")
     }
 
+    /// A folder in /tmp, where the bed may write.
+    func makeFolder() throws -> String {
+        var template = Array("/tmp/kiosk-bench.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A copy of the player without debugging information: Swift's makes valgrind 3.19 give up, and nothing loads it.
+    func strippedPlayer(_ folder: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["strip", "--strip-debug", "-o", folder + "/kiosk", try Bed.player()]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw BedError.failed("strip: status \(process.terminationStatus)") }
+        return folder + "/kiosk"
+    }
+
     /// What mpv calls the mode of each scenario, by the mode.
     func modeNames(for scenarios: [BenchCase]) async throws -> [String: String] {
         var names: [String: String] = [:]
-        for scenario in scenarios where names["\(scenario.mode)"] == nil && scenario.players.contains(.mpv) {
+        for scenario in scenarios where names["\(scenario.mode)"] == nil && (scenario.players + scenario.counted).contains(.mpv) {
             let machine = Machine {
                 ($0.mode, $0.time, $0.recordsSound) = (scenario.mode, .free, false)
             }

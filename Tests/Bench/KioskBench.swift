@@ -7,14 +7,15 @@ import Foundation
     static let configuration = CommandConfiguration(
         commandName: "kiosk-bench", abstract: "Measures the promises of kiosk on the test bed, beside mpv.",
         discussion: """
-            Without options it takes about ten minutes: three runs of the main cases, one of each other. The result is printed as Markdown, \
-            and written with every sample as JSON. What it is doing meanwhile goes to standard error.
+            Without options it takes half an hour: three runs of the main cases, one of each other, and what is counted. The result is \
+            printed as Markdown, and written with every sample as JSON. What it is doing meanwhile goes to standard error.
             """)
 
     @Option(name: .customLong("case"), parsing: .upToNextOption, help: "Only these cases (--list names them).") var cases: [String] = []
     @Option(help: "So many runs of every case that is selected.") var runs: Int?
     @Option(help: "So many seconds a run.") var seconds: Int?
     @Flag(help: "One run of the main case.") var quick = false
+    @Flag(help: "Nothing in real time: only system calls and instructions, which no load of the host changes.") var counts = false
     @Flag(help: "Names the cases.") var list = false
     @Flag(
         inversion: .prefixedNo, help: "Real-time priority for the bed: little disturbs it, but the host may throttle one that never rests.")
@@ -35,8 +36,10 @@ import Foundation
             complain("there is no test bed here: \(reason)")
             throw ExitCode(69)
         }
+        let folder = try makeFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
         // What is judged at the beginning is judged to the end, though somebody edits its sources meanwhile.
-        setenv("KIOSK_BED_PLAYER", try Bed.player(), 1)
+        setenv("KIOSK_BED_PLAYER", try strippedPlayer(folder), 1)
         let scenarios = selection
         let path = output ?? "\(Bed.package)/.build/bench/\(Self.stamp(Date())).json"
         var findings = Findings(circumstances: try await circumstances(), series: scenarios.flatMap(\.series))
@@ -48,6 +51,23 @@ import Foundation
             await perform(scenario, player, modeNames["\(scenario.mode)"], into: &findings.series[place])
             findings.circumstances.loadAfter = Self.load
             // Written every time, so that what was measured is there if the rest is not waited for.
+            try write(findings, to: path)
+        }
+        for (scenario, player) in scenarios.flatMap({ scenario in scenario.counted.map { (scenario, $0) } }) where counts || !quick {
+            guard let place = findings.series.firstIndex(where: { $0.scenario == scenario.name && $0.player == player.rawValue })
+            else { continue }
+            for count in Count.allCases {
+                complain("\(scenario.name), \(player.rawValue), \(count.measure.title)")
+                do {
+                    let figure = try await scenario.count(
+                        count, player, modeName: modeNames["\(scenario.mode)"] ?? "\(scenario.mode)", folder: folder)
+                    findings.series[place].samples[count.measure] = [figure]
+                } catch {
+                    complain("  \(error)")
+                    findings.series[place].failures.append("\(count.measure.title): \(error)")
+                }
+            }
+            findings.circumstances.loadAfter = Self.load
             try write(findings, to: path)
         }
         print(findings.markdown)
@@ -63,6 +83,7 @@ import Foundation
 
     /// In turn: kiosk, mpv, kiosk, mpv …, so that what else the machine does hits all alike.
     private func turns(of scenarios: [BenchCase]) -> [(round: Int, scenario: BenchCase, player: BenchCase.Player)] {
+        if counts { return [] }
         func rounds(_ scenario: BenchCase) -> Int { runs ?? (quick || !scenario.isMain ? 1 : 3) }
         return (0..<(scenarios.map(rounds).max() ?? 0)).flatMap { round in
             scenarios.filter { round < rounds($0) }.flatMap { scenario in scenario.players.map { (round, scenario, $0) } }
@@ -108,7 +129,7 @@ import Foundation
             try await Bed.$folders.withValue(folders) {
                 try await Bed.run(
                     "bench \(scenario.name) \(player.rawValue)", for: .seconds(seconds), playing: clips,
-                    scenario.program(player, clips.map(\.path), modeName: modeName), on: machine
+                    scenario.program(player, clips.map(\.path), modeName: modeName, frames: scenario.convertedFrames), on: machine
                 ) { at in
                     if scenario.kind == .controls { Control.act(on: &at) }
                 }
@@ -130,5 +151,5 @@ import Foundation
 
 extension BenchCase {
     /// One for each player, still empty.
-    var series: [Series] { players.map { Series(scenario: name, player: $0.rawValue) } }
+    var series: [Series] { (players + counted.filter { !players.contains($0) }).map { Series(scenario: name, player: $0.rawValue) } }
 }

@@ -16,6 +16,8 @@ enum Measure: String, CaseIterable {
     case touch
     case key
     case nextItem
+    case systemCalls
+    case instructions
 
     /// The heading of its column.
     var title: String {
@@ -36,6 +38,8 @@ enum Measure: String, CaseIterable {
         case .touch: "touch to vblank, ms"
         case .key: "key to vblank, ms"
         case .nextItem: "next item, ms"
+        case .systemCalls: "system calls a frame"
+        case .instructions: "instructions a frame, millions"
         }
     }
 
@@ -53,7 +57,7 @@ enum Measure: String, CaseIterable {
         switch self {
         case .cleanSeams: .share
         case .soundOffset: .percentiles
-        case .wrongHolds, .cpu, .steadyCPU: .spread(1)
+        case .wrongHolds, .cpu, .steadyCPU, .systemCalls, .instructions: .spread(1)
         default: .spread(0)
         }
     }

@@ -18,6 +18,7 @@ struct Measurement: Equatable {
             measureUsage(record, frames: record.frames.count)
         case .flash: measureFlashes(record)
         case .controls: measureControls(record)
+        case .counts: break
         }
     }
 

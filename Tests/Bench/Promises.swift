@@ -11,7 +11,10 @@ struct Promise: Codable, Equatable {
 extension Findings {
     /// Those that something was measured of.
     var promises: [Promise] {
-        [seams, hole, cadence, firstPicture, comparison, conversion, memory, offset, answer(.touch), answer(.key)].compactMap { $0 }
+        [
+            seams, hole, cadence, firstPicture, comparison, conversion, calls, instructions, conversionInstructions, copyInstructions,
+            memory, offset, answer(.touch), answer(.key),
+        ].compactMap { $0 }
     }
 
     private static let main = "720p30@60"
@@ -67,6 +70,16 @@ extension Findings {
     private var comparison: Promise? { ratio("CPU", .cpu, to: .mpv, atMost: 0.4, in: Self.main) }
     private var conversion: Promise? { ratio("CPU", .cpu, to: .ffmpeg, atMost: 1.25, in: Self.main) }
     private var memory: Promise? { ratio("peak memory", .peakMemory, to: .mpv, atMost: 0.8, in: Self.playlist) }
+
+    private var calls: Promise? {
+        guard let calls = samples(.systemCalls, .kiosk, in: Self.main).median else { return nil }
+        return Promise(subject: "system calls a frame, \(Self.main)", target: "≤ 10", measured: calls.text(1), isKept: calls <= 10)
+    }
+
+    private var instructions: Promise? { ratio("instructions", .instructions, to: .mpv, atMost: 0.4, in: Self.main) }
+    private var conversionInstructions: Promise? { ratio("instructions", .instructions, to: .ffmpeg, atMost: 1.25, in: Self.main) }
+    /// With pictures on planes.
+    private var copyInstructions: Promise? { ratio("instructions", .instructions, to: .decoding, atMost: 1.1, in: "1080p30@60-copy") }
 
     private func ratio(_ subject: String, _ measure: Measure, to other: BenchCase.Player, atMost limit: Double, in name: String) -> Promise?
     {

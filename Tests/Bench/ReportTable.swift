@@ -22,7 +22,7 @@ extension Findings {
             table([
                 .firstPicture, .motion, .wrongHolds, .skippedFrames, .stepsBack, .cleanSeams, .lastFrameHold, .firstFrameHold, .soundHole,
             ]),
-            table([.cpu, .steadyCPU, .peakMemory]), table([.soundOffset]), table([.touch, .key, .nextItem]), promiseTable,
+            table([.cpu, .steadyCPU, .peakMemory]), table([.soundOffset]), table([.touch, .key, .nextItem]), countTable, promiseTable,
         ]
         let failures = series.flatMap { series in series.failures.map { "- \(series.scenario), \(series.player): \($0)" } }
         return ([circumstances.text] + tables.compactMap { $0?.markdown } + [failures.joined(separator: "\n")])
@@ -33,7 +33,7 @@ extension Findings {
     func table(_ measures: [Measure]) -> ReportTable? {
         let rows = series.filter { series in
             let isMeasured = measures.contains { !(series.samples[$0] ?? []).isEmpty }
-            return isMeasured || (series.runs == 0 && measures.contains(.firstPicture))
+            return isMeasured || (series.wasTried && series.runs == 0 && measures.contains(.firstPicture))
         }
         guard rows.contains(where: { $0.runs > 0 }) || (!rows.isEmpty && measures.contains(.firstPicture)) else { return nil }
         return ReportTable(
@@ -42,6 +42,17 @@ extension Findings {
                 let starved = series.starved == 0 ? "" : " (+\(series.starved) starved)"
                 return [series.scenario, series.player, "\(series.runs)\(starved)"] + measures.map { $0.cell(series.samples[$0] ?? []) }
             })
+    }
+
+    /// What was counted: the same in every run, so there is one.
+    var countTable: ReportTable? {
+        let measures = Count.allCases.map(\.measure)
+        let rows = series.filter { series in measures.contains { series.samples[$0] != nil } }
+        return rows.isEmpty
+            ? nil
+            : ReportTable(
+                heading: ["case", "player"] + measures.map(\.title),
+                rows: rows.map { series in [series.scenario, series.player] + measures.map { $0.cell(series.samples[$0] ?? []) } })
     }
 
     private var promiseTable: ReportTable? {

@@ -38,6 +38,16 @@ import Testing
         #expect(promises.first?.measured == "1 of 2 clean")
     }
 
+    @Test func `counts are compared in the same case`() {
+        let promises = findings([
+            ("720p30@60", .kiosk, [.systemCalls: [22.1], .instructions: [19.3]]), ("720p30@60", .mpv, [.instructions: [40]]),
+            ("720p30@60", .ffmpeg, [.instructions: [18.1]]), ("1080p30@60-copy", .kiosk, [.instructions: [11]]),
+            ("1080p30@60-copy", .decoding, [.instructions: [10]]),
+        ]).promises
+        #expect(promises.map(\.measured) == ["22.1", "0.48 × mpv", "1.07 × ffmpeg", "1.10 × ffmpeg, decoding alone"])
+        #expect(promises.map(\.isKept) == [false, false, true, true])
+    }
+
     @Test func `the first picture is judged by 1080p where that was measured`() {
         let promise = findings([
             ("1080p30@60", .kiosk, [.firstPicture: [500]]), ("1080p30@60", .mpv, [.firstPicture: [900]]),
