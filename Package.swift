@@ -32,7 +32,7 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Controls", "Input", "Display", "Audio", "Content", "Configuration", "Playback", "Media", "Vocabulary",
+                "Remote", "Doctor", "Controls", "Input", "Display", "Audio", "Content", "Configuration", "Playback", "Media", "Vocabulary",
                 "Platform",
                 "CPlatform",
                 log,
@@ -43,6 +43,9 @@ let package = Package(
         .target(
             name: "Remote", dependencies: ["CPlatform", "Configuration", "Playback", "Vocabulary", "Platform", log], swiftSettings: upcoming
         ),
+        .target(
+            name: "Doctor", dependencies: ["CPlatform", "Audio", "Display", "Media", "Playback", "Vocabulary", "Platform"],
+            swiftSettings: upcoming),
         .target(
             name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
@@ -102,6 +105,8 @@ let package = Package(
         .testTarget(
             name: "RemoteTests",
             dependencies: ["Remote", "Audio", "Display", "Playback", "Platform", "TestSupport", "Vocabulary"], swiftSettings: upcoming),
+        .testTarget(
+            name: "DoctorTests", dependencies: ["Doctor", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "VADriver", "Vocabulary"],

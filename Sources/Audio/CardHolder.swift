@@ -34,6 +34,6 @@ enum CardHolder {
         guard let index = name.cardIndex else { return nil }
         let path = "/proc/asound/card\(index)/pcm\(name.device)p/sub0/status"
         let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
-        return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map(ProcFile.name(ofProcess:))
+        return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map { ProcFile.name(ofProcess: $0) }
     }
 }

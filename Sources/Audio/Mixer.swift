@@ -147,3 +147,12 @@ struct Mixer: Hashable, Sendable {
         return element
     }
 }
+
+extension AudioCard {
+    /// What keeps its devices silent now, one sentence each, which ends with the command that makes them heard.
+    package func silencers() -> [String] {
+        var said: Set<String> = []
+        return devices.compactMap { Mixer(Hardware(card: index, device: $0.number), cards: [self]) }
+            .flatMap { $0.silencers().map(\.description) }.filter { said.insert($0).inserted }
+    }
+}

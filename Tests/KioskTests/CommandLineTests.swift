@@ -6,7 +6,9 @@ import Testing
 @Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
-    @Test(arguments: ["", "play", "check", "devices", "screenshot", "ctl", "status", "calibrate"]) func help(_ subcommand: String) throws {
+    @Test(arguments: ["", "play", "check", "devices", "doctor", "screenshot", "ctl", "status", "calibrate"]) func help(
+        _ subcommand: String
+    ) throws {
         let kiosk = try KioskProcess(subcommand.isEmpty ? ["--help"] : [subcommand, "--help"])
         #expect(kiosk.status() == 0)
         try expect(kiosk.output, isAsIn: "help\(subcommand.isEmpty ? "" : "-" + subcommand).txt")

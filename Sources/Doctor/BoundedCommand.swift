@@ -1,0 +1,66 @@
+import Glibc
+import Platform
+
+/// Runs a program of the system, and ends it where it does not end by itself.
+enum BoundedCommand {
+    /// How it went.
+    enum Outcome: Hashable {
+        /// It has ended with this status; the beginning of what it wrote.
+        case ended(Int32, output: String)
+        /// It was killed, by us after the limit or by somebody else.
+        case killed
+        /// It could not be started: `errno`.
+        case refused(Int32)
+    }
+
+    /// Runs `words[0]`, looked for in the folders of the system, with the others as its arguments, and waits for it. Its standard output and
+    /// error are kept, up to 64 KB. The corresponding C functions are `posix_spawnp` and `waitpid`.
+    static func run(_ words: [String], limit: MediaTime) -> Outcome {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { return .refused(errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+        // In English, and without what the caller's environment would have a program of root do.
+        let environment = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
+        var process = pid_t()
+        let arguments = words.map { strdup($0) } + [nil]
+        let variables = environment.map { strdup($0) } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        let refusal = posix_spawnp(&process, words[0], &actions, nil, arguments, variables)
+        close(ends[1])
+        if refusal != 0 { return .refused(refusal) }
+        let deadline = HostTime.now + limit
+        let output = text(from: ends[0], until: deadline)
+        var status: Int32 = 0
+        while waitpid(process, &status, WNOHANG) == 0 {
+            if deadline < .now {
+                kill(process, SIGKILL)
+                waitpid(process, &status, 0)
+                return .killed
+            }
+            usleep(2000)
+        }
+        return status & 0x7F == 0 ? .ended((status >> 8) & 0xFF, output: output) : .killed
+    }
+
+    /// What is written into a pipe, until all of its writers have closed it or time is up.
+    private static func text(from descriptor: Int32, until deadline: HostTime) -> String {
+        var text: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while text.count < 65536 {
+            let rest = (deadline - .now).seconds * 1000
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard rest > 0, poll(&request, 1, Int32(saturating: rest)) > 0 else { break }
+            let count = read(descriptor, &piece, piece.count)
+            if count <= 0 { break }
+            text += piece[..<count]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

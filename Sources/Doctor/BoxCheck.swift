@@ -1,0 +1,24 @@
+/// One thing that can be wrong with a box. Pure: facts in, findings out.
+package struct BoxCheck: Sendable {
+    /// The word of its findings.
+    package var code: String
+    /// What is so when there is no finding.
+    package var subject: String
+    /// Findings; none when all is well; nil where the facts do not tell.
+    package var judge: @Sendable (BoxFacts) -> [Finding]?
+
+    /// All of them, in the order in which they are reported.
+    package static let all: [BoxCheck] =
+        BoxFacts.Node.Use.allCases.map(permission) + [
+            displayDevice, displayConnected, displayHolder, consoleBlanking, commandLine, displayManager, getty, service, servicePath, keys,
+            clock, decoders, soundCard, soundMuted, storage, freeSpace, temperature, power,
+        ]
+
+    /// What is wrong with the box, and one line for each check that found nothing.
+    package static func diagnose(_ facts: BoxFacts) -> [Finding] {
+        all.flatMap { check -> [Finding] in
+            guard let findings = check.judge(facts) else { return [Finding(check.code, .unknown, "\(check.subject): cannot be told here")] }
+            return findings.isEmpty ? [Finding(check.code, .ok, check.subject)] : findings
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import CPlatform
+import Glibc
+import Media
+import Platform
+
+// How fast a clip comes from its disk. The page cache would answer for a disk that is far too slow, so the kernel is asked to drop what it
+// holds of the file first (posix_fadvise); it does that for pages that nobody has mapped or written to. The clip's rate is its size divided
+// by its length. Both happen on a thread of their own: a share that is gone keeps the thread, and not the doctor.
+enum StorageTrial {
+    /// As much is read: enough for the read-ahead of a disk to come into step, and a second's work for an SD card.
+    private static let most = 16 << 20
+
+    static func run(_ path: String) -> BoxFacts.Storage {
+        let end = HostTime.now + BoxFacts.limit
+        let answer = BoxFacts.answer(within: BoxFacts.limit) { measure(path, until: end) }
+        return answer ?? .overdue(path: path, seconds: BoxFacts.limit.seconds)
+    }
+
+    private static func measure(_ path: String, until end: HostTime) -> BoxFacts.Storage {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return .failed(path: path, reason: String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return .failed(path: path, reason: "it is not a file")
+        }
+        let rate = rate(path, size: Int(status.st_size))
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        var piece = [UInt8](repeating: 0, count: 1 << 18)
+        var bytes = 0
+        let begin = HostTime.now
+        // What was read until shortly before the limit is the answer, too.
+        while bytes < most, HostTime.now + .milliseconds(200) < end {
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0 { return .failed(path: path, reason: String(cString: strerror(errno))) }
+            if count == 0 { break }
+            bytes += count
+        }
+        return .read(path: path, bytes: bytes, seconds: (HostTime.now - begin).seconds, rate: rate)
+    }
+
+    /// Bytes that are played in a second; nil for a still, and where the length is not known.
+    private static func rate(_ path: String, size: Int) -> Double? {
+        guard let reader = try? MediaReader.open(path, samples: nil), !reader.description.isStill,
+            let length = reader.description.duration, length > .milliseconds(100)
+        else { return nil }
+        return Double(size) / length.seconds
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import Configuration
+import Doctor
+import Glibc
+import Platform
+import Remote
+import Vocabulary
+
+/// `kiosk doctor`: what is wrong with the box.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check the box, and say what is wrong with it and what to type.",
+        usage: "kiosk doctor [<options>] [--fix] [--json]",
+        discussion: """
+            Looks at permissions, displays, who else has them, console blanking, the kernel's command line, the service, sound, decoders, the \
+            clock, storage and temperature. It changes nothing and disturbs no player; each check takes three seconds at most. Who is not root \
+            does not see what other users' programs hold. The exit status is 0 when there is no error (warnings are none), 1 when there is \
+            one, 64 when the command line is wrong.
+            """)
+
+    @OptionGroup var settings: Settings
+
+    @Flag(
+        help: """
+            Carry out what can be taken back: groups, settings in files of their own, enabling kiosk.path; and say so. As root. Never the \
+            boot loader.
+            """)
+    var fix = false
+
+    @Flag(help: "Print one line of JSON.")
+    var json = false
+
+    func validate() throws {
+        if fix, geteuid() != 0 { throw ValidationError("--fix is for root: sudo kiosk doctor --fix") }
+    }
+
+    func run() throws {
+        startLog(.critical)
+        let (question, mistakes) = question()
+        var findings = mistakes + BoxCheck.diagnose(.read(question: question))
+        var deeds: [Repair.Deed] = []
+        if fix {
+            deeds = Repair.run(findings)
+            // What a fix has changed is looked at again.
+            if deeds.contains(where: { $0.failure == nil }) { findings = mistakes + BoxCheck.diagnose(.read(question: question)) }
+        }
+        if json { print(line(findings, deeds)) } else { show(findings, deeds) }
+        if findings.contains(where: { $0.severity == .error }) { throw ExitCode(1) }
+    }
+
+    /// What kiosk.conf says of the box; a finding where it cannot be used.
+    private func question() -> (BoxFacts.Question, [Finding]) {
+        guard let configuration = try? settings.load(orDefaults: true) else {
+            // What is wrong with it stands on standard error.
+            let finding = Finding("configuration", .error, "kiosk.conf cannot be used, as said above", advice: ["kiosk check"])
+            return (BoxFacts.Question(), [finding])
+        }
+        let file = configuration.expandPlaylist(limit: .seconds(3)).items.first { !isURL($0.source) }?.source
+        return (BoxFacts.Question(file: file, wantsSound: configuration.audio.device != .off), [])
+    }
+
+    private func show(_ findings: [Finding], _ deeds: [Repair.Deed]) {
+        for finding in findings {
+            print("\(mark(finding.severity))  \(finding.text.printable)")
+            for line in finding.advice where finding.severity != .ok { print("         → \(line.printable)") }
+            if !finding.remedies.isEmpty, !fix { print("         → or: sudo kiosk doctor --fix") }
+        }
+        for deed in deeds { print((deed.failure.map { "not done (\($0)): " } ?? "done: ").printable + deed.remedy.description.printable) }
+        let counts = [Finding.Severity.error, .warning].map { severity in findings.count { $0.severity == severity } }
+        print("\(counts[0]) error\(counts[0] == 1 ? "" : "s"), \(counts[1]) warning\(counts[1] == 1 ? "" : "s")")
+    }
+
+    /// As wide as the longest of them.
+    private func mark(_ severity: Finding.Severity) -> String {
+        switch severity {
+        case .ok: "ok     "
+        case .unknown: "—      "
+        case .warning: "warning"
+        case .error: "ERROR  "
+        }
+    }
+
+    private func line(_ findings: [Finding], _ deeds: [Repair.Deed]) -> String {
+        let list = findings.map { finding in
+            JSONValue.object([
+                "code": .string(finding.code), "severity": .string(finding.severity.rawValue), "text": .string(finding.text),
+                "advice": .array(finding.advice.map { .string($0) }), "fixable": .bool(!finding.remedies.isEmpty),
+            ])
+        }
+        let done = deeds.map { deed in
+            JSONValue.object(["remedy": .string(deed.remedy.description), "failure": deed.failure.map { .string($0) } ?? .null])
+        }
+        return JSONValue.object(["findings": .array(list), "fixes": .array(done)]).line
+    }
+}

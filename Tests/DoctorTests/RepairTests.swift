@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Doctor
+
+/// What `--fix` does, below a made-up root and with commands that are only noted.
+@Suite(.blocking) struct RepairTests {
+    private let file = Remedy.write(path: "/etc/sysctl.d/kiosk.conf", text: "kernel.sysrq = 0\n")
+    private let load = Remedy.run(["sysctl", "-q", "-p", "/etc/sysctl.d/kiosk.conf"])
+
+    @Test("A file is written whole, its folder made; then the command runs; each remedy once") func done() throws {
+        let box = try BoxFactsTests.Box()
+        try box.write("/etc/passwd")
+        let finding = Finding("way-out", .warning, "", remedies: [file, load])
+        var ran: [[String]] = []
+        let deeds = Repair.run([finding, finding], root: box.root) { words in
+            ran.append(words)
+            return nil
+        }
+        #expect(deeds == [.init(remedy: file, failure: nil), .init(remedy: load, failure: nil)])
+        #expect(ran == [["sysctl", "-q", "-p", "/etc/sysctl.d/kiosk.conf"]])
+        #expect(try String(contentsOfFile: box.root + "/etc/sysctl.d/kiosk.conf", encoding: .utf8) == "kernel.sysrq = 0\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: box.root + "/etc/sysctl.d") == ["kiosk.conf"])
+    }
+
+    @Test("A file that is there stays as it is, and what would follow is not done") func refused() throws {
+        let box = try BoxFactsTests.Box()
+        try box.write("/etc/sysctl.d/kiosk.conf", "kernel.sysrq = 1\n")
+        let deeds = Repair.run([Finding("way-out", .warning, "", remedies: [file, load])], root: box.root) { _ in
+            Issue.record("nothing should run")
+            return nil
+        }
+        #expect(deeds == [.init(remedy: file, failure: "File exists")])
+        #expect(try String(contentsOfFile: box.root + "/etc/sysctl.d/kiosk.conf", encoding: .utf8) == "kernel.sysrq = 1\n")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: box.root + "/etc/sysctl.d") == ["kiosk.conf"])
+    }
+
+    @Test("A command that fails is told with its last line") func failures() {
+        #expect(Repair.failure(of: ["sh", "-c", "echo one; echo no such group; exit 6"]) == "status 6: no such group")
+        #expect(Repair.failure(of: ["true"]) == nil)
+        #expect(Repair.failure(of: ["kiosk-nothing-of-this-name"]) == "No such file or directory")
+    }
+}
