@@ -71,7 +71,7 @@ fuzz: setup
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
 		.build/address/debug/kiosk-fuzz --files $(FILES) $(if $(SEED),--seed $(SEED))
 
-# kiosk and mpv on the bed, in turn: ten minutes on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
+# kiosk and mpv on the bed, in turn, on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 BENCHED := -c release --static-swift-stdlib --product kiosk-bench
 bench: build
 	@Tools/setup mpv:-mpv strace:-strace valgrind:-valgrind binutils:-strip
