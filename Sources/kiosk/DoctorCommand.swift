@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Doctor
 import Glibc
+import Logging
 import Platform
 import Remote
 import Vocabulary

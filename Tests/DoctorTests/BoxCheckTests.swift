@@ -164,7 +164,8 @@ import Testing
     ]
 
     @Test("Each finding, provoked", arguments: devices + boots + loads) func provoked(_ provocation: Case) throws {
-        let findings = Self.findings(provocation.change)
+        // A check may not be able to tell any more: without a card there is no mixer.
+        let findings = Self.findings(provocation.change).filter { $0.severity != .unknown }
         let finding = try #require(findings.count == 1 ? findings[0] : nil, "\(findings)")
         #expect(finding.code == provocation.code && finding.severity == provocation.severity)
         #expect(finding.text.contains(provocation.says), "\(finding.text)")
