@@ -76,11 +76,11 @@ struct ScaleContext: ~Copyable {
     private let context: OpaquePointer
     private let sourceHeight: Int32
 
-    /// nil when libswscale cannot do it. `colour` is for conversions to RGB. `keepsRange` is for gray to YUV, where libswscale
-    /// would take the numbers for full range and compress them.
+    /// nil when libswscale cannot do it. `colour` and `brightness` are for conversions to RGB; ``ConversionRounding`` finds the brightness where
+    /// none is given. `keepsRange` is for gray to YUV, where libswscale would take the numbers for full range and compress them.
     static func make(
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
-        colour: ColourDescription? = nil, keepsRange: Bool = false
+        colour: ColourDescription? = nil, brightness: Int32? = nil, keepsRange: Bool = false
     ) -> ScaleContext? {
         // Filters have a limit, which extreme reductions exceed; the nearest pixel is good enough for those.
         for flags in [flags, SWS_POINT] {
@@ -91,8 +91,9 @@ struct ScaleContext: ~Copyable {
             let standard = sws_getCoefficients(SWS_CS_DEFAULT)
             // Refused for pairs of formats in which there is nothing to describe.
             if let colour {
+                let brightness = brightness ?? ConversionRounding.brightness(from: from, to: to, flags: flags, colour: colour)
                 _ = sws_setColorspaceDetails(
-                    context, sws_getCoefficients(colour.matrix), colour.isFullRange ? 1 : 0, standard, 1, 0, 1 << 16, 1 << 16)
+                    context, sws_getCoefficients(colour.matrix), colour.isFullRange ? 1 : 0, standard, 1, brightness, 1 << 16, 1 << 16)
             } else if keepsRange {
                 _ = sws_setColorspaceDetails(context, standard, 1, standard, 1, 0, 1 << 16, 1 << 16)
             }
