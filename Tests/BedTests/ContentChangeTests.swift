@@ -50,7 +50,8 @@ extension BedTests {
 
             for said in script.said {
                 let isSaid = record.log.contains { line in
-                    line.time >= .seconds(said.time) && line.time <= .seconds(said.time + said.within) && said.words.allSatisfy(line.text.contains)
+                    line.time >= .seconds(said.time) && line.time <= .seconds(said.time + said.within)
+                        && said.words.allSatisfy(line.text.contains)
                 }
                 #expect(isSaid, "\(said), \(about), \(told)")
             }
@@ -58,7 +59,9 @@ extension BedTests {
             let samples = record.usage.samples.filter { $0.time > .seconds(30) }
             try #require(samples.count >= 9)
             let (first, last) = (samples.prefix(samples.count / 3), samples.suffix(samples.count / 3))
-            func grown(_ path: KeyPath<Record.Usage.Sample, Int>) -> Int { median(last.map { $0[keyPath: path] }) - median(first.map { $0[keyPath: path] }) }
+            func grown(_ path: KeyPath<Record.Usage.Sample, Int>) -> Int {
+                median(last.map { $0[keyPath: path] }) - median(first.map { $0[keyPath: path] })
+            }
             let figures: Comment = "\(about), \(samples.map { ($0.residentMemory >> 10, $0.threads, $0.descriptors) })"
             print("grown by \(grown(\.residentMemory) >> 10) KB, \(grown(\.descriptors)) descriptors, \(grown(\.threads)) threads")
             #expect(grown(\.residentMemory) < 2 << 20, figures)
@@ -178,7 +181,9 @@ struct ContentChangeScript {
     }
 
     private mutating func remove() {
-        guard files.count > 1, let name = draw(of: files.keys.sorted()), let clip = files.removeValue(forKey: name) else { return changeList() }
+        guard files.count > 1, let name = draw(of: files.keys.sorted()), let clip = files.removeValue(forKey: name) else {
+            return changeList()
+        }
         lines.append((end, "rm \(folder)/media/\(name)"))
         take(clip)
         said.append(Said(time: end, words: ["the playlist has changed: ", "gone: ", name]))
