@@ -11,10 +11,7 @@ import Testing
         let clip = try Clips.named("faststart.mp4")
         try FileManager.default.copyItem(atPath: clip, toPath: folder.path + "/media/a.mp4")
         func save(_ display: String, _ rest: String = "") throws -> String {
-            let text =
-                "[display]\nconnector = \"offscreen\"\n\(display)[audio]\ndevice = \"off\"\n[control]\nsocket = \"off\"\n\(rest)"
-                + "[[playlist]]\nsource = \"media\"\n"
-            return try folder.file("kiosk.conf", text)
+            try folder.file("kiosk.conf", Self.text(display, rest + "[[playlist]]\nsource = \"media\"\n"))
         }
         let path = try save("")
         // A session of its own, as a service has.
@@ -35,5 +32,80 @@ import Testing
         _ = try save("mode = \"640x480\"\n")
         #expect(kiosk.waits(for: "kiosk.conf: a restart is needed for [display] mode"))
         #expect(kiosk.isRunning && !kiosk.errors.contains("3 items"))
+    }
+
+    @Test("A service reads the file again on SIGHUP, also what no watch of its folder tells") func aHangupOfAService() throws {
+        let (folder, other) = try (TestFolder(), TestFolder())
+        // The link's folder is watched, and not that of what it leads to.
+        let target = try other.file("real.conf", Self.text(""))
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/kiosk.conf", withDestinationPath: target)
+        let clip = try Clips.named("faststart.mp4")
+        let pidFile = folder.path + "/pid"
+        let kiosk = try KioskProcess(
+            ["--config", folder.path + "/kiosk.conf", clip],
+            wrapper: ["setsid", "--wait", "sh", "-c", "echo $$ > \(pidFile); exec \"$0\" \"$@\""])
+        #expect(kiosk.waits(for: "playing faststart.mp4"))
+        _ = try other.file("real.conf", Self.text("rotation = 180\n"))
+        usleep(1_500_000)
+        #expect(!kiosk.errors.contains("was read again"))
+        let pid = try Self.pid(pidFile)
+        kill(pid, SIGHUP)
+        #expect(kiosk.waits(for: "kiosk.conf was read again: [display] rotation"))
+        #expect(kiosk.isRunning && !kiosk.errors.contains("ended: "))
+        kill(pid, SIGTERM)
+        #expect(kiosk.status() == 0)
+    }
+
+    @Test(
+        "A terminal that is closed ends the player that was started there",
+        .enabled(if: FileManager.default.fileExists(atPath: "/usr/bin/script"), "script(1) is not installed"))
+    func aHangupOfATerminal() throws {
+        let folder = try TestFolder()
+        let path = try folder.file("kiosk.conf", Self.text(""))
+        let clip = try Clips.named("faststart.mp4")
+        let (pidFile, errors) = (folder.path + "/pid", folder.path + "/errors")
+        // A child of the shell that leads the session: what a person starts.
+        let command = "\(KioskProcess.binary) --config \(path) \(clip) 2> \(errors) & echo $! > \(pidFile); wait $!"
+        let terminal = Process()
+        terminal.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        terminal.arguments = ["script", "-qfec", command, folder.path + "/terminal"]
+        terminal.environment = ProcessInfo.processInfo.environment.merging(["JOURNAL_STREAM": "", "SHELL": "/bin/sh"]) { $1 }
+        terminal.standardInput = FileHandle.nullDevice
+        terminal.standardOutput = FileHandle.nullDevice
+        try terminal.run()
+        func text() -> String { String(decoding: FileManager.default.contents(atPath: errors) ?? Data(), as: UTF8.self) }
+        #expect(eventually(60) { text().contains("playing faststart.mp4") })
+        kill(try Self.pid(pidFile), SIGHUP)
+        #expect(eventually(20) { !terminal.isRunning })
+        #expect(text().contains("info kiosk: ended: ") && terminal.terminationStatus == 0, "\(text())")
+    }
+
+    private static func pid(_ file: String) throws -> Int32 {
+        try #require(Int32(String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    /// A kiosk.conf without a display, a sound card and a socket.
+    private static func text(_ display: String, _ rest: String = "") -> String {
+        "[display]\nconnector = \"offscreen\"\n\(display)[audio]\ndevice = \"off\"\n[control]\nsocket = \"off\"\n"
+            + "[input]\ngrab = false\ntouch = false\n\(rest)"
+    }
+
+    @Test("Where nothing can be played the fallback is shown, and what comes later is played") func theFallback() throws {
+        let folder = try TestFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/media", withIntermediateDirectories: true)
+        let (clip, sign) = try (Clips.named("faststart.mp4"), Clips.numbered("sign.mp4", frames: 30, from: 500))
+        let path = try folder.file(
+            "kiosk.conf", Self.text("mode = \"320x180\"\n", "[playback]\nfallback = \"\(sign)\"\n[[playlist]]\nsource = \"media\"\n"))
+        let kiosk = try KioskProcess(["--config", path, "--snapshots", folder.path + "/pictures"])
+        #expect(kiosk.waits(for: "nothing can be played: sign.mp4 is shown until something can"))
+        #expect(kiosk.waits(for: "sign.mp4 looks like"))
+        try FileManager.default.copyItem(atPath: clip, toPath: folder.path + "/media/a.mp4")
+        #expect(kiosk.waits(for: "the playlist has changed: 1 item; new: a.mp4; gone: sign.mp4"))
+        #expect(kiosk.waits(for: "a.mp4 looks like"))
+        // And back.
+        try FileManager.default.removeItem(atPath: folder.path + "/media/a.mp4")
+        #expect(kiosk.waits(for: "the playlist has changed: 1 item; new: sign.mp4; gone: a.mp4"))
+        #expect(kiosk.end() == 0)
+        #expect(kiosk.log.count { $0.contains("nothing can be played: sign.mp4 is shown") } == 2, "\(kiosk.errors)")
     }
 }
