@@ -29,7 +29,7 @@ extension BedTests {
             for target in targets {
                 let output = try #require(record.outputs["to \(target.to)"])
                 #expect(output.contains("status=0") && output.contains("shown: true"), "\(output)")
-                let text = try #require(output.components(separatedBy: "nanoseconds=").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+                let text = try #require(output.components(separatedBy: "nanoseconds=").last).trimmingCharacters(in: .whitespacesAndNewlines)
                 let asked = record.time(of: "to \(target.to)")
                 let number = Int((target.to * 30).rounded()) + 1
                 let shown = try #require(record.frames.first { $0.number == number && $0.time > asked })
@@ -50,9 +50,11 @@ extension BedTests {
                 "asked-often", for: .seconds(9), playing: [clip], .kiosk(Self.configuration(socket)), on: Machine { $0.time = .free }
             ) { at in
                 // Whoever watches is stopped in the middle of it: what he is told piles up until he is dropped.
-                at(1, .shell(player + "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep 5; kill -KILL $w"), "deaf")
+                let watch = "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep 5; kill -KILL $w"
+                at(1, .shell(player + watch), "deaf")
                 for turn in 0..<6 {
-                    let ask = "for i in 1 2 3 4 5 6 7 8; do $p ctl --socket \(socket) volume $((i * 10)) & $p ctl --socket \(socket) statistics & done; wait"
+                    let ctl = "$p ctl --socket \(socket)"
+                    let ask = "for i in 1 2 3 4 5 6 7 8; do \(ctl) volume $((i * 10)) & \(ctl) statistics & done; wait"
                     at(2 + Double(turn), .shell(player + ask), "turn \(turn)")
                 }
             }
@@ -60,7 +62,9 @@ extension BedTests {
             #expect(record.wrongHolds == [])
             for turn in 0..<6 {
                 let output = try #require(record.outputs["turn \(turn)"])
-                #expect(output.components(separatedBy: "framesShown:").count == 9 && output.components(separatedBy: "volume:").count == 9, "\(output)")
+                for word in ["framesShown:", "volume:"] {
+                    #expect(output.components(separatedBy: word).count == 9, "\(output)")
+                }
             }
             #expect(record.status == 0)
         }
