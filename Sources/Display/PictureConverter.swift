@@ -123,6 +123,8 @@ struct PictureFormat: Hashable {
     var isFullRange: Bool
     var isRGB: Bool
     var isGray: Bool
+    /// More than 8 bits a sample.
+    var isDeep: Bool
     /// Has alpha, a palette, or pixels that share bytes: is made plain BGRX before anything else.
     var isFlattened: Bool
     /// Luma pixels across, and down, that share a chroma sample.
@@ -135,6 +137,7 @@ struct PictureFormat: Hashable {
         guard !has(AV_PIX_FMT_FLAG_HWACCEL) else { return nil }
         isRGB = has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL)
         isGray = description.nb_components <= 2 && !isRGB
+        isDeep = description.comp.0.depth > 8
         isFlattened = has(AV_PIX_FMT_FLAG_ALPHA) || has(AV_PIX_FMT_FLAG_PAL) || has(AV_PIX_FMT_FLAG_BITSTREAM)
         chromaWidth = 1 << Int(description.log2_chroma_w)
         chromaHeight = 1 << Int(description.log2_chroma_h)
@@ -231,8 +234,10 @@ extension PictureConverter {
             var source = (format: format, width: crop.width, height: crop.height)
             if let intermediate = key.format.intermediate {
                 if source != (intermediate, size.0, size.1) {
-                    // Without accurate rounding each row that is averaged adds its error: too much in large reductions.
-                    let flags = crop.height > 3 * size.1 ? SWS_BICUBIC | SWS_ACCURATE_RND : SWS_BICUBIC
+                    // Without accurate rounding each row that is averaged adds its error: too much in large reductions. From more than 8 bits it is
+                    // faster where nothing is scaled, costs a tenth in reductions, and a quarter in enlargements.
+                    let isAccurate = crop.height > 3 * size.1 || key.format.isDeep && crop.height >= size.1
+                    let flags = isAccurate ? SWS_BICUBIC | SWS_ACCURATE_RND : SWS_BICUBIC
                     scale = Pass(from: source, to: (intermediate, size.0, size.1), flags: flags, keepsRange: key.format.isGray)
                     if scale == nil { return nil }
                     source = (intermediate, size.0, size.1)

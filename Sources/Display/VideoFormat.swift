@@ -43,16 +43,14 @@ struct VideoFormat: Hashable, CustomStringConvertible {
     }
 
     /// The formats that a picture can be scaled to: 8 bits, as many chroma samples as it has. Semi-planar ones come second: more hardware has
-    /// them, and libswscale writes them more slowly, or not at all (NV16).
+    /// them, and libswscale writes them more slowly; NV16 it does not write at all.
     static func scaled(from format: PictureFormat) -> [VideoFormat] {
-        let formats: [VideoFormat] =
-            switch format.intermediate {
-            case AV_PIX_FMT_YUV420P: [yuv420, nv12]
-            case AV_PIX_FMT_YUV422P: [VideoFormat("YU16", AV_PIX_FMT_YUV422P), VideoFormat("NV16", AV_PIX_FMT_NV16)]
-            case AV_PIX_FMT_YUV444P: [VideoFormat("YU24", AV_PIX_FMT_YUV444P), VideoFormat("NV24", AV_PIX_FMT_NV24)]
-            default: []
-            }
-        return formats.filter { sws_isSupportedOutput($0.av) != 0 }
+        switch format.intermediate {
+        case AV_PIX_FMT_YUV420P: [yuv420, nv12]
+        case AV_PIX_FMT_YUV422P: [VideoFormat("YU16", AV_PIX_FMT_YUV422P)]
+        case AV_PIX_FMT_YUV444P: [VideoFormat("YU24", AV_PIX_FMT_YUV444P), VideoFormat("NV24", AV_PIX_FMT_NV24)]
+        default: []
+        }
     }
 
     /// Bytes of a sample.

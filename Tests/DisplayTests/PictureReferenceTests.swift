@@ -16,9 +16,10 @@ import Vocabulary
         (0.3 + 0.25 * x + 0.15 * y, 0.12 * (x - 0.5), 0.12 * (y - 0.5) + 0.05 * (0.5 - x))
     }
 
-    /// Decibels of a smooth picture, and codes that a bar may be off. Most reach 50 dB; the least is 44.98, where the picture is enlarged most. A bar
-    /// is off by 3 codes in small pictures at most.
-    static let leastRatio = 44.9, mostCodes = 3
+    /// Decibels of a smooth picture at least. From more than 8 bits libswscale adds noise of half a code against banding.
+    static func leastRatio(_ depth: Int) -> Double { depth > 8 ? 44.9 : 45 }
+    /// Codes that a bar may be off.
+    static func mostCodes(_ depth: Int) -> Int { depth > 8 ? 3 : 2 }
 
     struct Matrix: CustomTestStringConvertible {
         var testDescription: String
@@ -123,7 +124,7 @@ import Vocabulary
                     try PictureConverter().draw(frame, gravity: test.gravity, rotation: test.rotation, background: 0x00ff00, into: buffer)
                     let ratio = judge(ScreenPixels(buffer), test, size, screen, matrix)
                     let name = String(cString: av_get_pix_fmt_name(format.0))
-                    #expect(ratio >= Self.leastRatio, "\(name) \(matrix.testDescription) \(isFull ? "full" : "limited"): \(ratio) dB")
+                    #expect(ratio >= Self.leastRatio(format.1), "\(name) \(matrix.testDescription) \(isFull ? "full" : "limited"): \(ratio) dB")
                 }
             }
         }
@@ -161,14 +162,15 @@ import Vocabulary
                 ($0.0 * level, $0.1 * level, $0.2 * level)
             }
         }
+        // Each is so wide that the filters see no other bar from its middle, not even where it is halved: 16 samples of chroma.
         var worst: [String: Int] = [:]
         for format in Self.formats {
             for isFull in [false, true] {
-                let frame = Self.picture(format, 256, 64, matrix, isFull: isFull) { x, _ in
+                let frame = Self.picture(format, 512, 64, matrix, isFull: isFull) { x, _ in
                     let bar = bars[min(Int(x * 16), 15)]
                     return matrix.yuv(bar.0, bar.1, bar.2)
                 }
-                for (width, height, rotation) in [(256, 64, Rotation.none), (512, 144, .none), (64, 256, .clockwise90), (128, 32, .none)] {
+                for (width, height, rotation) in [(512, 64, Rotation.none), (1024, 144, .none), (64, 512, .clockwise90), (256, 32, .none)] {
                     let buffer = MemoryBuffer(width: width, height: height, format: .xrgb8888)
                     try PictureConverter().draw(frame, gravity: .resize, rotation: rotation, background: 0, into: buffer)
                     let pixels = ScreenPixels(buffer)
@@ -180,14 +182,13 @@ import Vocabulary
                         for (value, shift) in [(bar.0, 16), (bar.1, 8), (bar.2, 0)] {
                             let apart = abs(Int(pixel >> UInt32(shift) & 255) - Int((255 * value).rounded()))
                             let name = "\(String(cString: av_get_pix_fmt_name(format.0))) \(isFull ? "full" : "limited") \(width)x\(height)"
-                            worst[name] = max(worst[name, default: 0], apart)
+                            if apart > Self.mostCodes(format.1) { worst[name] = max(worst[name, default: 0], apart) }
                         }
                     }
                 }
             }
         }
-        let wrong = worst.filter { $0.value > Self.mostCodes }
-        #expect(wrong.isEmpty, "\(wrong)")
+        #expect(worst.isEmpty, "\(worst)")
     }
 
     /// All grays: black is 0, white is 255, none is tinted or more than one code off. Even and odd sizes take different code of libswscale.
