@@ -28,7 +28,7 @@ private final class Box {
             player,
             RemoteSurroundings(
                 display: { display.mode }, rotation: { display.rotation }, rotationAfter: { display.rotation(after: $0) },
-                audio: { audio.name }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
+                audio: { audio.name }, underruns: { audio.underruns }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
                 screenshot: { () throws(ControlRefusal) in throw ControlRefusal(code: "no-picture", message: "") },
                 items: { $0.map { PlaylistItem(source: $0) } }, allowsQuit: false, seekStep: .seconds(10), reload: {}))
         (self.display, self.player, self.control) = (display, player, control)
