@@ -7,8 +7,11 @@ extension BedTests {
     @Suite struct RemoteCommands {
         private static func socket() -> String { NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock" }
 
-        private static func configuration(_ socket: String) -> KioskConfiguration {
-            KioskConfiguration(input: "controls = \"none\"", control: "socket = \"\(socket)\"")
+        /// The first `seconds` of the clip again and again, or all of it.
+        private static func configuration(_ socket: String, _ clip: NumberedClip? = nil, seconds: Int = 2) -> KioskConfiguration {
+            KioskConfiguration(
+                input: "controls = \"none\"", control: "socket = \"\(socket)\"",
+                playlist: clip.map { ["source = \"\($0.path)\"\nend = \(seconds)"] } ?? [])
         }
 
         /// A line of shell that runs kiosk ctl, and prints by the guest's clock how many nanoseconds it took.
@@ -48,7 +51,7 @@ extension BedTests {
             defer { unlink(socket) }
             let player = "p=$(readlink /proc/$PLAYER/exe); "
             let record = try await Bed.run(
-                "asked-often", for: .seconds(9), playing: [clip], .kiosk(Self.configuration(socket)), on: Machine { $0.time = .free }
+                "asked-often", for: .seconds(9), playing: [clip], .kiosk(Self.configuration(socket, clip)), on: Machine { $0.time = .free }
             ) { at in
                 // Whoever watches is stopped in the middle of it: what he is told piles up until he is dropped.
                 at(1, .shell(player + "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep 5; kill -KILL $w"), "deaf")
@@ -128,7 +131,7 @@ extension BedTests {
             defer { for path in [socket, client] { unlink(path) } }
             let count = 1200 * seconds
             let record = try await Bed.run(
-                name, for: .seconds(seconds + 5), playing: [clip], .kiosk(Self.configuration(socket)), on: machine
+                name, for: .seconds(seconds + 5), playing: [clip], .kiosk(Self.configuration(socket, clip)), on: machine
             ) { at in
                 let flood = "a=$(date +%s%N); perl \(client) flood \(socket) \(count); b=$(date +%s%N); echo nanoseconds=$((b - a))"
                 at(1, .shell(flood), "flood")

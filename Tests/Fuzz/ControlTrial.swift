@@ -1,7 +1,9 @@
 import Audio
+import CFFmpeg
 import Display
 import Foundation
 import Glibc
+import Logging
 import Platform
 import Playback
 import Remote
@@ -237,6 +239,8 @@ extension Fuzz {
     /// Sends lines to the control socket of a player of this process. Whatever ends the process: `line.last` in the folder is the number of
     /// the line that it had been sent.
     func sendLines() throws -> Int {
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+        av_log_set_level(AV_LOG_QUIET)
         let trial = try ControlTrial(playing: "\(folder)/original.mp4")
         var findings = 0
         for number in from..<lines {
