@@ -70,6 +70,8 @@ fuzz: setup
 	$(SWIFT) build $(SWIFTPM) --product kiosk-fuzz --scratch-path .build/address --sanitize=address
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
 		.build/address/debug/kiosk-fuzz --files $(FILES) $(if $(SEED),--seed $(SEED))
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
+		.build/address/debug/kiosk-fuzz --lines $(FILES) $(if $(SEED),--seed $(SEED))
 
 # kiosk and mpv on the bed, in turn, on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 BENCHED := -c release --static-swift-stdlib --product kiosk-bench
@@ -154,7 +156,7 @@ help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if one is free, else in memory, with a status line'
 	@echo 'make test       set up, lint, build and run every test; of that: make unit, make bed-test, make machine-test'
 	@echo 'make sanitize   the unit tests again, under AddressSanitizer and ThreadSanitizer'
-	@echo 'make fuzz       tries damaged files under AddressSanitizer, 20000 of them; FILES= SEED='
+	@echo 'make fuzz       tries damaged files, and lines for the control socket, under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo manual: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='

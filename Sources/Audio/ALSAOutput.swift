@@ -38,6 +38,9 @@ package final class ALSAOutput: AudioOutput {
     /// The PCMs there are, where the choice is automatic (``AudioCard/listing(_:)``).
     typealias ListPCMs = @Sendable () -> String
 
+    /// How often a card ran dry, whichever it was.
+    package var underruns: Int { shared.underruns.load(ordering: .relaxed) }
+
     private let open: Opening
     private let listPCMs: ListPCMs?
     private let shared: Shared
@@ -52,6 +55,7 @@ package final class ALSAOutput: AudioOutput {
     fileprivate final class Shared: Sendable {
         let control = AudioThreadControl()
         let name = Mutex("silent: the sound card has not opened yet")
+        let underruns = Atomic(0)
         let opening = Monitor(Opening())
 
         /// The first opening.
@@ -233,6 +237,7 @@ private struct CardPlayer: ~Copyable {
     private mutating func underrun() {
         let isEarly = card!.stopsEarly(at: .now)
         let outcome = underruns.record(at: .now, isEarly: isEarly)
+        shared.underruns.store(underruns.total, ordering: .relaxed)
         if let count = outcome.log { log.warning("underruns: \(count), \(underruns.total) in all (\(shared.name.withLock { $0 }))") }
         if outcome.lengthen, bufferDuration < PCM.longBuffer {
             bufferDuration = min(bufferDuration * 2, PCM.longBuffer)

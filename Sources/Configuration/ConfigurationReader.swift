@@ -177,7 +177,10 @@ extension Configuration.Idle {
 extension Configuration.Control {
     fileprivate mutating func read(_ table: TableReader) {
         socket = table.text("socket", ControlSocketChoice.self, "\"auto\", \"off\" or an absolute path of at most 107 bytes") ?? socket
-        metrics = table.text("metrics", MetricsChoice.self, "\"off\" or an IPv4 address and a port such as \"127.0.0.1:9870\"") ?? metrics
+        metrics =
+            table.text(
+                "metrics", MetricsChoice.self,
+                "\"off\", an IPv4 address and a port such as \"127.0.0.1:9870\", or an absolute path that ends with .prom") ?? metrics
     }
 }
 
