@@ -11,8 +11,7 @@ import Testing
     /// When it starts, in milliseconds, where the level grows by 16 ms at each of `times`, looked at every 4 ms; nil where it does not
     /// within 5 s.
     private func start(growingAt times: [Int], full: Int = .max) -> Int? {
-        var preroll = Preroll()
-        preroll.shown(at: begin)
+        var preroll = Preroll(from: begin)
         return stride(from: 0, to: 5000, by: 4).first { time in
             let level = MediaTime.milliseconds(Int64(16 * times.count { $0 <= time }))
             return preroll.isReady(

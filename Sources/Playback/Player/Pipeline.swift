@@ -47,8 +47,6 @@ struct Pipeline: ~Copyable {
     /// item is wanted.
     private(set) var readings: [Reading] = []
 
-    /// When the clock of this generation may start.
-    var preroll = Preroll()
     var frames = FrameQueue()
     /// Whether the compositor has a frame in hand, in neither queue.
     private(set) var isComposing = false
@@ -350,7 +348,6 @@ struct Pipeline: ~Copyable {
     private mutating func begin(stayingIn item: PlayerItem.ID?) -> [PreparedScene] {
         cancelReadings(otherThan: item)
         generation += 1
-        preroll = Preroll()
         playback.began()
         overdue = nil
         while let frame = frames.popFirst() { release(frame) }

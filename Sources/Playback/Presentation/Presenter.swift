@@ -29,6 +29,8 @@ struct Presenter: ~Copyable {
     /// The generation whose first frame has been shown, and when.
     var shownGeneration: UInt64?
     var shownAt: HostTime
+    /// When the clock may start after that.
+    var preroll: Preroll
     /// Whether the clock was going at the last decision.
     var wasPlaying = false
     /// The number of the frame that was on the screen when it began to go or stood still, or that a seek led to.
@@ -89,6 +91,7 @@ struct Presenter: ~Copyable {
         self.emit = emit
         self.now = now
         shownAt = now()
+        preroll = Preroll(from: shownAt)
         reportsVblank = output.reportsVblank
         scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
     }

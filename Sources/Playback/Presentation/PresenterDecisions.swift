@@ -39,8 +39,7 @@ extension Presenter {
         if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (stands && pipeline.screen.place?.playthrough == nil) {
             // What was on the screen has not ended: it was left.
             if pipeline.ready[0].enqueued.place.playthrough == nil { present = nil }
-            pipeline.preroll.shown(at: now, isAnew: shownGeneration == pipeline.generation)
-            (shownGeneration, shownAt) = (pipeline.generation, now)
+            (shownGeneration, shownAt, preroll) = (pipeline.generation, now, Preroll(from: now))
             scheduler.unlock()
             defer { frameOfChange = pipeline.screen.serial }
             return show(0, late: 0, &pipeline, &returned)
@@ -83,8 +82,8 @@ extension Presenter {
         pipeline.scrub.passed(now)
         if isHeld(pipeline) { return }
         let isFull = !pipeline.hasRoomForFrame || audio.isFull || pipeline.playback.isComplete
-        let level = audio.time(ofSample: Double(audio.available))
-        guard pipeline.preroll.isReady(at: now, level: level, demand: audio.cardDemand, isFull: isFull) else { return }
+        guard preroll.isReady(at: now, level: audio.time(ofSample: Double(audio.available)), demand: audio.cardDemand, isFull: isFull)
+        else { return }
         pipeline.playback.clockStarted()
         audio.isRunning = true
         StartTrace.reached(.clockStarted)

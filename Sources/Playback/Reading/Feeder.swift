@@ -300,18 +300,9 @@ struct Feeder: ~Copyable {
         if current.isSoundOnly { return enqueueSoundAlone(frames, of: current) }
         fades.pass(sound: sound.end, pictures: current.end)
         sound.enqueue(frames, of: current, over: fades.fade)
-        tellLevel()
         tellProblems(of: current)
         // A still's picture is enqueued at once, long before what follows is to be opened.
         if current.isAtEnd, current.end - sound.end < Self.openAhead { prepareNext() }
-    }
-
-    /// Says how much lies queued, as long as the clock has not started.
-    private func tellLevel() {
-        let (level, time, generation) = (audio.time(ofSample: Double(audio.available)), now(), pictures.generation)
-        pipeline.withLock { pipeline in
-            if pipeline.playback.phase == .waiting, pipeline.generation == generation { pipeline.preroll.grew(to: level, at: time) }
-        }
     }
 
     /// Enqueues the sound of an item that is nothing else, and lasts as long.

@@ -7,8 +7,7 @@ import Platform
 /// first pictures cost most (cold caches, memory that is found for the first time), and the card takes two periods before it plays the
 /// first sample. How much is enough is measured, not guessed. The *level* is the sound that lies queued, which never reaches further than
 /// the pictures. From its last few steps follow how fast it grows (1 is as fast as it is played), and the longest time in which it did not
-/// grow. The feeder tells them when they happen (``grew(to:at:)``), those before the first picture is shown, too: so it is known by then how
-/// fast they follow. The clock starts when the level covers
+/// grow. The clock starts when the level covers
 ///
 /// - what the card takes before it plays (``AudioQueue/cardDemand``),
 /// - the longest time between two steps, the one under way included,
@@ -30,33 +29,23 @@ struct Preroll: Sendable {
         var level: MediaTime
     }
 
-    /// When the first picture was shown; nil before.
-    private var begin: HostTime?
+    private let begin: HostTime
     /// When the level had grown, and to what; the oldest first.
     private var marks: [Mark] = []
 
-    /// Nothing is queued, and nothing is shown.
-    init() { marks.reserveCapacity(Self.steps + 2) }
-
-    /// The first picture is shown at `time`. Where that is the first after the bare background (`isAnew`), what was queued beneath that tells
-    /// nothing.
-    mutating func shown(at time: HostTime, isAnew: Bool = false) {
-        if isAnew { marks.removeAll(keepingCapacity: true) }
+    /// The first picture is shown at `time`.
+    init(from time: HostTime) {
         begin = time
-    }
-
-    /// So much lies queued at `time`.
-    mutating func grew(to level: MediaTime, at time: HostTime) {
-        if let last = marks.last, level <= last.level { return }
-        marks.append(Mark(time: time, level: level))
-        if marks.count > Self.steps + 1 { marks.removeFirst() }
+        marks.reserveCapacity(Self.steps + 2)
     }
 
     /// Whether the clock may start at `now`, with so much sound queued, on a card that takes `demand` before it plays. `isFull` says that
     /// no more will be queued before it has started.
     mutating func isReady(at now: HostTime, level: MediaTime, demand: MediaTime, isFull: Bool) -> Bool {
-        grew(to: level, at: now)
-        guard let begin else { return false }
+        if marks.last.map({ level > $0.level }) != false {
+            marks.append(Mark(time: now, level: level))
+            if marks.count > Self.steps + 1 { marks.removeFirst() }
+        }
         if isFull || now - begin >= Self.limit { return true }
         guard let first = marks.first, let last = marks.last, marks.count > 2, now > first.time else { return false }
         let growth = (last.level - first.level).seconds / (now - first.time).seconds
