@@ -21,7 +21,10 @@ final class Interaction: Sendable {
 
     init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput) {
         self.display = display
-        input = InputReader(InputReader.Options(configuration)) { [display] in display.connector }
+        input = InputReader(InputReader.Options(configuration)) { [display] in
+            display.waitUntilOpen()
+            return display.connector
+        }
         accelerometer = configuration.input.usesAccelerometer ? Accelerometer() : nil
         let beIdle: @Sendable (HostTime) -> Void
         let idle = configuration.idle.command

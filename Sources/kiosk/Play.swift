@@ -123,9 +123,11 @@ struct Play: ParsableCommand {
         _ reread: @escaping @Sendable () throws -> Configuration
     ) {
         let log = Logger(label: "kiosk")
-        let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview)
-        StartTrace.reached(.displayActive)
-        let audio = configuration.audio.device.makeOutput { [display] in display.mode?.name }
+        let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview, inBackground: true)
+        let audio = configuration.audio.device.makeOutput { [display] in
+            display.waitUntilOpen()
+            return display.mode?.name
+        }
 
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
         if let rate { player.rate = rate }
