@@ -117,7 +117,7 @@ install:
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
-	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
+	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path deploy/kiosk-usb@.service
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/kiosk.service | install -m 644 /dev/stdin $(AT)/lib/systemd/system/kiosk.service
 	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
 	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || \
@@ -137,7 +137,7 @@ RELOAD = [ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || \
 # Leaves /etc/kiosk and the user kiosk: what they hold is not ours to throw away
 uninstall:
 	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
-	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
+	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path systemd/system/kiosk-usb@.service sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS) man/man1/kiosk.1 man/man5/kiosk.conf.5)
 	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)

@@ -136,6 +136,7 @@ extension Configuration.Playback {
             guard let text = kind.string, !text.isEmpty, !text.contains("\0") else { return nil }
             return PlaylistSource(text, relativeTo: folder).location
         }
+        usb = table.word("usb", StickUse.self) ?? usb
         seekStep = table.time("seek-step") ?? seekStep
         imageDuration = table.time("image-duration") ?? imageDuration
         transition = table.word("transition", Transition.self) ?? transition

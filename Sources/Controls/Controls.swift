@@ -59,6 +59,14 @@ package final class Controls: Sendable {
     /// Nobody has touched anything for a while: carries out what is to be done then. Any thread.
     package func beIdle(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.beIdle(command, at: time) } }
 
+    /// Shows how much of something that takes a while is done, 0…100; nil ends that. Any thread.
+    package func show(progress percent: Int?) {
+        change(at: .now) {
+            $0.show(progress: percent, at: .now)
+            return []
+        }
+    }
+
     /// The display has become another one, or has turned. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
 

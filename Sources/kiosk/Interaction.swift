@@ -67,6 +67,9 @@ final class Interaction: Sendable {
         accelerometer?.start { [perform] rotation, time in perform(.rotate(rotation), time) }
     }
 
+    /// Shows how much of something that takes a while is done, 0…100, where there are controls; nil ends that.
+    func show(progress percent: Int?) { controls?.show(progress: percent) }
+
     /// Ends listening and drawing. Blocks until nothing more is asked for.
     func stop() {
         accelerometer?.stop()
