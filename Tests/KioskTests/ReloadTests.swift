@@ -15,7 +15,12 @@ import Testing
         }
         let path = try save("")
         // A session of its own, as a service has.
-        let kiosk = try KioskProcess(["--config", path, "--log-level", "debug"], wrapper: ["setsid", "--wait"])
+        let pidFile = folder.path + "/pid"
+        let kiosk = try KioskProcess(
+            ["--config", path, "--log-level", "debug"],
+            wrapper: ["setsid", "--wait", "sh", "-c", "echo $$ > \(pidFile); exec \"$0\" \"$@\""])
+        // What is waited for is not the player.
+        defer { if let pid = try? Self.pid(pidFile) { kill(pid, SIGKILL) } }
         #expect(kiosk.waits(for: "playing a.mp4"))
 
         try FileManager.default.copyItem(atPath: clip, toPath: folder.path + "/media/b.mp4")
@@ -49,6 +54,7 @@ import Testing
         usleep(1_500_000)
         #expect(!kiosk.errors.contains("was read again"))
         let pid = try Self.pid(pidFile)
+        defer { kill(pid, SIGKILL) }
         kill(pid, SIGHUP)
         #expect(kiosk.waits(for: "kiosk.conf was read again: [display] rotation"))
         #expect(kiosk.isRunning && !kiosk.errors.contains("ended: "))
