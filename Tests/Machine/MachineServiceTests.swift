@@ -48,13 +48,13 @@ extension MachineTests {
     @Test func `who is in its group may ask it, who is not may not`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
-        try machine.shell("useradd -M -G kiosk operator; useradd -M stranger")
+        try machine.shell("useradd -M -G kiosk attendant && useradd -M stranger")
         let ask = "env -i PATH=$PATH runuser -u"
-        let status = try machine.shell("\(ask) operator -- kiosk status")
+        let status = try machine.shell("\(ask) attendant -- kiosk status")
         #expect(status.contains("playing") && status.contains("Virtual-1"), "\(status)")
-        #expect(try machine.shell("\(ask) operator -- kiosk ctl pause").contains("shown: true"))
+        #expect(try machine.shell("\(ask) attendant -- kiosk ctl pause").contains("shown: true"))
         _ = try machine.waitForStill()
-        #expect(try machine.shell("\(ask) operator -- kiosk ctl play").contains("shown: true"))
+        #expect(try machine.shell("\(ask) attendant -- kiosk ctl play").contains("shown: true"))
         try machine.waitForMovingPicture()
         let refused = try machine.shell("\(ask) stranger -- kiosk ctl pause; echo status $?")
         #expect(refused.contains("permission denied") && refused.hasSuffix("status 1"), "\(refused)")
