@@ -6,12 +6,13 @@ import Vocabulary
 
 /// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, turned.
 ///
-/// A frame takes up to four steps, each left out where it has nothing to do:
+/// A frame takes up to five steps, each left out where it has nothing to do:
 ///
 ///     flatten   alpha, palette and bit-packed formats become plain BGRX at their own size, blended over the background
 ///     scale     to the destination's size, still YUV, bicubic; also brings what has no fast conversion to 8 bits planar
+///     turn      the planes, mirrored and turned, where that gives the same as turning pixels (``PlaneTurn``)
 ///     convert   to the screen's format without scaling, which is libswscale's fast path
-///     place     into scan-out memory: mirrored and turned, or row by row where `convert` cannot write there itself
+///     place     into scan-out memory: mirrored and turned where the planes are not, or row by row where `convert` cannot write there itself
 ///
 /// Scaling in YUV and then converting is 2.5 times faster than libswscale's one pass (720p to 1080p: 1.9 ms against 4.9); and once there
 /// are two passes bicubic costs a tenth more than bilinear, so bicubic it is. RGB goes in one pass, at full chroma resolution. Contexts and
@@ -109,7 +110,7 @@ final class PictureConverter {
     private static func canWriteDirectly(_ geometry: PictureGeometry, into pixels: PixelMemory) -> Bool {
         let r = geometry.scanout
         let start = UInt(bitPattern: pixels.address(r.x, r.y))
-        guard geometry.turn == .up, start % 64 == 0, pixels.stride % 64 == 0 else { return false }
+        guard start % 64 == 0, pixels.stride % 64 == 0 else { return false }
         let end = r.x + (r.width + 15) / 16 * 16
         return r.width % 16 == 0 || (r.x + r.width == pixels.width && end * pixels.format.bytesPerPixel <= pixels.stride)
     }
@@ -202,7 +203,11 @@ extension PictureConverter {
         private let key: Key
         private var flatten: Pass?
         private var scale: Pass?
+        private var planeTurn: PlaneTurn?
         private var convert: Pass?
+        /// What is left to turn after `convert`, and the size before it.
+        private var turn: Orientation
+        private var size: (width: Int, height: Int)
         /// `convert` when it writes into scan-out memory itself.
         private var direct: Direct?
         /// Makes `convert` where there is `direct`, when something is to be put over the picture on its way for the first time.
@@ -219,7 +224,8 @@ extension PictureConverter {
             let (crop, place) = (key.geometry.crop, key.geometry.scanout)
             strip = .allocate(
                 byteCount: PixelTurn.stripBytes(width: place.width, bytesPerPixel: key.output.bytesPerPixel), alignment: 64)
-            let size = key.geometry.turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
+            turn = key.geometry.turn
+            size = turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
             let exact = SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_ACCURATE_RND
             var format = key.format.av
             var colour: ColourDescription? = key.colour
@@ -242,6 +248,11 @@ extension PictureConverter {
                     if scale == nil { return nil }
                     source = (intermediate, size.0, size.1)
                 }
+                planeTurn = PlaneTurn(intermediate, width: size.0, height: size.1, turn: turn)
+                if planeTurn != nil {
+                    (turn, size) = (.up, (place.width, place.height))
+                    source = (intermediate, size.0, size.1)
+                }
             } else if key.output == .rgb565 && source != (kAV_PIX_FMT_XRGB8888, size.0, size.1) {
                 // libswscale knows no full chroma for 16 bits, so RGB goes there by way of 32.
                 scale = Pass(from: source, to: (kAV_PIX_FMT_XRGB8888, size.0, size.1), flags: exact, colour: colour)
@@ -253,7 +264,7 @@ extension PictureConverter {
             if source == target && key.format.isFlattened { return }
             let isRepacking = source.format == kAV_PIX_FMT_XRGB8888 && key.output == .rgb565
             let flags = isRepacking ? SWS_FAST_BILINEAR : key.format.intermediate != nil ? SWS_BILINEAR : exact
-            if key.writesDirectly {
+            if key.writesDirectly && turn == .up {
                 guard let context = ScaleContext.make(from: source, to: target, flags: flags, colour: colour) else { return nil }
                 direct = Direct(context)
                 makeConvert = { Pass(from: source, to: target, flags: flags, colour: colour) }
@@ -277,33 +288,24 @@ extension PictureConverter {
                 planes = PicturePlanes(frame, x: crop.x, y: crop.y)
             }
             if let scale { planes = scale.run(planes) }
+            if let planeTurn { planes = planeTurn.run(planes) }
             if writer != nil, let makeConvert = makeConvert.take() { convert = makeConvert() }
             if let direct, writer == nil || convert == nil {
                 direct.context.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
                 return
             }
             if let convert { planes = convert.run(planes) }
-            switch pixels.format {
-            case .xrgb8888, .xbgr8888: turn(planes, UInt32.self, to: target, stride: pixels.stride, writer)
-            case .rgb565: turn(planes, UInt16.self, to: target, stride: pixels.stride, writer)
-            }
-        }
-
-        private func turn<Pixel: FixedWidthInteger>(
-            _ planes: PicturePlanes, _ type: Pixel.Type, to target: UnsafeMutableRawPointer, stride: Int, _ writer: ScanoutWriter?
-        ) {
-            let place = key.geometry.scanout
-            let size = key.geometry.turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
-            let source = UnsafeRawPointer(planes.data.0!).assumingMemoryBound(to: type)
-            let strip = strip.assumingMemoryBound(to: type)
-            guard let writer else {
-                return PixelTurn.copy(
-                    source, stride: Int(planes.strides.0), width: size.0, height: size.1, turn: key.geometry.turn, to: target,
-                    stride: stride, strip: strip)
-            }
+            let bytes = pixels.format.bytesPerPixel
             PixelTurn.turnRows(
-                of: source, stride: Int(planes.strides.0), width: size.0, height: size.1, turn: key.geometry.turn, strip: strip
-            ) { y, row in writer.write(row, x: place.x, y: place.y + y, count: place.width) }
+                of: planes.data.0!, stride: Int(planes.strides.0), width: size.width, height: size.height, bytesPerPixel: bytes, turn: turn,
+                strip: strip
+            ) { y, row in
+                if let writer {
+                    writer.write(row, x: place.x, y: place.y + y, count: place.width)
+                } else {
+                    (target + y * pixels.stride).copyMemory(from: row, byteCount: place.width * bytes)
+                }
+            }
         }
 
         /// Blends BGRA pixels over one colour, in place. Doing this before scaling is what keeps the colour of invisible pixels

@@ -1,73 +1,68 @@
-import Glibc
+import CDisplay
 import Media
 import Vocabulary
 
-/// Copies a picture mirrored and turned, in ordinary memory first: the source is read in tiles of 16 x 16 pixels (one cache line each
-/// way) into a strip of 16 destination rows, and the strip is copied out row by row, so that the destination, which may be
-/// write-combined, is written once, in order, and never read.
+/// Copies a picture mirrored and turned, by the vectors of Sources/CDisplay/turn.c. Strides are in bytes; pixels have 1, 2 or 4.
 struct PixelTurn {
+    /// Rows of a strip: a cache line of pixels of 4 bytes.
     private static let tile = 16
 
-    /// Bytes of `strip` that ``copy(_:stride:width:height:turn:to:stride:strip:)`` needs for a destination of this width.
-    static func stripBytes(width: Int, bytesPerPixel: Int) -> Int { tile * width * bytesPerPixel }
+    /// Where the turned picture's pixels lie in the source: its (x, y) is `origin + x * across + y * down` bytes from the source's start.
+    private struct Walk {
+        var origin: Int, across: Int, down: Int
+        /// Pixels of the turned picture.
+        var width: Int, height: Int
 
-    /// Copies `width` x `height` pixels from `source` to `destination`, whose size is the turned one. Strides are in bytes.
-    static func copy<Pixel: FixedWidthInteger>(
-        _ source: UnsafePointer<Pixel>, stride sourceStride: Int, width: Int, height: Int, turn: Orientation,
-        to destination: UnsafeMutableRawPointer, stride: Int, strip: UnsafeMutablePointer<Pixel>
-    ) {
-        let bytes = (turn.rotation.swapsAxes ? height : width) * MemoryLayout<Pixel>.stride
-        turnRows(of: source, stride: sourceStride, width: width, height: height, turn: turn, strip: strip) { y, row in
-            memcpy(destination + y * stride, row, bytes)
+        init(stride row: Int, width: Int, height: Int, bytesPerPixel size: Int, turn: Orientation) {
+            let (right, bottom) = ((width - 1) * size, (height - 1) * row)
+            // A mirrored source is read from the other end of its rows.
+            (origin, across, down) =
+                switch (turn.rotation, turn.isMirrored) {
+                case (.none, false): (0, size, row)
+                case (.none, true): (right, -size, row)
+                case (.clockwise90, false): (bottom, -row, size)
+                case (.clockwise90, true): (bottom + right, -row, -size)
+                case (.clockwise180, false): (bottom + right, -size, -row)
+                case (.clockwise180, true): (bottom, size, -row)
+                case (.clockwise270, false): (right, row, -size)
+                case (.clockwise270, true): (0, row, size)
+                }
+            (self.width, self.height) = turn.rotation.swapsAxes ? (height, width) : (width, height)
         }
     }
 
-    /// The same, row by row of the turned picture: `write` gets each row's number and its pixels.
-    static func turnRows<Pixel: FixedWidthInteger>(
-        of source: UnsafePointer<Pixel>, stride sourceStride: Int, width: Int, height: Int, turn: Orientation,
-        strip: UnsafeMutablePointer<Pixel>, write: (Int, UnsafeRawPointer) -> Void
+    /// Copies `width` x `height` pixels from `source` to ordinary memory, where they have the turned size.
+    static func copy(
+        _ source: UnsafeRawPointer, stride: Int, width: Int, height: Int, bytesPerPixel: Int, turn: Orientation,
+        to destination: UnsafeMutableRawPointer, stride destinationStride: Int
     ) {
-        let size = MemoryLayout<Pixel>.stride
-        let row = sourceStride / size
-        // The destination pixel (x, y) comes from source[origin + x * dx + y * dy].
-        let (across, down): (Int, Int)
-        var origin: Int
-        switch turn.rotation {
-        case .none: (origin, across, down) = (0, 1, row)
-        case .clockwise90: (origin, across, down) = ((height - 1) * row, -row, 1)
-        case .clockwise180: (origin, across, down) = ((height - 1) * row + width - 1, -1, -row)
-        case .clockwise270: (origin, across, down) = (width - 1, row, -1)
-        }
-        // A mirrored source is read from the other end of its rows.
-        var (dx, dy) = (across, down)
-        if turn.isMirrored {
-            switch turn.rotation {
-            case .none: (origin, dx) = (width - 1, -1)
-            case .clockwise90: (origin, dy) = ((height - 1) * row + width - 1, -1)
-            case .clockwise180: (origin, dx) = ((height - 1) * row, 1)
-            case .clockwise270: (origin, dy) = (0, 1)
-            }
-        }
-        let (outWidth, outHeight) = turn.rotation.swapsAxes ? (height, width) : (width, height)
+        let walk = Walk(stride: stride, width: width, height: height, bytesPerPixel: bytesPerPixel, turn: turn)
+        kiosk_copy_turned(
+            destination, destinationStride, Int32(walk.width), Int32(walk.height), source + walk.origin, walk.across, walk.down,
+            Int32(bytesPerPixel))
+    }
 
-        if dx == 1 {
-            for y in 0..<outHeight { write(y, UnsafeRawPointer(source + origin + y * dy)) }
+    /// Bytes of `strip` that ``turnRows(of:stride:width:height:bytesPerPixel:turn:strip:write:)`` needs for a turned picture of this width.
+    static func stripBytes(width: Int, bytesPerPixel: Int) -> Int { tile * width * bytesPerPixel }
+
+    /// The same row by row, from the top, for memory that may be write-combined: `write` gets each row's number and its pixels, which lie in
+    /// ordinary memory.
+    static func turnRows(
+        of source: UnsafeRawPointer, stride: Int, width: Int, height: Int, bytesPerPixel: Int, turn: Orientation,
+        strip: UnsafeMutableRawPointer, write: (Int, UnsafeRawPointer) -> Void
+    ) {
+        let walk = Walk(stride: stride, width: width, height: height, bytesPerPixel: bytesPerPixel, turn: turn)
+        let first = source + walk.origin
+        if walk.across == bytesPerPixel {
+            for y in 0..<walk.height { write(y, first + y * walk.down) }
             return
         }
-        for top in Swift.stride(from: 0, to: outHeight, by: tile) {
-            let rows = min(tile, outHeight - top)
-            for left in Swift.stride(from: 0, to: outWidth, by: tile) {
-                let columns = min(tile, outWidth - left)
-                for y in 0..<rows {
-                    var from = source + origin + left * dx + (top + y) * dy
-                    let to = strip + y * outWidth + left
-                    for x in 0..<columns {
-                        to[x] = from.pointee
-                        if x + 1 < columns { from += dx }
-                    }
-                }
-            }
-            for y in 0..<rows { write(top + y, UnsafeRawPointer(strip + y * outWidth)) }
+        let row = walk.width * bytesPerPixel
+        for top in Swift.stride(from: 0, to: walk.height, by: tile) {
+            let rows = min(tile, walk.height - top)
+            kiosk_copy_turned(
+                strip, row, Int32(walk.width), Int32(rows), first + top * walk.down, walk.across, walk.down, Int32(bytesPerPixel))
+            for y in 0..<rows { write(top + y, UnsafeRawPointer(strip + y * row)) }
         }
     }
 }

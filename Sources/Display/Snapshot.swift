@@ -44,21 +44,11 @@ extension ScanoutBuffer {
     /// The same without a clockwise turn by `turn`.
     fileprivate func upright(from turn: Rotation) -> ScanoutBuffer {
         guard turn != .none, let back = Rotation(rawValue: 360 - turn.rawValue) else { return self }
-        switch pixels.format {
-        case .rgb565: return turned(back, UInt16.self)
-        case .xrgb8888, .xbgr8888: return turned(back, UInt32.self)
-        }
-    }
-
-    private func turned<Pixel: FixedWidthInteger>(_ rotation: Rotation, _ pixel: Pixel.Type) -> ScanoutBuffer {
-        let (width, height) = rotation.swapsAxes ? (pixels.height, pixels.width) : (pixels.width, pixels.height)
+        let (width, height) = back.swapsAxes ? (pixels.height, pixels.width) : (pixels.width, pixels.height)
         let copy = MemoryBuffer(width: width, height: height, format: pixels.format)
-        let bytes = PixelTurn.stripBytes(width: width, bytesPerPixel: MemoryLayout<Pixel>.stride)
-        let strip = UnsafeMutablePointer<Pixel>.allocate(capacity: bytes / MemoryLayout<Pixel>.stride)
-        defer { strip.deallocate() }
         PixelTurn.copy(
-            UnsafePointer(pixels.base.assumingMemoryBound(to: Pixel.self)), stride: pixels.stride, width: pixels.width,
-            height: pixels.height, turn: Orientation(rotation: rotation), to: copy.pixels.base, stride: copy.pixels.stride, strip: strip)
+            pixels.base, stride: pixels.stride, width: pixels.width, height: pixels.height, bytesPerPixel: pixels.format.bytesPerPixel,
+            turn: Orientation(rotation: back), to: copy.pixels.base, stride: copy.pixels.stride)
         return copy
     }
 }

@@ -63,14 +63,10 @@ final class SurfaceBitmap: Sendable {
             let scaled = Self.scaled(surface, left, top, width, height, to: size)
         else { return nil }
         var turned = [UInt32](repeating: 0, count: place.width * place.height)
-        var strip = [UInt32](repeating: 0, count: PixelTurn.stripBytes(width: place.width, bytesPerPixel: 4) / 4)
         turned.withUnsafeMutableBytes { target in
-            strip.withUnsafeMutableBufferPointer { strip in
-                PixelTurn.copy(
-                    UnsafeRawPointer(scaled.av.pointee.data.0!).assumingMemoryBound(to: UInt32.self),
-                    stride: Int(scaled.av.pointee.linesize.0), width: size.width, height: size.height, turn: Orientation(rotation: turn),
-                    to: target.baseAddress!, stride: place.width * 4, strip: strip.baseAddress!)
-            }
+            PixelTurn.copy(
+                scaled.av.pointee.data.0!, stride: Int(scaled.av.pointee.linesize.0), width: size.width, height: size.height,
+                bytesPerPixel: 4, turn: Orientation(rotation: turn), to: target.baseAddress!, stride: place.width * 4)
         }
         // The filters of libswscale overshoot at edges.
         for index in turned.indices {

@@ -1,4 +1,4 @@
-// What Display needs from the kernel's headers and cannot say in Swift: ppoll, VT switch signals, and the guard process.
+// What Display needs from C: ppoll, VT switch signals, the guard process, and turned copies by vectors.
 #pragma once
 #include <linux/fb.h>
 #include <linux/kd.h>
@@ -31,3 +31,9 @@ int kiosk_vt_guard_start(int tty, const char *_Nonnull path, int kd_mode, int ke
 
 /// Dismisses the guard without its doing anything, and reaps it.
 void kiosk_vt_guard_stop(int pipe, pid_t pid);
+
+/// Copies a picture turned: pixel (x, y) of `target`, whose rows lie `stride` bytes apart, is the one at `source + x * across + y * down`. One of
+/// `across` and `down` is `bytes` or -`bytes`, a pixel's size: 1, 2 or 4. Source and target do not overlap. The target is written only, once but
+/// where squares of 16 bytes overlap at its edges.
+void kiosk_copy_turned(
+    void *_Nonnull target, long stride, int columns, int rows, const void *_Nonnull source, long across, long down, int bytes);
