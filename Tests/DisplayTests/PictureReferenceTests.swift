@@ -124,7 +124,8 @@ import Vocabulary
                     try PictureConverter().draw(frame, gravity: test.gravity, rotation: test.rotation, background: 0x00ff00, into: buffer)
                     let ratio = judge(ScreenPixels(buffer), test, size, screen, matrix)
                     let name = String(cString: av_get_pix_fmt_name(format.0))
-                    #expect(ratio >= Self.leastRatio(format.1), "\(name) \(matrix.testDescription) \(isFull ? "full" : "limited"): \(ratio) dB")
+                    let range = isFull ? "full" : "limited"
+                    #expect(ratio >= Self.leastRatio(format.1), "\(name) \(matrix.testDescription) \(range): \(ratio) dB")
                 }
             }
         }

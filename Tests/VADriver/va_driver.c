@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -63,7 +64,7 @@ static struct {
     char name[32];
     int calls, first, count;
 } faults[64];
-static int idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), delay, offers = 1;
+static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1;
 
 // ---- Faults
 
@@ -88,6 +89,7 @@ EXPORTED void va_driver_reset(void) {
     memset(faults, 0, sizeof faults);
     fault_count = delay = 0;
     surface_limit = COUNT(surfaces);
+    context_limit = COUNT(contexts);
     offers = 1;
     pthread_mutex_unlock(&mutex);
 }
@@ -109,6 +111,7 @@ EXPORTED int va_driver_calls(const char *name) {
 }
 
 EXPORTED void va_driver_limit_surfaces(int count) { surface_limit = count; }
+EXPORTED void va_driver_limit_contexts(int count) { context_limit = count; }
 EXPORTED int va_driver_surfaces(void) { return surface_count; }
 EXPORTED void va_driver_delay(int microseconds) { delay = microseconds; }
 EXPORTED void va_driver_offer(int value) { offers = value; }
@@ -329,12 +332,15 @@ static VAStatus create_context(
     (void)driver, (void)config, (void)flag, (void)list, (void)count;
     CALL("CreateContext", VA_STATUS_ERROR_ALLOCATION_FAILED);
     pthread_mutex_lock(&mutex);
-    int i = 0;
+    int i = 0, used = 0;
+    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used;
     while (i < COUNT(contexts) && contexts[i].used) i++;
+    if (used >= context_limit) i = COUNT(contexts);
+    refused += i == COUNT(contexts);
     if (i < COUNT(contexts)) contexts[i] = (struct context){.used = 1, .width = (unsigned)width, .height = (unsigned)height};
     pthread_mutex_unlock(&mutex);
     *id = (VAContextID)i;
-    return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+    return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
 }
 
 static VAStatus destroy_context(VADriverContextP driver, VAContextID id) {
@@ -503,6 +509,21 @@ static struct VADriverVTable table;
 static struct VADriverVTableVPP filters;
 static struct VADriverVTableProt protection;
 static struct VADriverContext driver;
+
+// For players in which it is preloaded: VA_DRIVER_CONTEXTS=1 is a device with one decoder, and when the player ends VA_DRIVER_CALLS is the file that gets
+// the number of contexts made, of those refused, and of pictures decoded
+__attribute__((constructor)) static void begin(void) {
+    const char *count = getenv("VA_DRIVER_CONTEXTS");
+    if (count) context_limit = atoi(count);
+}
+
+__attribute__((destructor)) static void report(void) {
+    const char *path = getenv("VA_DRIVER_CALLS");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fprintf(file, "%d %d %d\n", va_driver_calls("CreateContext") - refused, refused, va_driver_calls("EndPicture"));
+    fclose(file);
+}
 
 static int is_valid(VADisplayContextP display) { return display->pDriverContext == &driver; }
 
