@@ -70,6 +70,8 @@ fuzz: setup
 	$(SWIFT) build $(SWIFTPM) --product kiosk-fuzz --scratch-path .build/address --sanitize=address
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
 		.build/address/debug/kiosk-fuzz --files $(FILES) $(if $(SEED),--seed $(SEED))
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
+		.build/address/debug/kiosk-fuzz --lines $(FILES) $(if $(SEED),--seed $(SEED))
 
 # kiosk and mpv on the bed, in turn, on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 BENCHED := -c release --static-swift-stdlib --product kiosk-bench
@@ -115,7 +117,7 @@ install:
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
-	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
+	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path deploy/kiosk-usb@.service
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/kiosk.service | install -m 644 /dev/stdin $(AT)/lib/systemd/system/kiosk.service
 	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
 	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || \
@@ -135,7 +137,7 @@ RELOAD = [ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || \
 # Leaves /etc/kiosk and the user kiosk: what they hold is not ours to throw away
 uninstall:
 	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
-	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
+	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path systemd/system/kiosk-usb@.service sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS) man/man1/kiosk.1 man/man5/kiosk.conf.5)
 	rm -rf $(AT)/share/kiosk
 	@$(RELOAD)
@@ -154,7 +156,7 @@ help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if one is free, else in memory, with a status line'
 	@echo 'make test       set up, lint, build and run every test; of that: make unit, make bed-test, make machine-test'
 	@echo 'make sanitize   the unit tests again, under AddressSanitizer and ThreadSanitizer'
-	@echo 'make fuzz       tries damaged files under AddressSanitizer, 20000 of them; FILES= SEED='
+	@echo 'make fuzz       tries damaged files, and lines for the control socket, under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo manual: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='

@@ -119,7 +119,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Audio", "CFFmpeg", "Display", "Media", "Platform", "Playback", log,
+                "Audio", "CFFmpeg", "Display", "Media", "Platform", "Playback", "Remote", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), "Vocabulary",
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),

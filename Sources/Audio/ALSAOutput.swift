@@ -38,6 +38,9 @@ package final class ALSAOutput: AudioOutput {
     /// The PCMs there are, where the choice is automatic (``AudioCard/listing(_:)``).
     typealias ListPCMs = @Sendable () -> String
 
+    /// How often a card ran dry, whichever it was.
+    package var underruns: Int { shared.underruns.load(ordering: .relaxed) }
+
     private let open: Opening
     private let listPCMs: ListPCMs?
     private let shared: Shared
@@ -52,11 +55,16 @@ package final class ALSAOutput: AudioOutput {
     fileprivate final class Shared: Sendable {
         let control = AudioThreadControl()
         let name = Mutex("silent: the sound card has not opened yet")
-        let opening = Monitor(Opening())
+        let underruns = Atomic(0)
+        let opening: Monitor<Opening>
+
+        init(awaitsDisplay: Bool) { opening = Monitor(Opening(awaitsDisplay: awaitsDisplay)) }
 
         /// The first opening.
         struct Opening {
             var outcome: Outcome?
+            /// Whether it cannot begin before it is known which display there is: nobody waits for it then.
+            var awaitsDisplay: Bool
             /// Fixed once anybody has asked for it.
             var format: AudioFormat?
         }
@@ -72,9 +80,9 @@ package final class ALSAOutput: AudioOutput {
         /// The format, which is fixed now.
         func settle() -> AudioFormat {
             if let format = opening.withLock({ $0.format }) { return format }
-            _ = opening.wait(until: .now + ALSAOutput.openingLimit) { $0.outcome == nil ? nil : true }
+            _ = opening.wait(until: .now + ALSAOutput.openingLimit) { $0.outcome == nil && !$0.awaitsDisplay ? nil : true }
             let (format, isLate) = opening.withLock { opening in
-                let isLate = opening.outcome == nil && opening.format == nil
+                let isLate = opening.outcome == nil && opening.format == nil && !opening.awaitsDisplay
                 let rate = opening.outcome?.card?.sampleRate ?? ALSAOutput.preferredRate
                 let format = opening.format ?? AudioFormat(sampleRate: rate, channelCount: 2)
                 opening.format = format
@@ -103,21 +111,29 @@ package final class ALSAOutput: AudioOutput {
         }
     }
 
-    /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector.
+    /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector; where the choice is automatic
+    /// it may take as long as a display needs, and the card is opened then.
     package convenience init(device: AudioDevice, display: @escaping @Sendable () -> String? = { nil }) {
-        let listPCMs: ListPCMs = { AudioCard.listing(display()) }
-        self.init(listPCMs: device == .automatic ? listPCMs : nil) { rate, buffer throws(AudioError) in
+        guard device == .automatic else {
+            self.init { rate, buffer throws(AudioError) in try device.open(rate: rate, buffer: buffer, display: nil) }
+            return
+        }
+        self.init(listPCMs: { AudioCard.listing(display()) }, awaitDisplay: { _ = display() }) { rate, buffer throws(AudioError) in
             try device.open(rate: rate, buffer: buffer, display: display())
         }
     }
 
-    /// An output to the card that `open` opens; it is called again when `listPCMs` shows a new card.
-    init(listPCMs: ListPCMs? = nil, _ open: @escaping Opening) {
+    /// An output to the card that `open` opens, once `awaitDisplay` has returned; it is called again when `listPCMs` shows a new card.
+    init(listPCMs: ListPCMs? = nil, awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening) {
         self.open = open
         self.listPCMs = listPCMs
-        let shared = Shared()
+        let shared = Shared(awaitsDisplay: awaitDisplay != nil)
         self.shared = shared
         Thread("sound-opening") {
+            if let awaitDisplay {
+                awaitDisplay()
+                shared.opening.signal { $0.awaitsDisplay = false }
+            }
             // The list is taken before the opening: a card that comes during it counts as new.
             let watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
             do throws(AudioError) {
@@ -233,6 +249,7 @@ private struct CardPlayer: ~Copyable {
     private mutating func underrun() {
         let isEarly = card!.stopsEarly(at: .now)
         let outcome = underruns.record(at: .now, isEarly: isEarly)
+        shared.underruns.store(underruns.total, ordering: .relaxed)
         if let count = outcome.log { log.warning("underruns: \(count), \(underruns.total) in all (\(shared.name.withLock { $0 }))") }
         if outcome.lengthen, bufferDuration < PCM.longBuffer {
             bufferDuration = min(bufferDuration * 2, PCM.longBuffer)

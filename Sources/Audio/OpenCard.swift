@@ -67,6 +67,8 @@ struct OpenCard: ~Copyable {
         }
         var space = position.space
         isWaiting = false
+        // What is written below has not been heard, so this is the position to tell: a second call would say the same some microseconds later.
+        var heard = isStarted ? tell(position, to: renderer) : nil
         while space > 0 {
             if unwritten == 0 {
                 guard space >= pcm.periodSize else { break }
@@ -87,8 +89,7 @@ struct OpenCard: ~Copyable {
             unwritten -= written
             space -= written
         }
-        let begins = !isStarted
-        if begins {
+        if !isStarted {
             let result = pcm.start()
             // Suspended since the state was read: shows at the next call.
             if [-ESTRPIPE, -EBADFD].contains(result) { return try checkPace(heard: nil) }
@@ -97,16 +98,22 @@ struct OpenCard: ~Copyable {
             (isStarted, awaitsMotion) = (true, true)
             startTime = .now
             pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
+            position = try pcm.position()
+            heard = tell(position, to: renderer, isFirst: true)
         }
-        position = try pcm.position()
+        try checkPace(heard: heard)
+    }
+
+    /// Tells a position of the card; returns the frames that have been heard by then, nil where it does not say.
+    private mutating func tell(_ position: PCM.Position, to renderer: any AudioRenderer, isFirst: Bool = false) -> Int? {
         // Just after a start the timestamp can still be from before it.
-        guard position.state == SND_PCM_STATE_RUNNING, position.time >= startTime else { return try checkPace(heard: nil) }
+        guard position.state == SND_PCM_STATE_RUNNING, position.time >= startTime else { return nil }
         let unheard = frames.observe(delay: position.delay, pending: unwritten, at: position.time)
         let heard = frames.rendered - unheard
         if heard > 0 { awaitsMotion = false }
         // At the start nothing has been heard; a card that still says so later tells its position by the period, and has not stood still.
-        if begins || !awaitsMotion { renderer.report(unheard: unheard, at: position.time) }
-        try checkPace(heard: heard)
+        if isFirst || !awaitsMotion { renderer.report(unheard: unheard, at: position.time) }
+        return heard
     }
 
     /// Waits for room for a period, or for a wake-up, at most the length of the buffer; ``soundRetryInterval`` where there is room and no

@@ -4,9 +4,11 @@
 #include <sys/statfs.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -89,4 +91,18 @@ ssize_t kiosk_receive(int socket, void *bytes, size_t count, int *descriptor) {
 long kiosk_file_system(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 ? (long)(unsigned int)status.f_type : -1;
+}
+
+int kiosk_exchange(const char *a, const char *b) {
+    return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place) {
+    (void)status, (void)type, (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+void kiosk_remove_tree(const char *path) {
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }

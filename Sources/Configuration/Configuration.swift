@@ -39,6 +39,8 @@ package struct Configuration: Hashable, Sendable {
         package var shuffles = false
         /// `fallback`: what is shown when nothing can be played, an absolute path or a URL; nil is the background.
         package var fallback: String?
+        /// `usb`: what is done with the videos of a USB stick.
+        package var usb = StickUse.off
         /// `seek-step`: more than zero.
         package var seekStep = MediaTime.seconds(10)
         /// `image-duration`: more than zero.

@@ -18,6 +18,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[playback] loop", before.loop == after.loop, in: &applied)
         note("[playback] shuffle", before.shuffles == after.shuffles, in: &applied)
         note("[playback] fallback", before.fallback == after.fallback, in: &applied)
+        note("[playback] usb", before.usb == after.usb, in: &applied)
         note("[playback] seek-step", before.seekStep == after.seekStep, in: &applied)
         note("[playback] image-duration", before.imageDuration == after.imageDuration, in: &applied)
         note("[playback] transition", before.transition == after.transition, in: &applied)

@@ -136,6 +136,7 @@ extension Configuration.Playback {
             guard let text = kind.string, !text.isEmpty, !text.contains("\0") else { return nil }
             return PlaylistSource(text, relativeTo: folder).location
         }
+        usb = table.word("usb", StickUse.self) ?? usb
         seekStep = table.time("seek-step") ?? seekStep
         imageDuration = table.time("image-duration") ?? imageDuration
         transition = table.word("transition", Transition.self) ?? transition
@@ -177,7 +178,10 @@ extension Configuration.Idle {
 extension Configuration.Control {
     fileprivate mutating func read(_ table: TableReader) {
         socket = table.text("socket", ControlSocketChoice.self, "\"auto\", \"off\" or an absolute path of at most 107 bytes") ?? socket
-        metrics = table.text("metrics", MetricsChoice.self, "\"off\" or an IPv4 address and a port such as \"127.0.0.1:9870\"") ?? metrics
+        metrics =
+            table.text(
+                "metrics", MetricsChoice.self,
+                "\"off\", an IPv4 address and a port such as \"127.0.0.1:9870\", or an absolute path that ends with .prom") ?? metrics
     }
 }
 

@@ -6,11 +6,18 @@ package enum MetricsChoice: Hashable, Sendable, LosslessStringConvertible {
     case off
     /// By HTTP at this IPv4 address of the machine and this port, as `/metrics`.
     case address(String, port: UInt16)
+    /// In this file, an absolute path that ends with `.prom`, which node_exporter's textfile collector reads.
+    case file(String)
 
-    /// nil when `text` is neither `off` nor like `127.0.0.1:9870`.
+    /// nil when `text` is neither `off`, like `127.0.0.1:9870` nor like `/folder/kiosk.prom`.
     package init?(_ text: String) {
         if text == "off" {
             self = .off
+            return
+        }
+        if text.hasPrefix("/") {
+            guard text.hasSuffix(".prom"), !text.hasSuffix("/.prom"), !text.contains("\0") else { return nil }
+            self = .file(text)
             return
         }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -26,6 +33,7 @@ package enum MetricsChoice: Hashable, Sendable, LosslessStringConvertible {
         switch self {
         case .off: "off"
         case .address(let host, let port): "\(host):\(port)"
+        case .file(let path): path
         }
     }
 }

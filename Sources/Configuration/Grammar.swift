@@ -16,7 +16,8 @@ enum Grammar {
     static let playback = Table(
         name: "playback", heading: "[playback]",
         keys: [
-            "loop", "shuffle", "fallback", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace", "decoder",
+            "loop", "shuffle", "fallback", "usb", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace",
+            "decoder",
             "decoder-device",
         ])
     static let input = Table(

@@ -43,6 +43,8 @@ struct ContentLedger {
         var isFirst: Bool
         /// Whether somebody has named the file itself: then it is played from the first look on, whenever it was written.
         var isNamed = false
+        /// Whether nobody writes there, so that every file is complete: it is to be probed at once.
+        var isWhole = false
         /// Files that are played, and of which this look says nothing.
         var kept: [String] = []
     }
@@ -85,11 +87,11 @@ struct ContentLedger {
     }
 
     private mutating func saw(_ path: String, _ version: FileVersion, _ look: Look, at now: HostTime, date: Int64) {
-        let isComplete = completed[path].map { $0 <= look.begun } ?? false
+        let isComplete = look.isWhole || completed[path].map { $0 <= look.begun } ?? false
         guard var file = files[path] else {
             let age = date.subtractingReportingOverflow(version.modified).partialValue
             let isFresh = age >= 0 && age < Self.settlingTime.nanoseconds
-            if look.isFirst, !isFresh || isComplete || look.isNamed {
+            if look.isFirst, !look.isWhole, !isFresh || isComplete || look.isNamed {
                 files[path] = File(version: version, stage: .ready, listed: version)
             } else {
                 files[path] = File(version: version, stage: isComplete ? .settled : .growing(since: now))

@@ -99,6 +99,9 @@ struct ExpansionState {
     mutating func found(_ found: SourceExpansion, in entry: Int, epoch: Int, begun: HostTime, isPartial: Bool, by number: Int) {
         guard epoch == self.epoch else { return }
         let before = entries[entry]
+        var found = found
+        // No stick is plugged in, or there is nothing on it: that is no mistake.
+        if entry == plan.replacing { found.problems = [] }
         // What another list names has been there for long, perhaps.
         entries[entry] = Entry(
             expansion: found, counted: before?.counted, begun: begun, isFirst: before?.expansion.lists != found.lists, isPartial: isPartial)
@@ -228,11 +231,12 @@ struct ExpansionState {
         hasLooked = true
         hasLedgerNews = true
         let answered = entries.compactMap { $0 }
-        let looks = zip(entries, plan.names).compactMap { entry, name in
-            entry.map { entry in
+        let looks = zip(entries.indices, plan.names).compactMap { index, name in
+            entries[index].map { entry in
                 ContentLedger.Look(
                     sources: entry.expansion.sources + entry.expansion.lists, begun: entry.begun, isFirst: entry.isFirst,
-                    isNamed: entry.expansion.sources.map(\.source) == [name], kept: entry.counted?.sources.map(\.source) ?? [])
+                    isNamed: entry.expansion.sources.map(\.source) == [name], isWhole: index == plan.replacing,
+                    kept: entry.counted?.sources.map(\.source) ?? [])
             }
         }
         ledger.looked(looks, at: now, date: date)
@@ -262,10 +266,11 @@ struct ExpansionState {
             let sources = entries[index].map { $0.counted?.sources ?? [] } ?? (plan.assume(index).map { [$0] } ?? [])
             problems += entries[index]?.expansion.problems ?? []
             if !sources.isEmpty { isEmpty = false }
-            items += sources.compactMap { source in
+            let listed = sources.compactMap { source -> PlaylistItem? in
                 guard source.version != nil else { return plan.item(index, source) }
                 return ledger.listed(source.source).map { plan.item(index, .init(source.source, $0)) }
             }
+            if index != plan.replacing { items += listed } else if !listed.isEmpty { items = listed }
         }
         let seconds = Int(limit.seconds.rounded(.up))
         problems += hung.sorted().map {

@@ -38,6 +38,9 @@ package final class PlaylistExpansion: Sendable {
         var item: @Sendable (Int, SourceExpansion.Found) -> PlaylistItem
         /// What is shown where nothing can be played.
         var fallback: PlaylistItem?
+        /// The entry whose items are played instead of all others, where it has any: a USB stick's. It may well be missing, and nobody writes
+        /// there, so that its files are complete when they are seen.
+        var replacing: Int?
     }
 
     /// How long one entry may hold up a thread.
@@ -206,13 +209,20 @@ package final class PlaylistExpansion: Sendable {
 extension PlaylistExpansion.Plan {
     /// What a configuration says.
     init(_ configuration: Configuration) {
-        let entries = configuration.playlist
+        var entries = configuration.playlist
+        let folder = configuration.playback.usb.folder(state: StickCopy.stateFolder)
+        if let folder {
+            var stick = PlaylistEntry(source: PlaylistSource(folder + "/", relativeTo: "/"))
+            stick.isRecursive = true
+            entries.append(stick)
+        }
+        let all = entries
         self.init(
-            names: entries.map(\.source.location), isFixed: entries.allSatisfy(\.source.isFixed), assume: { entries[$0].assumed },
-            expand: { entries[$0].expand() },
-            item: { entries[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
+            names: all.map(\.source.location), isFixed: all.allSatisfy(\.source.isFixed), assume: { all[$0].assumed },
+            expand: { all[$0].expand() },
+            item: { all[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
             fallback: configuration.playback.fallback.map {
                 PlaylistItem(source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace)
-            })
+            }, replacing: folder == nil ? nil : all.count - 1)
     }
 }

@@ -8,8 +8,9 @@ import Vocabulary
 ///
 /// What it means is decided where it happens, on the input thread, and the player is asked at once: ``ControlsState`` lies behind a lock that is
 /// held for some microseconds. Drawing has a thread of its own, `controls`. It sleeps until something has happened or ``ControlsState/deadline(after:)``;
-/// while nothing is shown it is not woken by the clock at all. It begins after the first picture, as the fonts are looked up
-/// then, and only where there is something to touch: fonts are some megabytes.
+/// while nothing is shown it is not woken by the clock at all. It begins half a second after the first picture, or at the first input: the fonts
+/// are looked up then, which takes the processor for longer than there are pictures decoded ahead at the start. And it begins only where there
+/// is something to touch: fonts are some megabytes.
 ///
 /// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
 /// The player calls nobody with its own lock held.
@@ -57,6 +58,14 @@ package final class Controls: Sendable {
 
     /// Nobody has touched anything for a while: carries out what is to be done then. Any thread.
     package func beIdle(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.beIdle(command, at: time) } }
+
+    /// Shows how much of something that takes a while is done, 0…100; nil ends that. Any thread.
+    package func show(progress percent: Int?) {
+        change(at: .now) {
+            $0.show(progress: percent, at: .now)
+            return []
+        }
+    }
 
     /// The display has become another one, or has turned. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
@@ -165,7 +174,12 @@ package final class Controls: Sendable {
         var turns: Int?
     }
 
+    /// Until when after the first picture the decoder has the processor for itself.
+    private static let calmStart = MediaTime.milliseconds(500)
+
     private func run() {
+        let isStopped = shared.wait(until: .now + Self.calmStart) { $0.isStopped ? true : $0.input != nil ? false : nil }
+        if isStopped == true { return }
         var drawing = ControlsDrawing(settings.theme)
         drawing.prepare(
             shared.withLock { shared in

@@ -78,6 +78,8 @@ package struct ControlsState: Sendable {
     var playingSince: HostTime?, waitingSince: HostTime?
     var showsTotal = false
     var toastSince: HostTime?
+    /// How much of something is done, 0…100; the toast shows that, and stays, until it is nil.
+    var progress: Int?
     var sign: (sign: Sign, since: HostTime)?
     var previewPicture: PreviewPicture?
     var fades = Fades()
@@ -160,6 +162,15 @@ package struct ControlsState: Sendable {
         if source == now.source, isSliding { previewPicture = picture }
     }
 
+    /// Something that takes a while goes on: `percent` of it is done, nil when it has ended.
+    package mutating func show(progress percent: Int?, at time: HostTime) {
+        guard settings.mode == .full, settings.theme.parts.contains(.toast), percent != progress else { return }
+        // What is there for the volume goes on; what showed a progress goes with it.
+        toastSince = percent == nil ? nil : time
+        progress = percent.map { min(max($0, 0), 100) }
+        follow(at: time)
+    }
+
     // MARK: Time
 
     /// Does what is due at `time`.
@@ -170,7 +181,7 @@ package struct ControlsState: Sendable {
             requests += end(press, at: time, acts: false)
             drop(press)
         }
-        if let toastSince, time - toastSince >= Self.toastStay { self.toastSince = nil }
+        if let toastSince, progress == nil, time - toastSince >= Self.toastStay { self.toastSince = nil }
         if let sign, time - sign.since >= Self.signStay { fades.sign.go(to: false, at: time) }
         if let hideTime, time >= hideTime { isShown = false }
         follow(at: time)

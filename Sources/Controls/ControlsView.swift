@@ -17,8 +17,9 @@ extension ControlsState {
             let toast = fades.toast.value(at: time)
             if toast > 0 {
                 let box = isShown ? layout.toastBelowTitle : layout.toast
-                let level = now.isMuted ? 0 : now.volume
-                list.add(.toast(width: box.width, height: box.height, level: level, icon: speaker), box.x, box.y, toast)
+                let level = progress ?? (now.isMuted ? 0 : now.volume)
+                let icon = progress == nil ? speaker : .copying
+                list.add(.toast(width: box.width, height: box.height, level: level, icon: icon), box.x, box.y, toast)
             }
         }
         let signed = fades.sign.value(at: time)
@@ -42,7 +43,7 @@ extension ControlsState {
         var due: [HostTime?] = [hideTime]
         if fades.areUnderWay(at: time) { due.append(time + refreshPeriod) }
         if let press, let changed = fingers[press.finger] { due.append(changed + Self.ghostTimeout) }
-        if let toastSince { due.append(toastSince + Self.toastStay) }
+        if let toastSince, progress == nil { due.append(toastSince + Self.toastStay) }
         if let sign, fades.sign.target == 1 { due.append(sign.since + Self.signStay) }
         if spins(at: time) {
             due.append(time + Self.spinnerStep)

@@ -53,6 +53,8 @@ enum Icon: Hashable, Sendable {
     case previous, next
     /// 0…2 waves; crossed out where nothing is heard.
     case speaker(waves: Int, isMuted: Bool)
+    /// An arrow down to a line.
+    case copying
 }
 
 /// A part, where it is, and how much of it is seen.

@@ -20,6 +20,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     let shared: Monitor<OutputState>
     private let settings: DisplaySettings
     let wakeUp = WakeUp()
+    /// Whether the first look is over. Until then the presenter's variables are those of the thread that looks.
+    private let hasLooked = Monitor(false)
 
     // The presenter's.
     let seat: Seat
@@ -36,9 +38,14 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
     /// standard input, else the one on the screen.
     ///
+    /// With `inBackground` it returns before it has looked: that goes on on thread `display`, and what needs the display calls
+    /// ``waitUntilOpen()`` first. A modeset takes from two refresh periods to half a second, mostly waiting; the first item is opened meanwhile.
+    ///
     /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is
     /// plugged in, none may be opened, or another program has it; that is decided here, once, before anything is taken.
-    package static func open(_ settings: DisplaySettings, offscreenWhenNoneIsFree: Bool = false) -> DisplayOutput {
+    package static func open(
+        _ settings: DisplaySettings, offscreenWhenNoneIsFree: Bool = false, inBackground: Bool = false
+    ) -> DisplayOutput {
         if settings.connector == .offscreen { return offscreen(settings) }
         if offscreenWhenNoneIsFree, settings.connector == .automatic {
             let terminal = try? VirtualTerminal.look()
@@ -47,7 +54,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
                 return offscreen(settings)
             }
         }
-        return DisplayOutput(settings, on: Seat.open())
+        return DisplayOutput(settings, on: Seat.open(), inBackground: inBackground)
     }
 
     /// An output in memory at a simulated refresh: 1280x720 at 60 Hz, or what `settings.mode` says.
@@ -77,10 +84,12 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         activation.onChange = { [unowned self] in change(to: $0) }
         change(to: screen)
         events = []
+        hasLooked.signal { $0 = true }
+        StartTrace.reached(.displayActive)
     }
 
     /// One of the outputs of `seat`.
-    init(_ settings: DisplaySettings, on seat: Seat) {
+    init(_ settings: DisplaySettings, on seat: Seat, inBackground: Bool = false) {
         self.settings = settings
         self.seat = seat
         shared = Monitor(OutputState(settings.rotation))
@@ -92,8 +101,15 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         activation = DisplayActivation(
             DisplayFinder(settings, seat: seat, output: number) { posted.wake() }, seat: seat, output: number)
         activation.onChange = { [unowned self] in change(to: $0) }
+        if inBackground { Thread("display") { [self] in lookFirst() }.detach() } else { lookFirst() }
+    }
+
+    /// The first look; then the presenter takes over.
+    private func lookFirst() {
         activation.look(probing: true)
         events = []
+        hasLooked.signal { $0 = true }
+        StartTrace.reached(.displayActive)
     }
 
     // MARK: Any thread
@@ -107,6 +123,9 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Whether pictures go to memory only.
     package let isOffscreen: Bool
+
+    /// Waits for the first look for a display.
+    package func waitUntilOpen() { _ = hasLooked.wait { $0 ? true : nil } }
 
     /// Ends the ``wait(until:)`` that is under way, or the next one.
     package func wake() { wakeUp.wake() }

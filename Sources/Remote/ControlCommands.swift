@@ -15,7 +15,7 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case showControls = "show-controls"
     case hideControls = "hide-controls"
     case status, statistics
-    case playlist
+    case playlist = "playlist list"
     case playlistSet = "playlist set"
     case playlistAppend = "playlist append"
     case playlistInsert = "playlist insert"
@@ -24,6 +24,9 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case screenshot, observe, reload
     case logLevel = "log-level"
     case quit
+
+    /// The command of this name; `playlist` alone is the list.
+    package init?(name: String) { self.init(rawValue: name == "playlist" ? ControlCommand.playlist.rawValue : name) }
 
     /// What it takes and answers.
     package var schema: ControlSchema { ControlSchema.of(self) }
@@ -171,7 +174,9 @@ extension ControlSchema {
                     ControlMember("items", "the same counts of frames and seams for each item: `item` and these"),
                 ])
         case .playlist:
-            schema("Lists the playlist.", answer: list + [ControlMember("items", "each with `id`, `place`, `title` and `source`")])
+            schema(
+                "Lists the playlist, as `playlist` alone does.",
+                answer: list + [ControlMember("items", "each with `id`, `place`, `title` and `source`")])
         case .playlistSet: schema("Plays other items from now on. What was set holds until reload.", [sources, boundary], answer: list)
         case .playlistAppend: schema("Puts items at the end of the playlist.", [sources], answer: list)
         case .playlistInsert:

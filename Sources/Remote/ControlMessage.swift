@@ -20,7 +20,7 @@ package struct ControlRequest: Hashable, Sendable {
         guard let name = value["command"]?.text else {
             throw ControlRefusal(id: id, code: "no-command", message: "expected a text \"command\"; there are \(names)")
         }
-        guard let known = ControlCommand(rawValue: name) else {
+        guard let known = ControlCommand(name: name) else {
             throw ControlRefusal(id: id, code: "unknown-command", message: "there is no such command; there are \(names)")
         }
         command = known

@@ -62,7 +62,8 @@ extension ControlRequest {
 extension ControlCommand {
     /// The command that words begin with, and the other words; the longest name counts.
     static func find(_ words: [String]) -> (command: ControlCommand, rest: [String])? {
-        let names = allCases.map { (command: $0, words: $0.rawValue.split(separator: " ").map(String.init)) }
+        let names =
+            allCases.map { (command: $0, words: $0.rawValue.split(separator: " ").map(String.init)) } + [(.playlist, ["playlist"])]
         let known = names.filter { words.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
         return known.map { ($0.command, Array(words.dropFirst($0.words.count))) }
     }

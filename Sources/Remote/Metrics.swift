@@ -30,8 +30,30 @@ extension RemoteControl {
             page.add("kiosk_av_offset_p99_seconds", "gauge", "99 % of the frames were this close to their sound.", most.seconds)
         }
         page.add("kiosk_failures_total", "counter", "Items that could not be played, or not whole.", Double(failureCount.withLock { $0 }))
-        if let celsius = SystemFigures.temperature { page.add("kiosk_temperature_celsius", "gauge", "The hottest thermal zone.", celsius) }
-        if let bytes = SystemFigures.freeSpace { page.add("kiosk_free_space_bytes", "gauge", "Free space of the root file system.", bytes) }
+        if let (message, time) = failure.withLock({ $0 }) {
+            let text = String(message.withoutCredentials.printable.prefix(300))
+            page.add("kiosk_last_failure_info", "gauge", "The last thing that went wrong; always 1.", [("message", text)], 1)
+            page.add("kiosk_last_failure_age_seconds", "gauge", "Time since then.", (HostTime.now - time).seconds)
+        }
+        page.add(
+            "kiosk_sound_underruns_total", "counter", "How often the sound card ran dry.", Double(surroundings.underruns()))
+        if let restarts {
+            page.add(
+                "kiosk_restarts_total", "counter", "How often the service has been started again since it was started.", Double(restarts))
+        }
+        if let isThrottled = SystemFigures.isThrottled() {
+            page.add(
+                "kiosk_throttled", "gauge", "Whether the processor is slowed down now, by heat or too low a voltage.", isThrottled ? 1 : 0)
+        }
+        if let count = SystemFigures.throttleEvents() {
+            page.add("kiosk_throttle_events_total", "counter", "How often heat has slowed a processor core down since the boot.", count)
+        }
+        if let celsius = SystemFigures.temperature() {
+            page.add("kiosk_temperature_celsius", "gauge", "The hottest thermal zone.", celsius)
+        }
+        if let bytes = SystemFigures.freeSpace() {
+            page.add("kiosk_free_space_bytes", "gauge", "Free space of the root file system.", bytes)
+        }
         return page.text
     }
 }
@@ -51,26 +73,5 @@ struct MetricsPage {
     /// A label's value: backslash, quote and line feed are escaped.
     private static func escaped(_ text: String) -> String {
         text.reduce(into: "") { $0 += $1 == "\\" ? "\\\\" : $1 == "\"" ? "\\\"" : $1.isNewline ? "\\n" : String($1) }
-    }
-}
-
-/// What the kernel says about the box.
-enum SystemFigures {
-    /// Of the hottest thermal zone, in degrees Celsius; nil where there is none.
-    static var temperature: Double? {
-        (0..<16).compactMap { zone -> Double? in
-            guard let file = fopen("/sys/class/thermal/thermal_zone\(zone)/temp", "re") else { return nil }
-            defer { fclose(file) }
-            var bytes = [UInt8](repeating: 0, count: 32)
-            let count = fread(&bytes, 1, bytes.count, file)
-            let digits = String(decoding: bytes.prefix(count), as: UTF8.self).prefix { $0.isNumber || $0 == "-" }
-            return Double(digits).map { $0 / 1000 }
-        }.max()
-    }
-
-    /// Bytes that are free on the root file system.
-    static var freeSpace: Double? {
-        var figures = statvfs()
-        return statvfs("/", &figures) == 0 ? Double(figures.f_bavail) * Double(figures.f_frsize) : nil
     }
 }

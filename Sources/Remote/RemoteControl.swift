@@ -14,6 +14,8 @@ package struct RemoteSurroundings: Sendable {
     package var rotationAfter: @Sendable (Rotation?) -> Rotation
     /// The sound device, or why there is none.
     package var audio: @Sendable () -> String
+    /// How often the sound device ran dry since the player was started.
+    package var underruns: @Sendable () -> Int
     /// What is not the player's to carry out: turns, and what concerns the controls.
     package var perform: @Sendable (Command) -> Void
     /// Begins to take a picture of the screen; the reply's check says when it is encoded.
@@ -31,12 +33,13 @@ package struct RemoteSurroundings: Sendable {
     package init(
         display: @escaping @Sendable () -> DisplayMode?, rotation: @escaping @Sendable () -> Rotation,
         rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
+        underruns: @escaping @Sendable () -> Int,
         perform: @escaping @Sendable (Command) -> Void, screenshot: @escaping @Sendable () throws(ControlRefusal) -> ControlReply,
         items: @escaping @Sendable ([String]) -> [PlaylistItem], allowsQuit: Bool, seekStep: MediaTime,
         reload: @escaping @Sendable () -> Void
     ) {
         self.display = display
-        (self.rotation, self.rotationAfter, self.audio) = (rotation, rotationAfter, audio)
+        (self.rotation, self.rotationAfter, self.audio, self.underruns) = (rotation, rotationAfter, audio, underruns)
         (self.perform, self.screenshot, self.items) = (perform, screenshot, items)
         (self.allowsQuit, self.seekStep, self.reload) = (allowsQuit, seekStep, reload)
     }
@@ -52,6 +55,8 @@ package final class RemoteControl: Sendable {
     let started = HostTime.now
     let failure = Mutex<(message: String, time: HostTime)?>(nil)
     let failureCount = Mutex(0)
+    /// How often the service had been started again when this player was, where systemd keeps a folder for it.
+    let restarts = RestartCount.next()
     let hasOwnPlaylist = Mutex(false)
 
     /// How long an effect is waited for.

@@ -21,7 +21,10 @@ final class Interaction: Sendable {
 
     init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput) {
         self.display = display
-        input = InputReader(InputReader.Options(configuration)) { [display] in display.connector }
+        input = InputReader(InputReader.Options(configuration)) { [display] in
+            display.waitUntilOpen()
+            return display.connector
+        }
         accelerometer = configuration.input.usesAccelerometer ? Accelerometer() : nil
         let beIdle: @Sendable (HostTime) -> Void
         let idle = configuration.idle.command
@@ -63,6 +66,9 @@ final class Interaction: Sendable {
         display.observeTerminal { [input] in input.setActive($0) }
         accelerometer?.start { [perform] rotation, time in perform(.rotate(rotation), time) }
     }
+
+    /// Shows how much of something that takes a while is done, 0…100, where there are controls; nil ends that.
+    func show(progress percent: Int?) { controls?.show(progress: percent) }
 
     /// Ends listening and drawing. Blocks until nothing more is asked for.
     func stop() {

@@ -123,9 +123,11 @@ struct Play: ParsableCommand {
         _ reread: @escaping @Sendable () throws -> Configuration
     ) {
         let log = Logger(label: "kiosk")
-        let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview)
-        StartTrace.reached(.displayActive)
-        let audio = configuration.audio.device.makeOutput { [display] in display.mode?.name }
+        let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview, inBackground: true)
+        let audio = configuration.audio.device.makeOutput { [display] in
+            display.waitUntilOpen()
+            return display.mode?.name
+        }
 
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
         if let rate { player.rate = rate }
@@ -133,13 +135,26 @@ struct Play: ParsableCommand {
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
         let interaction = Interaction(configuration, keyMap, player: player, display: display)
         let expansion = PlaylistExpansion(configuration) { probe($0) }
+        let stickCopy = StickCopy { news in
+            switch news {
+            case .progress(let percent): interaction.show(progress: percent)
+            case .done(let note): log.notice("\(note)")
+            case .problem(let problem): log.warning("\(problem)")
+            }
+        }
+        stickCopy.setWanted(configuration.playback.usb == .copy)
         let reload = Reload(configuration, load: reread) { [player, display] old, new in
+            stickCopy.setWanted(new.playback.usb == .copy)
             player.setOptions(Player.Options(new), instead: Player.Options(old))
             if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
             expansion.setConfiguration(new)
         }
         // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
         let listed = Monitor<[PlaylistItem]>([])
+        let sticks = StickUse.mounts + "/", copies = StickUse.copies(state: StickCopy.stateFolder) + "/"
+        let isOfStick: @Sendable ([PlaylistItem]) -> Bool = {
+            $0.first.map { $0.source.hasPrefix(sticks) || $0.source.hasPrefix(copies) } ?? false
+        }
         let remote = RemoteWiring(configuration, player: player, display: display, audio: audio, interaction: interaction) {
             reload.request()
             player.setItems(listed.withLock { $0 })
@@ -149,10 +164,14 @@ struct Play: ParsableCommand {
             case .problem(let problem): log.warning("\(problem)")
             case .note(let note): log.info("\(note)")
             case .items(let items):
-                listed.withLock { $0 = items }
+                let before = listed.withLock { listed in
+                    defer { listed = items }
+                    return listed
+                }
                 if remote.control.ownsPlaylist { return }
                 reporter.listChanges(to: items)
-                player.setItems(items)
+                // Whoever plugs a stick in, or pulls it out, waits for what follows.
+                player.setItems(items, at: isOfStick(items) || isOfStick(before) ? .now : .atNextBoundary)
             }
         }
         player.addObserver { event in
@@ -176,6 +195,7 @@ struct Play: ParsableCommand {
         StandardErrorLog.show(status: "")
         remote.close()
         reload.stop()
+        stickCopy.stop()
         expansion.stop()
         interaction.stop()
         let hasStopped = player.stop()

@@ -15,6 +15,7 @@ struct RemoteWiring {
     private let socket: ControlSocket?
     private let service: ServiceNotifier?
     private let metrics: MetricsServer?
+    private let metricsFile: MetricsFile?
     private let proof: ProofOfPlay?
 
     /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
@@ -28,6 +29,7 @@ struct RemoteWiring {
             RemoteSurroundings(
                 display: { [display] in display.mode }, rotation: { [display] in display.rotation },
                 rotationAfter: { [display] in display.rotation(after: $0) }, audio: { [audio] in audio.name },
+                underruns: { [audio] in audio.underruns },
                 perform: { [interaction] in interaction.perform($0, .now) },
                 screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
                 items: { Self.items($0, configuration) }, allowsQuit: configuration.input.allowsQuit,
@@ -37,6 +39,11 @@ struct RemoteWiring {
         control.publish(on: socket)
         service = ServiceNotifier.start(control)
         metrics = Self.openMetrics(configuration.control.metrics, control)
+        if case .file(let path) = configuration.control.metrics {
+            metricsFile = MetricsFile(path, { control.metrics }) { Logger(label: "kiosk").warning("\($0)") }
+        } else {
+            metricsFile = nil
+        }
         if case .file(let path) = configuration.log.proofOfPlay {
             proof = ProofOfPlay(path, player) { Logger(label: "kiosk").warning("\($0)") }
         } else {
@@ -48,6 +55,7 @@ struct RemoteWiring {
     func close() {
         service?.stop()
         metrics?.stop()
+        metricsFile?.stop()
         proof?.stop()
         socket?.close()
     }

@@ -53,15 +53,24 @@ final class Reporter: Sendable {
             log.warning("there is nothing to play: the background is shown until there is")
         } else if !old.isEmpty {
             let (come, gone) = (new.subtracting(old), old.subtracting(new))
-            // What stands for the same file and is not the same item: another content, or other settings.
-            let changed = Set(come.map(\.source)).intersection(gone.map(\.source))
+            // What stands for the same file and is not the same item: another content, or other settings; or a file that was named and is
+            // not there.
+            let (before, after) = (Self.versions(gone), Self.versions(come))
+            let changed = Set(after.keys).intersection(before.keys)
+            let missing = changed.filter { before[$0]! && !after[$0]! }, back = changed.filter { !before[$0]! && after[$0]! }
             let changes = [
-                come.filter { !changed.contains($0.source) }, come.filter { changed.contains($0.source) },
-                gone.filter { !changed.contains($0.source) },
+                come.filter { !changed.contains($0.source) || back.contains($0.source) },
+                come.filter { changed.contains($0.source) && !missing.contains($0.source) && !back.contains($0.source) },
+                come.filter { missing.contains($0.source) }, gone.filter { !changed.contains($0.source) },
             ].map { $0.map(\.name).sorted() }
-            let texts = zip(["new", "changed", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
+            let texts = zip(["new", "changed", "missing", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
             log.info("the playlist has changed: \(items.count) item\(items.count == 1 ? "" : "s")\(texts.map { "; " + $0 }.joined())")
         }
+    }
+
+    /// Whether a file was there, by source.
+    private static func versions(_ items: Set<PlaylistItem>) -> [String: Bool] {
+        Dictionary(items.map { ($0.source, $0.version != nil) }) { $0 || $1 }
     }
 
     /// Some names, and how many more there are.

@@ -28,7 +28,8 @@ final class CountingRenderer: AudioRenderer {
         monitor.signal { counts in
             if samples.count % 2 != 0 { counts.broken.append("half a frame") }
             counts.rendered += samples.count / 2
-            if samples.count == 2 * 480 { counts.silence += 480 }
+            let period = 48_000 / SilentOutput.periodsPerSecond
+            if samples.count == 2 * period { counts.silence += period }
         }
     }
 

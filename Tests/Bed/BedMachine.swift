@@ -107,7 +107,8 @@ package struct KioskConfiguration: Sendable {
         let mode = display.contains("mode =") ? "" : "mode = \"\(machine.mode)\"\n"
         let device = audio.contains("device =") ? "" : "device = \"hw:Loopback,0,0\"\n"
         let items = playlist.isEmpty ? clips.map { "source = \"\($0.path)\"" } : playlist
-        return "[display]\n\(mode)\(display)\n[audio]\n\(device)\(audio)\n[playback]\n\(playback)\n[input]\n\(input)\n[control]\n\(control)\n"
+        return
+            "[display]\n\(mode)\(display)\n[audio]\n\(device)\(audio)\n[playback]\n\(playback)\n[input]\n\(input)\n[control]\n\(control)\n"
             + items.map { "[[playlist]]\n\($0)\n" }.joined()
     }
 }

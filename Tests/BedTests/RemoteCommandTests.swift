@@ -7,8 +7,11 @@ extension BedTests {
     @Suite struct RemoteCommands {
         private static func socket() -> String { NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock" }
 
-        private static func configuration(_ socket: String) -> KioskConfiguration {
-            KioskConfiguration(input: "controls = \"none\"", control: "socket = \"\(socket)\"")
+        /// The first `seconds` of the clip again and again, or all of it.
+        private static func configuration(_ socket: String, _ clip: NumberedClip? = nil, seconds: Int = 2) -> KioskConfiguration {
+            KioskConfiguration(
+                input: "controls = \"none\"", control: "socket = \"\(socket)\"",
+                playlist: clip.map { ["source = \"\($0.path)\"\nend = \(seconds)"] } ?? [])
         }
 
         /// A line of shell that runs kiosk ctl, and prints by the guest's clock how many nanoseconds it took.
@@ -29,7 +32,8 @@ extension BedTests {
             for target in targets {
                 let output = try #require(record.outputs["to \(target.to)"])
                 #expect(output.contains("status=0") && output.contains("shown: true"), "\(output)")
-                let text = try #require(output.components(separatedBy: "nanoseconds=").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+                let text = try #require(
+                    output.components(separatedBy: "nanoseconds=").last?.trimmingCharacters(in: .whitespacesAndNewlines))
                 let asked = record.time(of: "to \(target.to)")
                 let number = Int((target.to * 30).rounded()) + 1
                 let shown = try #require(record.frames.first { $0.number == number && $0.time > asked })
@@ -47,12 +51,13 @@ extension BedTests {
             defer { unlink(socket) }
             let player = "p=$(readlink /proc/$PLAYER/exe); "
             let record = try await Bed.run(
-                "asked-often", for: .seconds(9), playing: [clip], .kiosk(Self.configuration(socket)), on: Machine { $0.time = .free }
+                "asked-often", for: .seconds(9), playing: [clip], .kiosk(Self.configuration(socket, clip)), on: Machine { $0.time = .free }
             ) { at in
                 // Whoever watches is stopped in the middle of it: what he is told piles up until he is dropped.
                 at(1, .shell(player + "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep 5; kill -KILL $w"), "deaf")
                 for turn in 0..<6 {
-                    let ask = "for i in 1 2 3 4 5 6 7 8; do $p ctl --socket \(socket) volume $((i * 10)) & $p ctl --socket \(socket) statistics & done; wait"
+                    let ask =
+                        "for i in 1 2 3 4 5 6 7 8; do $p ctl --socket \(socket) volume $((i * 10)) & $p ctl --socket \(socket) statistics & done; wait"
                     at(2 + Double(turn), .shell(player + ask), "turn \(turn)")
                 }
             }
@@ -60,9 +65,90 @@ extension BedTests {
             #expect(record.wrongHolds == [])
             for turn in 0..<6 {
                 let output = try #require(record.outputs["turn \(turn)"])
-                #expect(output.components(separatedBy: "framesShown:").count == 9 && output.components(separatedBy: "volume:").count == 9, "\(output)")
+                #expect(
+                    output.components(separatedBy: "framesShown:").count == 9 && output.components(separatedBy: "volume:").count == 9,
+                    "\(output)")
             }
             #expect(record.status == 0)
+        }
+
+        /// What a client in the guest does: Perl, which every Debian has. The clock is never looked at (``Machine/Time/free``).
+        private static let client = """
+            use IO::Socket::UNIX;
+            $SIG{PIPE} = 'IGNORE';
+            my ($what, $path, $count) = @ARGV;
+            sub client { IO::Socket::UNIX->new(Peer => $path) or die "connect: $!" }
+            sub rest { select undef, undef, undef, $_[0] }
+            my $answers = 0;
+            if ($what eq 'flood') {
+                # Twelve requests at once, a hundred times a second.
+                my @requests = map { "{\\"command\\":$_}\\n" } '"status"', '"statistics"', '"volume","by":5', '"playlist"', '"volume","by":-5',
+                    '"mute","on":false', '"log-level"', '"rate","to":1';
+                my ($client, $sent) = (client(), 0);
+                while ($sent < $count) {
+                    syswrite $client, join '', map { $requests[$sent++ % @requests] } 1 .. 12;
+                    for (1 .. 12) { my $line = <$client>; die "ended after $answers" unless $line; $answers++ if $line =~ /"ok":true/ }
+                    rest(0.01);
+                }
+            } elsif ($what eq 'deaf') {
+                # Asks on and on and takes no answer, until it is dropped.
+                my $client = client();
+                1 while defined syswrite $client, "{\\"command\\":\\"statistics\\"}\\n";
+                print "dropped: $!\\n";
+            } else {
+                # Noise, and then a question that makes sense; or a line that does not end.
+                srand 7;
+                for my $turn (1 .. $count) {
+                    my $client = client();
+                    my $noise = join '', map { chr int rand 256 } 0 .. rand 2000;
+                    syswrite $client, $turn % 20 ? "$noise\\n{\\"command\\":\\"status\\"}\\n" : 'x' x 70000;
+                    while (<$client>) { if (/"uptime"|line-too-long/) { $answers++; last } }
+                    rest(0.05);
+                }
+            }
+            print "answers=$answers\\n";
+            """
+
+        @Test func `a thousand commands a second for a minute, one client that is deaf and one that sends noise cost no vblank`()
+            async throws
+        {
+            let machine = Machine { $0.time = .free }
+            let record = try await flooded("flooded", for: 60, on: machine)
+            let noise = try #require(record.outputs["noise"]), deaf = try #require(record.outputs["deaf"])
+            #expect(noise.contains("answers=300"), "\(noise)")
+            #expect(deaf.contains("dropped: Broken pipe") || deaf.contains("dropped: Connection reset"), "\(deaf)")
+        }
+
+        /// Where answering takes the processor's time.
+        @Test func `a thousand commands a second in real time cost no vblank`() async throws {
+            _ = try await flooded("flooded in real time", for: 10, on: Machine { $0.measuresHost = true })
+        }
+
+        private func flooded(_ name: String, for seconds: Int, on machine: Machine) async throws -> Record {
+            let clip = try BedGallery.clip("a", frames: 60, frameRate: 30)
+            let socket = Self.socket(), client = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).pl"
+            try Data(Self.client.utf8).write(to: URL(fileURLWithPath: client))
+            defer { for path in [socket, client] { unlink(path) } }
+            let count = 1200 * seconds
+            let record = try await Bed.run(
+                name, for: .seconds(seconds + 5), playing: [clip], .kiosk(Self.configuration(socket, clip)), on: machine
+            ) { at in
+                let flood = "a=$(date +%s%N); perl \(client) flood \(socket) \(count); b=$(date +%s%N); echo nanoseconds=$((b - a))"
+                at(1, .shell(flood), "flood")
+                if seconds >= 60 {
+                    at(5, .shell("perl \(client) noise \(socket) 300"), "noise")
+                    at(20, .shell("perl \(client) deaf \(socket)"), "deaf")
+                }
+            }
+            let output = try #require(record.outputs["flood"])
+            #expect(output.contains("answers=\(count)\n"), "\(output)")
+            let text = try #require(output.components(separatedBy: "nanoseconds=").last?.trimmingCharacters(in: .whitespacesAndNewlines))
+            let rate = Double(count) / (try #require(Double(text)) / 1e9)
+            #expect(rate >= 1000, "\(rate) commands a second")
+            #expect(record.seams.count >= seconds / 2 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
+            #expect(record.wrongHolds == [])
+            #expect(record.status == 0)
+            return record
         }
     }
 }

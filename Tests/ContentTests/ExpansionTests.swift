@@ -50,7 +50,7 @@ import Vocabulary
         let expansion: PlaylistExpansion
         let news = Monitor<[PlaylistExpansion.News]>([])
 
-        init(_ contents: [[String]], hung: Set<Int> = [], limit: MediaTime = .seconds(2)) {
+        init(_ contents: [[String]], hung: Set<Int> = [], limit: MediaTime = .seconds(2), replacing: Int? = nil) {
             let state = Monitor(State(contents: contents, hung: hung))
             self.state = state
             expansion = PlaylistExpansion(
@@ -66,7 +66,7 @@ import Vocabulary
                             return expansion
                         }!
                     },
-                    item: { PlaylistItem(source: $1.source, version: $1.version) }), limit: limit)
+                    item: { PlaylistItem(source: $1.source, version: $1.version) }, replacing: replacing), limit: limit)
             let news = news
             expansion.start { item in news.signal { $0.append(item) } }
         }
@@ -138,6 +138,21 @@ import Vocabulary
         let expected = ["entry 3 is empty", "entry 0: no answer", "entry 2: no answer"]
         #expect(folders.eventually { folders.problems.count >= 3 })
         #expect(zip(folders.problems, expected).allSatisfy { $0.hasPrefix($1) } && folders.problems.count == 3, "\(folders.problems)")
+    }
+
+    @Test func aStickReplacesAllOthersWhileThereIsSomethingOnIt() {
+        let folders = Folders([["/a"], ["/b"], []], replacing: 2)
+        #expect(folders.waits(for: ["/a", "/b"]))
+        folders.state.withLock { $0.contents[2] = ["/stick/x", "/stick/y"] }
+        folders.expansion.lookAgain()
+        #expect(folders.waits(for: ["/stick/x", "/stick/y"]))
+        // What changes beneath it is played when it is gone.
+        folders.state.withLock { $0.contents[0] = ["/c"] }
+        folders.expansion.lookAgain()
+        folders.state.withLock { $0.contents[2] = [] }
+        folders.expansion.lookAgain()
+        #expect(folders.waits(for: ["/c", "/b"]))
+        #expect(folders.problems.isEmpty, "\(folders.problems)")
     }
 
     @Test func anEmptyListIsBelievedAtTheSecondLook() {

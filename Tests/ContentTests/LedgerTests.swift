@@ -56,6 +56,23 @@ import Vocabulary
         #expect(other.plays("/future"))
     }
 
+    @Test func whereNobodyWritesAFileIsCompleteWhenItIsSeen() {
+        var ledger = ContentLedger()
+        let now = HostTime(nanoseconds: 1_000_000_000)
+        let files = ["/stick/a", "/stick/b"].map {
+            SourceExpansion.Found($0, FileVersion(device: 2, inode: 1, size: 1, modified: now.nanoseconds))
+        }
+        ledger.looked([.init(sources: files, begun: now, isFirst: true, isWhole: true)], at: now, date: now.nanoseconds)
+        // Not before they have been probed: a stick that is damaged must not take the place of the playlist.
+        #expect(ledger.listed("/stick/a") == nil && ledger.due == nil)
+        for (file, problem) in zip(files, [nil, "damaged"]) {
+            let probe = ledger.takeProbe()
+            #expect(probe?.path == file.source)
+            if let probe { ledger.probed(probe, problem: problem, at: now) }
+        }
+        #expect(ledger.listed("/stick/a") == files[0].version && ledger.listed("/stick/b") == nil)
+    }
+
     @Test func aNewFileIsPlayedWhenItHasNotChangedForTwoSecondsAndProbesClean() {
         var stage = Stage()
         stage.look()

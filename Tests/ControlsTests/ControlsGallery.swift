@@ -92,6 +92,13 @@ struct Gallery {
             }
         ),
         (
+            "toast-copying",
+            { viewer in
+                viewer.show(progress: 40)
+                viewer.wait(.seconds(2))
+            }
+        ),
+        (
             "toast-muted",
             { viewer in
                 viewer.now.isMuted = true

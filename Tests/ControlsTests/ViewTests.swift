@@ -303,6 +303,19 @@ import Vocabulary
         }
     }
 
+    @Test func `how much is done of what takes a while, until it has ended`() {
+        var viewer = viewer()
+        viewer.show(progress: 40)
+        viewer.wait(.seconds(5))
+        #expect(viewer.toast == 40 && viewer.parts.count == 1)
+        viewer.show(progress: 250)
+        viewer.wait(.milliseconds(300))
+        #expect(viewer.toast == 100)
+        viewer.show(progress: nil)
+        viewer.wait(.milliseconds(500))
+        #expect(viewer.toast == nil)
+    }
+
     @Test func `the volume for keys, for a second and a half; once they are shown it stands below the title`() {
         var viewer = viewer()
         viewer.now.volume = 60

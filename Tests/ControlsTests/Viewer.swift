@@ -54,6 +54,8 @@ struct Viewer {
         }
     }
 
+    mutating func show(progress percent: Int?) { state.show(progress: percent, at: time) }
+
     /// Lets time pass, and does what is due on the way when it is due.
     mutating func wait(_ span: MediaTime) {
         settle()

@@ -15,6 +15,7 @@ import Platform
     @Option(help: "The number of the first.") var from = 0
     @Option(help: "Where the originals are, and what was found is kept.") var folder = ".build/fuzz"
     @Option(help: "Play every so manieth row of files; the others are read only.") var playEvery = 1
+    @Option(help: "Send so many lines to a player's control socket, instead of trying files.") var lines = 0
     @Flag(help: .hidden) var worker = false
 
     /// Files that are played in a row.
@@ -22,7 +23,13 @@ import Platform
 
     mutating func run() throws {
         let originals = try Original.all(in: folder)
-        if worker { try work(originals) } else { try watch(originals) }
+        if lines > 0 {
+            if try sendLines() > 0 { throw ExitCode(1) }
+        } else if worker {
+            try work(originals)
+        } else {
+            try watch(originals)
+        }
     }
 
     // MARK: The worker
@@ -127,7 +134,7 @@ import Platform
     }
 
     /// Prints at once, pipe or not.
-    private func tell(_ words: Any...) {
+    func tell(_ words: Any...) {
         FileHandle.standardOutput.write(Data((words.map { "\($0)" }.joined(separator: " ") + "\n").utf8))
     }
 

@@ -37,4 +37,17 @@ import Testing
             #expect(Trial.play(Array(paths[part]), failing: Set(failing.filter { part.contains($0) }.map { $0 - start })) == [])
         }
     }
+
+    /// The same of lines that are sent to a player by its control socket (`kiosk-fuzz --lines`).
+    @Test(.enabled(if: FuzzTests.files > 0)) func linesAreAnsweredAndThePlayerPlaysOn() throws {
+        let originals = try Original.all(in: Clips.folder + "/fuzz")
+        #expect(originals.contains { $0.name == "mp4" })
+        let trial = try ControlTrial(playing: Clips.folder + "/fuzz/original.mp4")
+        for number in 0..<3 * Self.files {
+            let line = trial.line(seed: Self.seed, number: number)
+            let problem = trial.send(line)
+            #expect(problem == nil, "line \(number): \(String(decoding: line.prefix(300), as: UTF8.self).debugDescription)")
+            if number % ControlTrial.batch == 0 { #expect(trial.playOn() == nil, "after line \(number)") }
+        }
+    }
 }

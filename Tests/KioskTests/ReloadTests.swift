@@ -15,7 +15,12 @@ import Testing
         }
         let path = try save("")
         // A session of its own, as a service has.
-        let kiosk = try KioskProcess(["--config", path, "--log-level", "debug"], wrapper: ["setsid", "--wait"])
+        let pidFile = folder.path + "/pid"
+        let kiosk = try KioskProcess(
+            ["--config", path, "--log-level", "debug"],
+            wrapper: ["setsid", "--wait", "sh", "-c", "echo $$ > \(pidFile); exec \"$0\" \"$@\""])
+        // What is waited for is not the player.
+        defer { if let pid = try? Self.pid(pidFile) { kill(pid, SIGKILL) } }
         #expect(kiosk.waits(for: "playing a.mp4"))
 
         try FileManager.default.copyItem(atPath: clip, toPath: folder.path + "/media/b.mp4")
@@ -42,13 +47,14 @@ import Testing
         let clip = try Clips.named("faststart.mp4")
         let pidFile = folder.path + "/pid"
         let kiosk = try KioskProcess(
-            ["--config", folder.path + "/kiosk.conf", clip],
+            ["--config", folder.path + "/kiosk.conf", "--log-level", "debug", clip],
             wrapper: ["setsid", "--wait", "sh", "-c", "echo $$ > \(pidFile); exec \"$0\" \"$@\""])
         #expect(kiosk.waits(for: "playing faststart.mp4"))
         _ = try other.file("real.conf", Self.text("rotation = 180\n"))
         usleep(1_500_000)
         #expect(!kiosk.errors.contains("was read again"))
         let pid = try Self.pid(pidFile)
+        defer { kill(pid, SIGKILL) }
         kill(pid, SIGHUP)
         #expect(kiosk.waits(for: "kiosk.conf was read again: [display] rotation"))
         #expect(kiosk.isRunning && !kiosk.errors.contains("ended: "))
@@ -64,8 +70,10 @@ import Testing
         let path = try folder.file("kiosk.conf", Self.text(""))
         let clip = try Clips.named("faststart.mp4")
         let (pidFile, errors) = (folder.path + "/pid", folder.path + "/errors")
-        // A child of the shell that leads the session: what a person starts.
-        let command = "\(KioskProcess.binary) --config \(path) \(clip) 2> \(errors) & echo $! > \(pidFile); wait $!"
+        // A child of the shell that leads the session: what a person starts. In the foreground, since the shell's `wait` needs SIGCHLD, which the
+        // threads of these tests block.
+        let player = "echo $$ > \(pidFile); exec \(KioskProcess.binary) --config \(path) --log-level debug \(clip) 2> \(errors)"
+        let command = "sh -c '\(player)'; exit $?"
         let terminal = Process()
         terminal.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         terminal.arguments = ["script", "-qfec", command, folder.path + "/terminal"]
@@ -73,10 +81,11 @@ import Testing
         terminal.standardInput = FileHandle.nullDevice
         terminal.standardOutput = FileHandle.nullDevice
         try terminal.run()
+        defer { if terminal.isRunning { terminal.terminate() } }
         func text() -> String { String(decoding: FileManager.default.contents(atPath: errors) ?? Data(), as: UTF8.self) }
         #expect(eventually(60) { text().contains("playing faststart.mp4") })
         kill(try Self.pid(pidFile), SIGHUP)
-        #expect(eventually(20) { !terminal.isRunning })
+        try #require(eventually(20) { !terminal.isRunning }, "\(text())")
         #expect(text().contains("info kiosk: ended: ") && terminal.terminationStatus == 0, "\(text())")
     }
 

@@ -23,7 +23,7 @@ import Testing
         #expect(try line("volume -5") == #"{"by":-5,"command":"volume"}"#)
         #expect(try line("mute true") == #"{"command":"mute","on":true}"#)
         #expect(try line("play --source a.mp4 --then next") == #"{"command":"play","source":"/here/a.mp4","then":"next"}"#)
-        #expect(try line("playlist") == #"{"command":"playlist"}"#)
+        #expect(try line("playlist") == #"{"command":"playlist list"}"# && line("playlist list") == line("playlist"))
         #expect(
             try line("playlist set a.mp4 /b.mp4 --at now") == #"{"at":"now","command":"playlist set","sources":["/here/a.mp4","/b.mp4"]}"#)
         #expect(try line("playlist move one.mp4 3") == #"{"command":"playlist move","item":"one.mp4","to":3}"#)
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `completion knows commands, options and choices`() {
         #expect(ControlCommand.completions(after: []).contains("seek"))
-        #expect(ControlCommand.completions(after: ["playlist"]) == ["set", "append", "insert", "remove", "move"])
+        #expect(ControlCommand.completions(after: ["playlist"]) == ["list", "set", "append", "insert", "remove", "move"])
         #expect(ControlCommand.completions(after: ["playlist", "set", "a", "--at"]) == ["boundary", "now"])
         #expect(ControlCommand.completions(after: ["rotate"]) == ["0", "90", "180", "270"])
         #expect(ControlCommand.completions(after: ["observe"]).contains("display"))

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 import Testing
 
 @testable import Remote
@@ -40,6 +41,70 @@ import Testing
         let count = recv(client, &buffer, buffer.count, 0)
         close(client)
         #expect(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).hasSuffix("\r\n\r\nkiosk_a 1\n"))
+    }
+
+    @Test func `what the kernel says of heat and throttling, and what it does not`() throws {
+        let box = FileManager.default.temporaryDirectory.path + "/kiosk-box-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: box) }
+        func write(_ path: String, _ text: String) throws {
+            try FileManager.default.createDirectory(
+                atPath: box + (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try text.write(toFile: box + path, atomically: false, encoding: .utf8)
+        }
+        #expect(SystemFigures.temperature(root: box) == nil)
+        #expect(SystemFigures.isThrottled(root: box) == nil && SystemFigures.throttleEvents(root: box) == nil)
+        try write("/sys/class/thermal/thermal_zone0/temp", "41000\n")
+        try write("/sys/class/thermal/thermal_zone17/temp", "63500\n")
+        try write("/sys/class/thermal/cooling_device0/temp", "99000\n")
+        #expect(SystemFigures.temperature(root: box) == 63.5)
+        let firmware = "/sys/devices/platform/soc/soc:firmware/get_throttled"
+        for (bits, isThrottled) in [("0", false), ("50000", false), ("50005", true), ("4", true), ("8", true)] {
+            try write(firmware, bits + "\n")
+            #expect(SystemFigures.isThrottled(root: box) == isThrottled, "\(bits)")
+        }
+        for (core, count) in [("cpu0", "3"), ("cpu11", "4"), ("cpufreq", "x")] {
+            try write("/sys/devices/system/cpu/\(core)/thermal_throttle/core_throttle_count", count)
+        }
+        #expect(SystemFigures.throttleEvents(root: box) == 7)
+    }
+
+    @Test func `starts are counted in the folder that outlives them`() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/kiosk-run-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect((0..<3).map { _ in RestartCount.next(in: folder + ":/elsewhere") } == [0, 1, 2])
+        for wrong in ["", "x", "-7"] {
+            try wrong.write(toFile: folder + "/restarts", atomically: false, encoding: .utf8)
+            #expect(RestartCount.next(in: folder) == (wrong == "-7" ? 1 : 0))
+        }
+        try "\(Int.max)".write(toFile: folder + "/restarts", atomically: false, encoding: .utf8)
+        #expect(RestartCount.next(in: folder) == .max)
+        #expect(RestartCount.next(in: folder + "/none") == nil && RestartCount.next(in: nil) == nil && RestartCount.next(in: "x") == nil)
+    }
+
+    @Test func `a file of metrics is whole at any time, is written again, and goes at the end`() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/kiosk-prom-\(UUID().uuidString)"
+        let path = folder + "/kiosk.prom"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let complaints = Monitor([String]()), count = Monitor(0)
+        let file = MetricsFile(
+            path, every: .milliseconds(5),
+            {
+                count.signal { $0 += 1 }
+                return String(repeating: "kiosk_a \(count.withLock { $0 % 10 })\n", count: 5000)
+            }
+        ) { text in complaints.signal { $0.append(text) } }
+        #expect(complaints.wait(until: .now + .seconds(10)) { $0.first }?.contains("No such file or directory") == true)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        #expect(complaints.wait(until: .now + .seconds(10)) { $0.count == 2 ? $0[1] : nil }?.contains("again") == true)
+        for _ in 0..<200 {
+            let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+            #expect(lines.count == 5000 && Set(lines).count == 1)
+        }
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o644)
+        file.stop()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
 
     @Test func `dates are those of UTC`() { #expect(ProofOfPlay.date(1_795_472_874) == "2026-11-23T22:27:54Z") }

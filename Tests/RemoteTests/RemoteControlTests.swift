@@ -28,7 +28,7 @@ private final class Box {
             player,
             RemoteSurroundings(
                 display: { display.mode }, rotation: { display.rotation }, rotationAfter: { display.rotation(after: $0) },
-                audio: { audio.name }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
+                audio: { audio.name }, underruns: { audio.underruns }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
                 screenshot: { () throws(ControlRefusal) in throw ControlRefusal(code: "no-picture", message: "") },
                 items: { $0.map { PlaylistItem(source: $0) } }, allowsQuit: false, seekStep: .seconds(10), reload: {}))
         (self.display, self.player, self.control) = (display, player, control)
@@ -82,6 +82,29 @@ private final class Box {
         #expect(Set(status.members.map(\.name)) == answer)
         let statistics = try box.ask(#"{"command":"statistics"}"#)
         #expect(Set(statistics.members.map(\.name)) == Set(ControlCommand.statistics.schema.answer.map(\.name) + ["ok", "id"]))
+    }
+
+    @Test func `the metrics have the text format's form, and the last failure`() throws {
+        let box = try Box(["a60.mp4"])
+        let clip = JSONValue.string(try Clips.named("a60.mp4")).line
+        _ = try box.ask("{\"command\":\"playlist set\",\"sources\":[\(clip),\"/nothing/\\\"there\\\".mp4\"],\"at\":\"now\"}")
+        let end = HostTime.now + .seconds(20)
+        while !box.control.metrics.contains("kiosk_last_failure_info"), HostTime.now < end { usleep(10_000) }
+        var types: [String: String] = [:], figures: [String: Double] = [:]
+        for line in box.control.metrics.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+            if words[0] == "#" {
+                #expect(types[words[2]] == nil && figures[words[2]] == nil, "\(words[2]) twice")
+                if words[1] == "TYPE" { types[words[2]] = words[3] }
+            } else {
+                let name = String(line.prefix { $0 != "{" && $0 != " " })
+                #expect(types[name] == (name.hasSuffix("_total") ? "counter" : "gauge"), "\(line)")
+                figures[name] = line.split(separator: " ").last.flatMap { Double($0) }
+            }
+        }
+        #expect(Set(figures.keys) == Set(types.keys))
+        #expect(figures["kiosk_failures_total"].map { $0 >= 1 } == true && figures["kiosk_sound_underruns_total"] == 0)
+        #expect(box.control.metrics.contains(#"kiosk_last_failure_info{message="/nothing/\"there\".mp4: no such file: "#))
     }
 
     @Test func `who observes is told`() throws {

@@ -25,3 +25,9 @@ void kiosk_tune_malloc(void);
 
 /// The kind of the file system that `path` lies on (linux/magic.h); -1 where there is nothing. statfs(2), which the Glibc module lacks.
 long kiosk_file_system(const char *_Nonnull path);
+
+/// Has two files or folders of one file system change places, in one step: renameat2(2), which the Glibc module lacks. 0, or -1 and errno.
+int kiosk_exchange(const char *_Nonnull a, const char *_Nonnull b);
+
+/// Removes a folder and everything in it, as far as that can be removed; follows no link: nftw(3), which the Glibc module lacks.
+void kiosk_remove_tree(const char *_Nonnull path);

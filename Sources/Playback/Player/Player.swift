@@ -72,8 +72,12 @@ package final class Player: Sendable {
                         interruptAudio: { output.interrupt() })
                     feeder.run()
                 },
-                Thread("compositor", realtimePriority: 5) { Compositor(pipeline: pipeline, output: video, clock: clock, now: now).run() },
+                Thread("compositor", realtimePriority: 5) {
+                    video.waitUntilOpen()
+                    Compositor(pipeline: pipeline, output: video, clock: clock, now: now).run()
+                },
                 Thread("presenter", realtimePriority: 20) {
+                    video.waitUntilOpen()
                     var presenter = Presenter(
                         pipeline: pipeline, output: video, audioOutput: output, audio: audio,
                         playsWhileScrubbing: options.playsWhileScrubbing, emit: emit, now: now)

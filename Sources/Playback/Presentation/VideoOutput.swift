@@ -107,6 +107,9 @@ package enum VideoOutputEvent: Sendable {
 /// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
 /// itself.
 package protocol VideoOutput: AnyObject, Sendable {
+    /// Returns once it is known whether there is a display, for an output that is opened in the background; blocks for as long as a modeset
+    /// takes. Both threads call it before anything else.
+    func waitUntilOpen()
     /// The present mode; nil while there is no display.
     var mode: DisplayMode? { get }
     /// Grows by one whenever prepared scenes lose their meaning (display gone or back, mode changed).
@@ -141,4 +144,9 @@ package protocol VideoOutput: AnyObject, Sendable {
     func wake()
     /// Restores what was on the screen before. No other call may follow or be under way.
     func close()
+}
+
+extension VideoOutput {
+    /// An output that is open from the beginning.
+    package func waitUntilOpen() {}
 }

@@ -63,9 +63,9 @@ struct FailureRecord {
         return complaints[item, default: []].insert(message).inserted
     }
 
-    /// Complaints about items that nobody knows any more are dropped.
-    mutating func keepComplaints(about isKnown: (PlayerItem.ID) -> Bool) {
-        complaints = complaints.filter { isKnown($0.key) }
+    /// Complaints about items that are no longer there are dropped.
+    mutating func keepComplaints(about isThere: (PlayerItem.ID) -> Bool) {
+        complaints = complaints.filter { isThere($0.key) }
     }
 
     /// An item played without fault: the next complaint about it is news.

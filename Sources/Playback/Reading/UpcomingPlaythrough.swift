@@ -262,7 +262,8 @@ struct UpcomingPlaythrough: ~Copyable {
     /// - Returns: whether nothing follows any more.
     mutating func setList(_ list: Playlist, _ rules: PlaylistRules, during current: PlaythroughReader?) -> Bool {
         (cursor.list, cursor.rules) = (list, rules)
-        failures.keepComplaints { list[$0] != nil }
+        // What leaves the list and comes back is complained about anew, though its identity is the old one.
+        failures.keepComplaints { list.place(of: $0) != nil || list.isInterlude($0) }
         if case .firstOfEmptyList = next {
             if !list.isEmpty { openFirst() }
             return false

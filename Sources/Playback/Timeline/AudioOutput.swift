@@ -25,6 +25,8 @@ package protocol AudioOutput: AnyObject, Sendable {
     var format: AudioFormat { get }
     /// What it plays to, for log lines: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms` or why it is silent.
     var name: String { get }
+    /// How often the card ran dry since the output was made. From any thread.
+    var underruns: Int { get }
     /// Begins to render, on a thread of its own. Called once.
     func start(_ renderer: any AudioRenderer)
     /// Drops everything that was rendered and has not been heard (with ``AudioRenderer/takeBack(frames:)``) and renders anew, so that a
@@ -32,4 +34,9 @@ package protocol AudioOutput: AnyObject, Sendable {
     func interrupt()
     /// Ends the rendering and closes the card. Blocks until the audio thread has ended.
     func stop()
+}
+
+extension AudioOutput {
+    /// What plays to no card does not run dry.
+    package var underruns: Int { 0 }
 }

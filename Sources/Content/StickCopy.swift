@@ -1,0 +1,131 @@
+import Configuration
+import Glibc
+import Logging
+import Platform
+import Vocabulary
+
+/// Copies what a USB stick brings to the box: `[playback] usb = "copy"`.
+///
+/// A thread of its own, `usb-copy`, looks once a second what is mounted in ``StickUse/mounts``, and copies the videos, sounds and images of a
+/// stick that it has not seen into a folder beside the present copies. When all of them are there, and on the disk, the two folders change
+/// places in one step (``FolderCopy``), and the old one is removed. So what is played is always one stick's whole content. A stick that is pulled
+/// out while it is copied, and one that does not fit, changes nothing. Reading and writing give way to everything else.
+package final class StickCopy: Sendable {
+    /// What to tell.
+    package enum News: Hashable, Sendable {
+        /// So much of a stick has been copied, 0…100; nil when that has ended.
+        case progress(Int?)
+        /// A line for the log: what has been copied.
+        case done(String)
+        /// A line for the log: why a stick was not copied.
+        case problem(String)
+    }
+
+    private struct State {
+        var isWanted = false
+        var isStopping = false
+    }
+
+    private let mounts: String, folder: String
+    private let state = Monitor(State())
+    private let tell: @Sendable (News) -> Void
+
+    /// What the disk is left with.
+    static let reserve: Int64 = 64 << 20
+    /// How often the mounts are looked at.
+    private static let interval = MediaTime.seconds(1)
+
+    /// The folder of the service's own files: what systemd says, or where it would be.
+    package static var stateFolder: String {
+        guard let folder = unsafe getenv("STATE_DIRECTORY").map({ unsafe String(cString: $0) }), folder.hasPrefix("/") else {
+            return "/var/lib/kiosk"
+        }
+        return String(folder.prefix { $0 != ":" })
+    }
+
+    /// Copies sticks to `folder`, not before ``setWanted(_:)``; `tell` is called on the thread that copies.
+    package convenience init(tell: @escaping @Sendable (News) -> Void) {
+        self.init(mounts: StickUse.mounts, folder: StickUse.copies(state: Self.stateFolder), tell: tell)
+    }
+
+    init(mounts: String, folder: String, tell: @escaping @Sendable (News) -> Void) {
+        (self.mounts, self.folder, self.tell) = (mounts, folder, tell)
+        Thread("usb-copy") { [self] in
+            Thread.giveWay()
+            var seen: Set<Stick> = []
+            while true {
+                guard state.wait(until: nil, { $0.isStopping ? false : $0.isWanted ? true : nil }) == true else { return }
+                let sticks = self.sticks
+                for stick in sticks.subtracting(seen).sorted(by: { $0.path < $1.path }) where copy(stick) { seen.insert(stick) }
+                seen.formIntersection(sticks)
+                if state.wait(until: .now + Self.interval, { $0.isStopping ? true : nil }) == true { return }
+            }
+        }.detach()
+    }
+
+    /// Whether sticks are copied.
+    package func setWanted(_ isWanted: Bool) { state.signal { $0.isWanted = isWanted } }
+
+    /// Copies no more; what is being copied is given up. Waits for nothing.
+    package func stop() { state.signal { $0.isStopping = true } }
+
+    private var isGivenUp: Bool { state.withLock { $0.isStopping || !$0.isWanted } }
+
+    // MARK: Sticks
+
+    /// A stick that is mounted.
+    private struct Stick: Hashable {
+        var path: String
+        var device: UInt64
+    }
+
+    private var sticks: Set<Stick> { Set(FolderCopy.mounts(in: mounts).map { Stick(path: $0.path, device: $0.device) }) }
+
+    /// Copies a stick; false where it is to be tried again.
+    private func copy(_ stick: Stick) -> Bool {
+        let plan = FolderCopy(of: stick.path)
+        if plan.files.isEmpty {
+            tell(.problem("USB stick: no video, sound or image file on it; what was played before goes on"))
+            return true
+        }
+        if plan.isAlready(in: folder) {
+            tell(.done("USB stick: its \(plan.files.count) files are on this box already"))
+            return true
+        }
+        tell(.progress(0))
+        defer { tell(.progress(nil)) }
+        do throws(FolderCopyError) {
+            try plan.copy(to: folder, reserve: Self.reserve) { [self] percent in
+                tell(.progress(percent))
+                return !isGivenUp
+            }
+            tell(
+                .done(
+                    "USB stick: \(plan.files.count) files, \(plan.bytes >> 20) MB, are copied and played from now on: it may be pulled out")
+            )
+        } catch {
+            if isGivenUp { return false }
+            tell(.problem("USB stick: \(error); what was played before goes on"))
+        }
+        return true
+    }
+}
+
+extension FolderCopy {
+    /// The videos, sounds and images below `root` now, in natural order.
+    init(of root: String) {
+        let found = PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true).sources
+        self.init(
+            root: root,
+            files: found.compactMap { file in
+                guard let version = file.version, file.source.hasPrefix(root + "/") else { return nil }
+                return File(path: String(file.source.dropFirst(root.count + 1)), size: version.size, modified: version.modified)
+            })
+    }
+
+    /// Whether `folder` holds the same files. FAT's times are of two seconds.
+    func isAlready(in folder: String) -> Bool {
+        func key(_ file: File) -> File { File(path: file.path, size: file.size, modified: file.modified / 2_000_000_000) }
+        return FolderCopy(of: folder).files.map(key) == files.map(key)
+    }
+}

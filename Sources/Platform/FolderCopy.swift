@@ -1,0 +1,174 @@
+import CPlatform
+import Glibc
+
+/// Why files could not be copied: what was being done, to what, why that failed, and what to do.
+package struct FolderCopyError: Error, CustomStringConvertible {
+    package var description: String
+}
+
+/// Files below one folder that are copied below another, all of them or none.
+///
+/// They are copied beside the other folder first, and written through to the disk. Then the two change places in one step, and the old one is
+/// removed. Of what is copied nothing stays in the page cache, and no more than some megabytes wait to be written, so that a player's own
+/// reading is not held up. Free of Foundation; blocks for as long as the file systems do.
+package struct FolderCopy: Hashable, Sendable {
+    package struct File: Hashable, Sendable {
+        /// Below the folder.
+        package var path: String
+        package var size: Int64
+        /// In nanoseconds since 1970.
+        package var modified: Int64
+
+        package init(path: String, size: Int64, modified: Int64) { (self.path, self.size, self.modified) = (path, size, modified) }
+    }
+
+    /// The folder, absolute.
+    package let root: String
+    package let files: [File]
+
+    package init(root: String, files: [File]) { (self.root, self.files) = (root, files) }
+
+    /// How much it is, in bytes; at most what 64 bits hold.
+    package var bytes: Int64 {
+        files.reduce(0) { sum, file in
+            let (more, isTooMuch) = sum.addingReportingOverflow(max(file.size, 0))
+            return isTooMuch ? .max : more
+        }
+    }
+
+    /// Why there is no room for it where so many bytes are free, and `reserve` are to stay so; nil where there is.
+    package func refusal(free: Int64, reserve: Int64) -> FolderCopyError? {
+        let room = max(free - reserve, 0)
+        guard bytes > room else { return nil }
+        return FolderCopyError(description: "\(bytes >> 20) MB do not fit into \(room >> 20) MB: delete something here, or there")
+    }
+
+    /// What is mounted in a folder: the folders in it that lie on another file system, and the number of that.
+    package static func mounts(in folder: String) -> [(path: String, device: UInt64)] {
+        var here = stat()
+        guard stat(folder, &here) == 0, let list = opendir(folder) else { return [] }
+        defer { closedir(list) }
+        var mounts: [(path: String, device: UInt64)] = []
+        while let entry = readdir(list) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            var there = stat()
+            if name.hasPrefix(".") || stat(folder + "/" + name, &there) != 0 || there.st_dev == here.st_dev { continue }
+            mounts.append((folder + "/" + name, UInt64(there.st_dev)))
+        }
+        return mounts.sorted { $0.path < $1.path }
+    }
+
+    // MARK: Copying
+
+    /// Copies everything into a folder beside `folder`, and puts it in its place in one step. Blocks.
+    ///
+    /// - Parameters:
+    ///   - reserve: how many bytes are left free.
+    ///   - progress: is told the percentage as it grows; false gives up.
+    /// - Throws: the stick was pulled out, or cannot be read; the disk is full, or cannot be written to. `folder` is what it was.
+    package func copy(to folder: String, reserve: Int64, progress: (Int) -> Bool) throws(FolderCopyError) {
+        let staging = folder + ".new"
+        kiosk_remove_tree(staging)
+        // Of the last time, where the power went in between.
+        kiosk_remove_tree(folder + ".old")
+        try makeFolder(staging)
+        do throws(FolderCopyError) {
+            var room = statvfs()
+            guard statvfs(staging, &room) == 0 else { throw failure("ask for the room in", staging) }
+            let free = Int64(clamping: UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize)).partialValue)
+            if let refusal = refusal(free: free, reserve: reserve) { throw refusal }
+            var (done, told) = (Int64(0), 0)
+            for file in files {
+                let target = staging + "/" + file.path
+                try makeFolder(String(target.prefix(upTo: target.lastIndex(of: "/")!)))
+                try copy(file, to: target) { count in
+                    done += Int64(count)
+                    let percent = Int(clamping: done * 100 / max(bytes, 1))
+                    if percent > told { told = min(percent, 100) } else { return progress(told) }
+                    return progress(told)
+                }
+            }
+            try replace(folder, by: staging)
+        } catch {
+            kiosk_remove_tree(staging)
+            throw error
+        }
+        kiosk_remove_tree(staging)
+        kiosk_remove_tree(folder + ".old")
+    }
+
+    private func copy(_ file: File, to target: String, _ goesOn: (Int) -> Bool) throws(FolderCopyError) {
+        let path = root + "/" + file.path
+        let input = open(path, O_RDONLY | O_CLOEXEC)
+        guard input >= 0 else { throw failure("read", file.path) }
+        defer { close(input) }
+        let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard output >= 0 else { throw failure("write", target) }
+        defer { close(output) }
+        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { chunk.deallocate() }
+        var (size, unsynced) = (Int64(0), 0)
+        while true {
+            let count = read(input, chunk.baseAddress!, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure("read", file.path) }
+            if count == 0 { break }
+            var written = 0
+            while written < count {
+                let part = write(output, chunk.baseAddress! + written, count - written)
+                if part < 0, errno == EINTR { continue }
+                guard part > 0 else { throw failure("write", target) }
+                written += part
+            }
+            size += Int64(count)
+            unsynced += count
+            // What is played must not wait behind a long queue of writes, nor be pushed out of memory.
+            if unsynced >= 8 << 20 {
+                unsynced = 0
+                guard fdatasync(output) == 0 else { throw failure("write", target) }
+                posix_fadvise(output, 0, 0, POSIX_FADV_DONTNEED)
+                posix_fadvise(input, 0, 0, POSIX_FADV_DONTNEED)
+            }
+            guard goesOn(count) else { throw FolderCopyError(description: "it was given up") }
+        }
+        guard size == file.size else {
+            throw FolderCopyError(description: "\(file.path) has changed while it was copied: begin again")
+        }
+        let time = timespec(tv_sec: Int(file.modified / 1_000_000_000), tv_nsec: Int(file.modified % 1_000_000_000))
+        let times = [time, time]
+        guard futimens(output, times) == 0, fsync(output) == 0 else { throw failure("write", target) }
+    }
+
+    private func replace(_ folder: String, by staging: String) throws(FolderCopyError) {
+        // Not every file system has that.
+        if kiosk_exchange(staging, folder) != 0 {
+            if access(folder, F_OK) == 0, rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
+            guard rename(staging, folder) == 0 else { throw failure("replace", folder) }
+        }
+        let parent = open(
+            String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex)) + "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if parent >= 0 {
+            fsync(parent)
+            close(parent)
+        }
+    }
+
+    private func makeFolder(_ path: String) throws(FolderCopyError) {
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            if mkdir(made, 0o755) != 0, errno != EEXIST, access(made, X_OK) != 0 { throw failure("make the folder", made) }
+        }
+    }
+
+    private func failure(_ what: String, _ path: String) -> FolderCopyError {
+        let code = errno
+        let advice =
+            switch code {
+            case EIO, ENODEV, ENXIO, ENOENT: "it was pulled out, perhaps"
+            case ENOSPC, EDQUOT: "the disk is full: delete something"
+            default: "see what is wrong there"
+            }
+        return FolderCopyError(description: "\(what) \(path): \(String(cString: strerror(code))); \(advice)")
+    }
+}

@@ -1,0 +1,260 @@
+import Audio
+import CFFmpeg
+import Display
+import Foundation
+import Glibc
+import Logging
+import Platform
+import Playback
+import Remote
+import Vocabulary
+
+/// A player in memory that plays a clip, and a program that tells it by its control socket what no program should: lines that are no JSON,
+/// that are too long or too deep, and commands with wild values for every parameter that there is.
+///
+/// Right is: each line has one answer, a line of JSON with `ok`, and a refusal says why; a line of more than 64 KiB ends its conversation;
+/// and the player plays on.
+package final class ControlTrial {
+    private let folder: String
+    private let path: String
+    private let clip: String
+    private let display: DisplayOutput
+    private let player: Player
+    private let socket: ControlSocket
+    private var client: Int32 = -1
+    private var received: [UInt8] = []
+
+    /// An answer may wait for an effect for five seconds; and for as long as a source takes to be refused.
+    private static let longestAnswer = MediaTime.seconds(20)
+    /// So many lines of a batch may change the playlist before it is set anew.
+    package static let batch = 50
+
+    /// A player of the file at `clip`, which must be playable.
+    package init(playing clip: String) throws {
+        self.clip = clip
+        folder = FileManager.default.temporaryDirectory.path + "/kiosk-lines-\(UUID().uuidString)"
+        path = folder + "/control.sock"
+        var settings = DisplaySettings()
+        settings.mode = .size(width: 128, height: 72, refresh: 120)
+        let display = DisplayOutput.offscreen(settings)
+        let audio = SilentOutput()
+        let player = Player(items: [PlaylistItem(source: clip)], video: display, audio: audio)
+        let control = RemoteControl(
+            player,
+            RemoteSurroundings(
+                display: { display.mode }, rotation: { display.rotation }, rotationAfter: { display.rotation(after: $0) },
+                audio: { audio.name }, underruns: { audio.underruns }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
+                screenshot: { () throws(ControlRefusal) in throw ControlRefusal(code: "no-picture", message: "there is none here") },
+                items: { $0.map { PlaylistItem(source: $0) } }, allowsQuit: false, seekStep: .seconds(10), reload: {}))
+        (self.display, self.player) = (display, player)
+        socket = try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
+        control.publish(on: socket)
+        player.start()
+    }
+
+    deinit {
+        if client >= 0 { Glibc.close(client) }
+        socket.close()
+        player.stop()
+        display.close()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    // MARK: What is sent
+
+    /// Number `number` of the lines of `seed`, without its line feed: always the same bytes. Some hold line feeds.
+    package func line(seed: UInt64, number: Int) -> [UInt8] {
+        var random = SplitMix64(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+        switch random.below(12) {
+        case 0: return (0..<random.below(3000)).map { _ in UInt8(random.below(256)) }
+        case 1: return [UInt8](repeating: [0x5B, 0x7B, 0x22, 0x20, 0][random.below(5)], count: 65_530 + random.below(12))
+        case 2: return Array(String(repeating: ["[", "{\"a\":"][random.below(2)], count: random.below(10_000)).utf8)
+        case 3, 4, 5:  // a request with bytes changed, left out, or in it that no text has
+            var bytes = Array(request(&random).utf8)
+            for _ in 0...random.below(3) {
+                let place = random.below(bytes.count)
+                switch random.below(4) {
+                case 0: bytes[place] ^= 1 << random.below(8)
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert([0, 0xFF, 0xC0, 0xED, 0x1F, 0x7F, 0x5C][random.below(7)], at: place)
+                default: bytes.insert(contentsOf: bytes[..<place], at: place)
+                }
+                if bytes.isEmpty { bytes = [0x7B] }
+            }
+            return bytes
+        default: return Array(request(&random).utf8)
+        }
+    }
+
+    /// A request for any command, with any of its parameters, and values that it allows or does not.
+    private func request(_ random: inout SplitMix64) -> String {
+        let command = ControlCommand.allCases[random.below(ControlCommand.allCases.count)]
+        var members = ["\"command\":\"\(command.rawValue)\""]
+        if random.below(2) == 0 { members.append("\"id\":" + wild(&random)) }
+        for parameter in command.schema.parameters where parameter.isRequired || random.below(3) > 0 {
+            members.append("\"\(parameter.name)\":" + (random.below(3) > 0 ? value(of: parameter.kind, &random) : wild(&random)))
+        }
+        if random.below(20) == 0 { members.append("\"command\":\"status\"") }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+
+    /// A value of the kind, or at its edge.
+    private func value(of kind: ControlKind, _ random: inout SplitMix64) -> String {
+        func one(_ texts: [String]) -> String { texts[random.below(texts.count)] }
+        switch kind {
+        case .time: return one(["0", "0.5", "0.9999999", "3600000", "\"0:00.5\"", "\"99999999999:59\"", "1e-300"])
+        case .span: return one(["-0.2", "0.3", "-3600000", "3600000", "\"-1:30\"", "\"+0:00\"", "-0"])
+        case .number(let range): return one(["\(range.lowerBound)", "\(range.upperBound)", "1", "\(range.upperBound.nextUp)"])
+        case .integer(let range): return one(["\(range.lowerBound)", "\(range.upperBound)", "2", "\(range.upperBound)1"])
+        case .degrees: return one(["0", "90", "180", "270", "360", "45"])
+        case .flag: return one(["true", "false"])
+        case .text:
+            return one([
+                JSONValue.string(clip).line, "\"/dev/null\"", "\"/\"", "\"relative\"", "\"/\(String(repeating: "a", count: 4095))\"",
+            ])
+        case .texts:
+            let clip = JSONValue.string(clip).line
+            return one([
+                "[\(clip)]", "[\(clip),\(clip)]", "[\"/nothing\"]", "[]", "[\(Array(repeating: clip, count: 900).joined(separator: ","))]",
+            ])
+        case .word(let words): return one(words.map { "\"\($0)\"" })
+        case .words(let words): return "[" + words.prefix(random.below(words.count + 2)).map { "\"\($0)\"" }.joined(separator: ",") + "]"
+        case .item: return one(["1", "2", "1000000", "\"id:0\"", "\"id:-9223372036854775809\"", JSONValue.string(clip).line])
+        }
+    }
+
+    /// What programs trip over.
+    private func wild(_ random: inout SplitMix64) -> String {
+        let values = [
+            "1e308", "-1e308", "1e999", "-0", "0.1", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e-320", "NaN",
+            "18446744073709551616", String(repeating: "9", count: 400), "0." + String(repeating: "0", count: 400) + "1", "00", "1.", ".5",
+            "+1",
+            "\"\"", "\"\\u0000\"", "\"\\ud800\"", "\"\\ud800\\udc00\"", "\"\\udc00\\ud800\"", "\"\u{202E}\"", "\"\\", "\"%s%n\"", "\"id:\"",
+            "\"\(String(repeating: "ä", count: 5000))\"", "null", "true", "[]", "{}", "[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]", "[1,2",
+            "[\(Array(repeating: "0", count: 1001).joined(separator: ","))]", "{\"a\":{\"a\":1,\"a\":2}}", "tru", "-", "\"\u{FFFF}\"",
+        ]
+        return values[random.below(values.count)]
+    }
+
+    // MARK: What comes back
+
+    /// Sends a line and a question after it, and reads the answers; what is wrong with them.
+    package func send(_ line: [UInt8]) -> String? {
+        if client < 0 {
+            guard connect() else { return "nobody listens any more" }
+        }
+        let lines = line.split(separator: 0x0A, omittingEmptySubsequences: false)
+        let isOverlong = lines.contains { $0.count > 64 << 10 }
+        // Blank lines have no answer.
+        let expected = lines.count { String(decoding: $0, as: UTF8.self).contains { !$0.isWhitespace } }
+        let isSent = write(line + Array("\n{\"id\":\"end\",\"command\":\"status\"}\n".utf8))
+        var count = 0
+        while let answer = nextLine() {
+            guard let value = JSONValue(answer), case .object = value else { return "answered with what is no JSON: \(answer.prefix(200))" }
+            if value["event"] != nil { continue }
+            guard let isDone = value["ok"], isDone == .bool(true) || value["error"]?["message"]?.text?.isEmpty == false else {
+                return "refused without a word: \(answer.prefix(200))"
+            }
+            if value["error"]?["code"] == .string("line-too-long") {
+                guard isOverlong, nextLine() == nil else { return "a line of \(line.count) bytes is called too long" }
+                disconnect()
+                return nil
+            }
+            if value["id"] == .string("end"), value["uptime"] != nil {
+                return isOverlong
+                    ? "took in a line of \(line.count) bytes" : count == expected ? nil : "\(count) answers to \(expected) lines"
+            }
+            count += 1
+        }
+        disconnect()
+        return isOverlong
+            ? "ended without a word" : "ended, or silent for \(Self.longestAnswer), after \(count) of \(expected) answers; sent: \(isSent)"
+    }
+
+    /// Has the playlist be the clip again, and sees it play; what is wrong.
+    package func playOn() -> String? {
+        let clip = JSONValue.string(clip).line
+        for request in [
+            "{\"command\":\"playlist set\",\"sources\":[\(clip)],\"at\":\"now\"}", "{\"command\":\"rate\",\"to\":1}",
+            "{\"command\":\"play\"}",
+        ] {
+            if let problem = send(Array(request.utf8)) { return "\(request): \(problem)" }
+        }
+        let before = player.snapshot.statistics.framesShown
+        let end = HostTime.now + .seconds(20)
+        while player.snapshot.statistics.framesShown < before + 5 {
+            if HostTime.now > end { return "the player does not play on" }
+            usleep(5_000)
+        }
+        return nil
+    }
+
+    private func connect() -> Bool {
+        client = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let name = Array(path.utf8CString)
+        guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return false }
+        withUnsafeMutableBytes(of: &address.sun_path) { place in name.withUnsafeBytes { place.copyMemory(from: $0) } }
+        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        received = []
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(client, $0, length) }
+        } == 0
+    }
+
+    private func disconnect() {
+        Glibc.close(client)
+        client = -1
+    }
+
+    private func write(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count <= 0 { return false }
+            sent += count
+        }
+        return true
+    }
+
+    /// nil at the end, or when none comes in time.
+    private func nextLine() -> String? {
+        while true {
+            if let end = received.firstIndex(of: 0x0A) {
+                defer { received.removeFirst(end + 1) }
+                return String(decoding: received[..<end], as: UTF8.self)
+            }
+            var entry = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+            guard poll(&entry, 1, Int32(Self.longestAnswer.seconds * 1000)) > 0 else { return nil }
+            var buffer = [UInt8](repeating: 0, count: 65536)
+            let count = recv(client, &buffer, buffer.count, 0)
+            guard count > 0 else { return nil }
+            received += buffer.prefix(count)
+        }
+    }
+}
+
+extension Fuzz {
+    /// Sends lines to the control socket of a player of this process. Whatever ends the process: `line.last` in the folder is the number of
+    /// the line that it had been sent.
+    func sendLines() throws -> Int {
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+        av_log_set_level(AV_LOG_QUIET)
+        let trial = try ControlTrial(playing: "\(folder)/original.mp4")
+        var findings = 0
+        for number in from..<lines {
+            try Data("\(seed) \(number)\n".utf8).write(to: URL(fileURLWithPath: folder + "/line.last"))
+            let line = trial.line(seed: seed, number: number)
+            var problem = trial.send(line)
+            if problem == nil, number % ControlTrial.batch == ControlTrial.batch - 1 { problem = trial.playOn() }
+            if let problem {
+                findings += 1
+                tell("wrong \(number): \(problem): \(String(decoding: line.prefix(300), as: UTF8.self).debugDescription)")
+            }
+            if number % 1000 == 999 { tell("\(number + 1) lines, \(findings) findings") }
+        }
+        tell("seed \(seed): \(lines - from) lines, \(findings) findings")
+        return findings
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+/// What systemd, apt and the operator do to the service while it plays.
+extension MachineTests {
+    /// Stopped, it hears nothing: neither SIGTERM nor a command. Only the watchdog (WatchdogSec= in the unit) finds out.
+    @Test func `a player that hangs is killed by the watchdog and plays again`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        let before = try machine.shell("systemctl show -P MainPID kiosk.service")
+        #expect(try machine.shell("systemctl show -P WatchdogUSec kiosk.service") == "20s")
+        try machine.shell("kill -STOP \(before)")
+        try machine.wait(
+            untilSucceeds: "pid=$(systemctl show -P MainPID kiosk.service); test $pid != \(before) && test $pid != 0", within: 90)
+        try machine.waitForMovingPicture(within: 60)
+        #expect(try machine.shell("journalctl -b -u kiosk -o cat --no-pager").contains("Watchdog timeout"))
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "1")
+        #expect(try machine.shell("cat /run/kiosk/restarts") == "1")
+    }
+
+    /// `Tests/Machine/install` has left the package in the machine.
+    @Test func `an upgrade while it plays shows no console, and it plays again`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        let before = try machine.shell("systemctl show -P MainPID kiosk.service")
+        try machine.shell(
+            """
+            cd /var/tmp && dpkg-deb -R package.deb next && sed -i 's/^Version: .*/&.1/' next/DEBIAN/control \
+                && dpkg-deb --root-owner-group -Znone -b next next.deb && rm -r next
+            """, within: 180)
+        try machine.shell("(dpkg -i /var/tmp/next.deb; echo $? >/var/tmp/status) >/var/tmp/upgrade.log 2>&1 &")
+        let end = Date() + 180
+        var isDone = false
+        while !isDone {
+            let screen = try machine.screen()
+            #expect(screen.number != nil || screen.isBlack, "something else is on the screen")
+            isDone = (try? machine.shell("test -e /var/tmp/status")) != nil
+            try #require(Date() < end, "dpkg -i does not end")
+        }
+        let log = try machine.shell("cat /var/tmp/upgrade.log")
+        #expect(try machine.shell("cat /var/tmp/status") == "0", "\(log)")
+        try machine.waitForMovingPicture(within: 60)
+        #expect(try machine.shell("dpkg-query -W -f '${Version}' kiosk").hasSuffix(".1"))
+        #expect(try machine.shell("systemctl show -P MainPID kiosk.service") != before)
+        #expect(try machine.shell("systemctl is-active kiosk.service kiosk.path") == "active\nactive")
+    }
+
+    @Test func `who is in its group may ask it, who is not may not`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        try machine.shell("useradd -M -G kiosk attendant && useradd -M stranger")
+        let ask = "env -i PATH=$PATH runuser -u"
+        let status = try machine.shell("\(ask) attendant -- kiosk status")
+        #expect(status.contains("playing") && status.contains("Virtual-1"), "\(status)")
+        #expect(try machine.shell("\(ask) attendant -- kiosk ctl pause").contains("shown: true"))
+        _ = try machine.waitForStill()
+        #expect(try machine.shell("\(ask) attendant -- kiosk ctl play").contains("shown: true"))
+        try machine.waitForMovingPicture()
+        let refused = try machine.shell("\(ask) stranger -- kiosk ctl pause; echo status $?")
+        #expect(refused.contains("permission denied") && refused.hasSuffix("status 1"), "\(refused)")
+        #expect(try machine.shell("stat -c '%a %U %G' /run/kiosk /run/kiosk/control.sock") == "750 kiosk kiosk\n660 kiosk kiosk")
+    }
+
+    /// A box that is installed as docs/install.md says, but for the kernel's command line; and what becomes wrong with it.
+    @Test func `the doctor finds what is wrong with the box`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        func codes() throws -> Set<String> {
+            let report = try machine.shell("kiosk doctor --json; true", within: 120)
+            let findings = try #require(try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])["findings"]
+            let wrong = try #require(findings as? [[String: Any]]).filter { ["error", "warning"].contains($0["severity"] as? String) }
+            return Set(wrong.compactMap { $0["code"] as? String })
+        }
+        let well = try codes()
+        #expect(well.contains("kernel-command-line"))
+        #expect(
+            well.isDisjoint(with: ["service", "getty", "display-permission", "sound-permission", "display-manager", "codecs"]), "\(well)")
+        try machine.shell("systemctl disable kiosk.service && systemctl unmask getty@tty1.service && chmod 600 /dev/snd/pcm*")
+        let ill = try codes()
+        #expect(ill.isSuperset(of: ["service", "getty", "sound-permission"]), "\(ill)")
+    }
+}
+
+extension ScreenDump {
+    /// Whether nothing is on it: text and cursors are brighter than this.
+    fileprivate var isBlack: Bool { pixels.allSatisfy { $0 < 32 } }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Platform
+
+/// A folder of a temporary folder as the stick, another as the box.
+@Suite final class FolderCopyTests {
+    private let folder = NSTemporaryDirectory() + "kiosk-copy-\(UUID().uuidString)"
+    private var stick: String { folder + "/stick" }
+    private var box: String { folder + "/box/usb" }
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: stick + "/b", withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func write(_ name: String, _ count: Int, _ byte: UInt8 = 1) throws -> FolderCopy.File {
+        let path = stick + "/" + name
+        try Data(repeating: byte, count: count).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1_600_000_000)], ofItemAtPath: path)
+        return FolderCopy.File(path: name, size: Int64(count), modified: 1_600_000_000_000_000_000)
+    }
+
+    private func tree(_ path: String) -> [String] { (FileManager.default.subpaths(atPath: path) ?? []).sorted() }
+
+    @Test func allOfItTakesTheOtherFoldersPlace() throws {
+        let files = try [write("a.mp4", 3 << 20, 7), write("b/c.mp4", 10)]
+        let told = Mutex<[Int]>([])
+        try FolderCopy(root: stick, files: files).copy(to: box, reserve: 0) { percent in
+            told.withLock { $0.append(percent) }
+            return true
+        }
+        #expect(tree(box) == ["a.mp4", "b", "b/c.mp4"] && tree(folder + "/box") == ["usb"] + tree(box).map { "usb/" + $0 })
+        #expect(FileManager.default.contents(atPath: box + "/a.mp4") == Data(repeating: 7, count: 3 << 20))
+        let date = try FileManager.default.attributesOfItem(atPath: box + "/a.mp4")[.modificationDate] as? Date
+        #expect(date == Date(timeIntervalSince1970: 1_600_000_000))
+        #expect(told.withLock { $0 == $0.sorted() && $0.last == 100 && $0.count >= 4 })
+        // Another stick: nothing is left of the one before.
+        try FolderCopy(root: stick, files: [write("d.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
+        #expect(tree(folder + "/box") == ["usb", "usb/d.mp4"])
+    }
+
+    @Test func whatFailsChangesNothing() throws {
+        let file = try write("a.mp4", 4 << 20)
+        try FolderCopy(root: stick, files: [write("old.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
+        func fails(_ files: [FolderCopy.File], _ words: String, goesOn: Bool = true) {
+            let error = #expect(throws: FolderCopyError.self) {
+                try FolderCopy(root: stick, files: files).copy(to: box, reserve: 0) { _ in goesOn }
+            }
+            #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+            #expect(tree(folder + "/box") == ["usb", "usb/old.mp4"])
+        }
+        // Pulled out after the first file; changed meanwhile; given up; more than there is room for.
+        fails([file, .init(path: "gone.mp4", size: 1, modified: 0)], "read gone.mp4: No such file or directory; it was pulled out")
+        fails([.init(path: "a.mp4", size: 1, modified: 0)], "a.mp4 has changed while it was copied")
+        fails([file], "it was given up", goesOn: false)
+        fails([.init(path: "a.mp4", size: .max, modified: 0), file], "do not fit into")
+    }
+
+    @Test func theRoomThatIsLeft() {
+        let copy = FolderCopy(root: "/", files: [.init(path: "a", size: 60, modified: 0), .init(path: "b", size: 40, modified: 0)])
+        #expect(copy.refusal(free: 110, reserve: 10) == nil && copy.refusal(free: 109, reserve: 10) != nil)
+        #expect(copy.refusal(free: -5, reserve: 10) != nil)
+        #expect(FolderCopy(root: "/", files: []).refusal(free: 0, reserve: 10) == nil)
+    }
+
+    @Test func foldersOfTheSameFileSystemAreNoMounts() {
+        #expect(FolderCopy.mounts(in: folder).isEmpty && FolderCopy.mounts(in: folder + "/none").isEmpty)
+        #expect(FolderCopy.mounts(in: "/").contains { $0.path.hasSuffix("/proc") })
+    }
+}
