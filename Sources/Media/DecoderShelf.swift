@@ -4,13 +4,15 @@ import Synchronization
 /// The hardware decoders of the process: how many are in use, and one that waits for the next item.
 ///
 /// A hardware decoder has a context of its driver and a pool of some 35 surfaces. A reader that has ended leaves its decoder here, flushed. The
-/// item that is opened next takes it where the parameters of both streams agree, and goes on with the same context and the same surfaces.
+/// item that is opened next takes it where the parameters of both streams agree. With HEVC it goes on with the same context and the same
+/// surfaces. libavcodec's H.264 decoder makes both anew after each flush, also after a seek: there the decoder is kept, and its memory is not.
 /// Where they do not agree it is freed before another one is opened: so there are never more decoders than items that are open, but for the
 /// time from the end of one item to the opening of the next. Since an item is opened while the one before it plays, a loop has two decoders
 /// that take turns.
 ///
 /// A device may have one decoder only. There the next item is refused while the one before it is decoded. It begins in software, and asks again
-/// as soon as ``releases`` says that a decoder has come free (``VideoDecoder``).
+/// as soon as a decoder has come free (``VideoDecoder``). Who was refused stands in line: while anybody does, the items that are opened later
+/// begin in software, too, and stand behind. Else the item that comes next would take the decoder away from the one that is shown.
 ///
 /// Software decoders are not kept: opening one takes 0.03 ms, with four threads 0.2 ms.
 enum DecoderShelf {
@@ -73,12 +75,40 @@ enum DecoderShelf {
         var kept: Kept?
         var inUse = 0
         var releases: UInt64 = 0
+        /// The numbers of those who stand in line, in order.
+        var line: [UInt64] = []
+        var lastNumber: UInt64 = 0
+    }
+
+    /// A place in the line of those who wait for a decoder; whoever lets go of it leaves the line.
+    final class Place: Sendable {
+        private let number: UInt64
+        /// How often a decoder had come free when it was taken.
+        private let releases: UInt64
+
+        init() {
+            (number, releases) = DecoderShelf.state.withLock { state in
+                state.lastNumber += 1
+                state.line.append(state.lastNumber)
+                return (state.lastNumber, state.releases)
+            }
+        }
+
+        deinit {
+            DecoderShelf.state.withLock { state in state.line.removeAll { $0 == number } }
+        }
+
+        /// Whether it is the first, and a decoder has come free since.
+        var isCalled: Bool { DecoderShelf.state.withLock { $0.line.first == number && $0.releases != releases } }
     }
 
     private static let state = Mutex(State())
 
-    /// How many hardware decoders are in use, and how often one has come free.
-    static var usage: (inUse: Int, releases: UInt64) { state.withLock { ($0.inUse, $0.releases) } }
+    /// How many hardware decoders are in use.
+    static var inUse: Int { state.withLock { $0.inUse } }
+
+    /// Whether anybody stands in line for a decoder.
+    static var isAwaited: Bool { state.withLock { !$0.line.isEmpty } }
 
     /// A decoder with this name has been opened, and is in use from now on.
     static func begin(_ identity: Identity, name: String) -> Lease {

@@ -36,9 +36,9 @@ struct VideoDecoder: ~Copyable, Sendable {
     private var refusals: [String] = []
     private let warns: Bool
     private var problem: String?
-    /// What is to be tried again, and how often a decoder had come free when it was tried; nil where nothing is.
-    private var retry: (ways: [DecoderChoice.Way], releases: UInt64)?
-    /// What was there to be tried at the beginning.
+    /// Its place in the line for a hardware decoder; nil where it does not wait for one.
+    private var place: DecoderShelf.Place?
+    /// What was there to be tried at the beginning, and is tried again.
     private let allWays: [DecoderChoice.Way]
     /// Whether the hardware decoder that software has been left for has not given out a picture yet.
     private var isOnTrial = false
@@ -80,6 +80,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         if self.plan.threads > 1, !self.plan.isPreview { load = DecodingLoad(self.plan.source) }
         // It would be one decoder more than there are items.
         if ways.isEmpty, !self.plan.isPreview { DecoderShelf.clear() }
+        if !ways.isEmpty, DecoderShelf.isAwaited { (ways, place) = ([], DecoderShelf.Place()) }
         if !beginHardware() {
             isLight = load != nil && DecodingLoad.isLight(self.plan.source)
             codec = try self.plan.software(threads: isLight ? 1 : self.plan.threads)
@@ -103,7 +104,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             if packet.raw.pointee.flags & AV_PKT_FLAG_KEY == 0 { return }
             awaitsKey = false
         }
-        if retry != nil { kept.append(packet) }
+        if place != nil { kept.append(packet) }
         avcodec_send_packet(raw, packet.raw)
     }
 
@@ -169,7 +170,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it. The corresponding C
     /// function is `avcodec_receive_frame`.
     mutating func receive() -> Output {
-        if let retry, DecoderShelf.usage.releases != retry.releases { tryHardwareAgain(retry.ways) }
+        if let place, place.isCalled { tryHardwareAgain() }
         let frame = av_frame_alloc()!
         while let raw = codec?.raw {
             var status = avcodec_receive_frame(raw, frame)
@@ -228,7 +229,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             }
             if !hasGivenOut { HardwareHistory.announce(plan.source, plan.title, codec: plan.codec, by: hardware!) }
         }
-        if hardware != nil || retry != nil, let stamp { kept.gaveOut(stamp) }
+        if hardware != nil || place != nil, let stamp { kept.gaveOut(stamp) }
         (hasGivenOut, lastStamp) = (true, stamp ?? lastStamp)
 
         var duration = MediaTime(ticks: shim_frame_duration(picture), of: plan.timeBase) ?? .zero
@@ -300,11 +301,13 @@ struct VideoDecoder: ~Copyable, Sendable {
     }
 
     /// Leaves software for a hardware decoder that may have come free, where that does not take long.
-    private mutating func tryHardwareAgain(_ again: [DecoderChoice.Way]) {
-        guard hardware == nil, kept.hasKey, kept.isComplete, kept.count <= Self.mostRepeated, lastStamp != nil || !hasGivenOut else { return }
+    private mutating func tryHardwareAgain() {
+        guard hardware == nil, kept.hasKey, kept.isComplete, kept.count <= Self.mostRepeated, lastStamp != nil || !hasGivenOut else {
+            return
+        }
         repeatKept()
         codec = nil
-        (retry, ways) = (nil, again)
+        (place, ways) = (nil, allWays)
         (catchUp, isOnTrial) = (lastStamp, true)
         if beginHardware() { return }
         isOnTrial = false
@@ -323,9 +326,9 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     /// Says why software decodes, where anybody wants to know. Where the device may be busy that is not said before it has been tried again.
     private mutating func sayRefusals() {
-        let usage = DecoderShelf.usage
-        if usage.inUse > 0, !allWays.isEmpty {
-            retry = (allWays, usage.releases)
+        if place != nil { return }
+        if DecoderShelf.inUse > 0, !allWays.isEmpty {
+            place = DecoderShelf.Place()
             refusals = []
             return
         }

@@ -22,6 +22,12 @@ extension HardwareDecodingTests {
             try Clips.numbered(name, frames: 120, size: size, sound: false, extra: ["-g", "50", "-sc_threshold", "0"])
         }
 
+        private func hevc(_ name: String = "hardware-hevc.mp4", size: String = "320x240") throws -> String {
+            let parameters = "keyint=50:open-gop=0:scenecut=0:log-level=error"
+            return try Clips.numbered(
+                name, frames: 120, size: size, sound: false, extra: ["-c:v", "libx265", "-x265-params", parameters, "-tag:v", "hvc1"])
+        }
+
         private func open(_ path: String, _ setting: DecoderSetting = .hardware) throws -> MediaReader {
             try MediaReader.open(path, samples: nil, decoderThreads: 2, decoder: DecoderWish(setting, device: "/dev/null"))
         }
@@ -47,31 +53,34 @@ extension HardwareDecodingTests {
                 #expect(seen.numbers == Array(1...120), "showing \(number)")
                 #expect(present.problems.isEmpty, "\(present.problems)")
                 surfaces.append(seen.surfaces)
+                HardwareHistory.forgive()  // that they are downloaded here
                 swap(&present, &next)
                 _ = consume next
             }
             return surfaces
         }
 
-        @Test("In a loop two decoders take turns, and no context is made any more") func loop() throws {
-            let surfaces = try play([clip()], seams: 20)
-            #expect(surfaces.allSatisfy { $0 == 120 })
-            #expect(contexts == 2 && va_driver_calls("CreateSurfaces") <= 2 * 40)
+        @Test("In a loop two decoders take turns") func loop() throws {
+            #expect(try play([hevc()], seams: 20).allSatisfy { $0 == 120 })
+            #expect(contexts == 2)
+            va_driver_reset()
+            #expect(try play([clip()], seams: 20).allSatisfy { $0 == 120 })
+            #expect(contexts == 21, "libavcodec makes a context of an H.264 decoder anew whenever it begins anew")
         }
 
         @Test("Two files that agree share decoders, two that do not have their own") func twoFiles() throws {
-            let same = try Clips.file("hardware-copy.mp4", try Clips.bytes(clip()))
-            #expect(try play([clip(), same], seams: 6).allSatisfy { $0 == 120 })
+            let same = try Clips.file("hardware-copy.mp4", try Clips.bytes(hevc()))
+            #expect(try play([hevc(), same], seams: 6).allSatisfy { $0 == 120 })
             #expect(contexts == 2)
             DecoderShelf.clear()
             va_driver_reset()
             // Each item finds the decoder of the one before the present one, which is its own file's.
-            #expect(try play([clip(), clip("hardware-wide.mp4", size: "640x240")], seams: 6).allSatisfy { $0 == 120 })
+            let wide = try hevc("hardware-hevc-wide.mp4", size: "640x240")
+            #expect(try play([hevc(), wide], seams: 6).allSatisfy { $0 == 120 })
             #expect(contexts == 2)
             DecoderShelf.clear()
             va_driver_reset()
-            let three = [try clip(), try clip("hardware-wide.mp4", size: "640x240"), try clip("hardware-tall.mp4", size: "320x480")]
-            #expect(try play(three, seams: 6).allSatisfy { $0 == 120 })
+            #expect(try play([hevc(), wide, hevc("hardware-hevc-tall.mp4", size: "320x480")], seams: 6).allSatisfy { $0 == 120 })
             #expect(contexts == 7)
         }
 
@@ -102,7 +111,7 @@ extension HardwareDecodingTests {
             va_driver_limit_contexts(1)
             let surfaces = try play([clip()], seams: 20, setting)
             #expect(surfaces[0] == 120 && surfaces.dropFirst().allSatisfy { $0 == 119 }, "\(surfaces)")
-            #expect(DecoderShelf.usage.inUse == 0)
+            #expect(DecoderShelf.inUse == 0 && !DecoderShelf.isAwaited)
         }
 
         @Test("With files that do not agree, too") func oneDecoderForTwo() throws {
@@ -144,7 +153,8 @@ extension HardwareDecodingTests {
             DecoderShelf.clear()
             let seen = read(&next)
             #expect(seen.numbers == Array(1...120) && seen.surfaces == 0)
-            #expect(next.problems.count == 1 && next.problems[0].hasPrefix("is decoded in software: vaapi (test driver): "), "\(next.problems)")
+            #expect(
+                next.problems.count == 1 && next.problems[0].hasPrefix("is decoded in software: vaapi (test driver): "), "\(next.problems)")
         }
     }
 }
