@@ -43,6 +43,14 @@ static inline int64_t shim_frame_duration(const AVFrame *frame) {
     return frame->pkt_duration;
 #endif
 }
+/// Forgets how many timestamps of a stream were wrong, by which a decoder chooses between the two of a frame; FFmpeg 7 keeps that to itself.
+static inline void shim_codec_forget_timestamps(AVCodecContext *context) {
+#if LIBAVCODEC_VERSION_MAJOR < 61
+    context->pts_correction_num_faulty_pts = context->pts_correction_num_faulty_dts = 0;
+#else
+    (void)context;
+#endif
+}
 /// Whether a decoded frame consists of two fields; it became a flag in FFmpeg 6.1.
 static inline int shim_frame_is_interlaced(const AVFrame *frame) {
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 29, 100)

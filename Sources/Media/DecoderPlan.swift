@@ -3,15 +3,6 @@ import Glibc
 import Platform
 import Synchronization
 
-/// An opened hardware decoder, and what to call it.
-struct HardwareCodec: ~Copyable {
-    let codec: CodecContext
-    let name: String
-
-    /// The decoder alone.
-    consuming func intoCodec() -> CodecContext { codec }
-}
-
 /// How the decoder of a track is opened, in software or as a hardware decoder; kept while the track is decoded, because hardware may fail
 /// in mid-item. Owns a copy of the stream's parameters.
 struct DecoderPlan: ~Copyable, @unchecked Sendable {
@@ -65,13 +56,18 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Opens a hardware decoder; returns it and what to call it. Blocks, at most for ``HardwareDevice/timeLimit`` and only until the device
-    /// is known. Whether it takes the profile and the size shows at the first picture.
-    func hardware(_ way: DecoderChoice.Way) throws(SurfaceError) -> HardwareCodec {
+    /// A hardware decoder with a lease: the one on the shelf, else one that is opened. Blocks, at most for ``HardwareDevice/timeLimit`` and only
+    /// until the device is known. Whether it takes the profile and the size shows at the first picture.
+    func hardware(_ way: DecoderChoice.Way) throws(SurfaceError) -> CodecContext {
+        let identity = DecoderShelf.Identity(parameters.pointee, way: way, maxPixels: maxPixels)
+        if let kept = DecoderShelf.take(identity) {
+            kept.raw.pointee.pkt_timebase = timeBase
+            return kept
+        }
         guard let decoder = avcodec_find_decoder_by_name(way.decoder), let context = avcodec_alloc_context3(decoder) else {
             throw SurfaceError(text: "no decoder \(way.decoder)")
         }
-        let codec = CodecContext(raw: context)
+        var codec = CodecContext(raw: context)
         let status = avcodec_parameters_to_context(context, parameters)
         guard status >= 0 else { throw SurfaceError(text: describe(averror: status)) }
         context.pointee.pkt_timebase = timeBase
@@ -83,7 +79,9 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         let isVAAPI = way.method == .vaapi
         context.chooseOnly(isVAAPI ? AV_PIX_FMT_VAAPI : AV_PIX_FMT_DRM_PRIME, orFirst: way.method == .v4l2)
         guard way.method != .v4l2, let node = way.device else {
-            return HardwareCodec(codec: try Self.openBounded(codec, decoder, way.decoder), name: "v4l2 (\(way.decoder))")
+            var opened = try Self.openBounded(codec, decoder, way.decoder)
+            opened.lease = DecoderShelf.begin(identity, name: "v4l2 (\(way.decoder))")
+            return opened
         }
         let device: HardwareDevice
         switch HardwareDevice.open(isVAAPI ? AV_HWDEVICE_TYPE_VAAPI : AV_HWDEVICE_TYPE_DRM, node: node) {
@@ -93,7 +91,8 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         context.pointee.hw_device_ctx = device.reference()
         let opened = avcodec_open2(context, decoder, nil)
         guard opened >= 0 else { throw SurfaceError(text: describe(averror: opened)) }
-        return HardwareCodec(codec: codec, name: "\(way.method.rawValue) (\(device.name))")
+        codec.lease = DecoderShelf.begin(identity, name: "\(way.method.rawValue) (\(device.name))")
+        return codec
     }
 
     /// Decoders of the kernel that this machine does not have, or that did not answer.

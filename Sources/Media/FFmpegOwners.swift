@@ -15,11 +15,15 @@ struct FormatContext: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Owns a decoder. The corresponding C functions are `avcodec_alloc_context3` and `avcodec_free_context`.
+/// Owns a decoder; one of hardware goes back to ``DecoderShelf``. The corresponding C functions are `avcodec_alloc_context3` and
+/// `avcodec_free_context`.
 struct CodecContext: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVCodecContext>
+    /// nil where it is software, or not open yet.
+    var lease: DecoderShelf.Lease?
     deinit {
+        if let lease { return DecoderShelf.end(raw, lease) }
         var pointer: UnsafeMutablePointer<AVCodecContext>? = raw
         avcodec_free_context(&pointer)
     }

@@ -11,6 +11,12 @@ import Vocabulary
 /// (``KeptPackets``), and the pictures that have been given out already are dropped. The queues behind ride out the time that takes.
 ///
 /// A hardware decoder is left at its first error. libavcodec would go on, with pictures that are wrong and not marked so.
+///
+/// Some devices have one decoder only, and the next item is opened while it is in use. Where all ways refuse the first picture while another
+/// hardware decoder of this process is in use, software begins, and keeps packets, too. When that decoder has come free (``DecoderShelf``) it is
+/// tried in the same manner the other way round: it is given the packets since the last key frame, and drops the pictures that have been given
+/// out. That happens soon after a key frame only, so that it costs the time of a few pictures: mostly between the first picture of an item, which
+/// is decoded when it is opened, and the second.
 struct VideoDecoder: ~Copyable, Sendable {
     private var codec: CodecContext?
     private let plan: DecoderPlan
@@ -30,6 +36,12 @@ struct VideoDecoder: ~Copyable, Sendable {
     private var refusals: [String] = []
     private let warns: Bool
     private var problem: String?
+    /// Its place in the line for a hardware decoder; nil where it does not wait for one.
+    private var place: DecoderShelf.Place?
+    /// What was there to be tried at the beginning, and is tried again.
+    private let allWays: [DecoderChoice.Way]
+    /// Whether the hardware decoder that software has been left for has not given out a picture yet.
+    private var isOnTrial = false
 
     /// What it costs, where one thread might do; nil where that is not measured.
     private var load: DecodingLoad?
@@ -49,6 +61,9 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// Whether packets are left out up to the next key frame.
     private var awaitsKey = false
 
+    /// More packets than this are not decoded once more to come to a hardware decoder: they would take longer than the queues ride out.
+    private static let mostRepeated = 24
+
     /// Errors in a row that a decoder may return before it is taken to have nothing more.
     private static let errorLimit = 64
 
@@ -59,10 +74,13 @@ struct VideoDecoder: ~Copyable, Sendable {
         trackOrientation = orientation
         self.nominalDuration = nominalDuration
         lastDuration = nominalDuration ?? .milliseconds(40)
-        (ways, warns) = (choice.ways, wish.setting == .hardware)
+        (ways, allWays, warns) = (choice.ways, choice.ways, wish.setting == .hardware)
         kept = KeptPackets(limit: wish.keptBytes)
         refusals = choice.obstacle.map { [$0] } ?? []
         if self.plan.threads > 1, !self.plan.isPreview { load = DecodingLoad(self.plan.source) }
+        // It would be one decoder more than there are items.
+        if ways.isEmpty, !self.plan.isPreview { DecoderShelf.clear() }
+        if !ways.isEmpty, DecoderShelf.isAwaited { (ways, place) = ([], DecoderShelf.Place()) }
         if !beginHardware() {
             isLight = load != nil && DecodingLoad.isLight(self.plan.source)
             codec = try self.plan.software(threads: isLight ? 1 : self.plan.threads)
@@ -86,6 +104,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             if packet.raw.pointee.flags & AV_PKT_FLAG_KEY == 0 { return }
             awaitsKey = false
         }
+        if place != nil { kept.append(packet) }
         avcodec_send_packet(raw, packet.raw)
     }
 
@@ -151,6 +170,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it. The corresponding C
     /// function is `avcodec_receive_frame`.
     mutating func receive() -> Output {
+        if let place, place.isCalled { tryHardwareAgain() }
         let frame = av_frame_alloc()!
         while let raw = codec?.raw {
             var status = avcodec_receive_frame(raw, frame)
@@ -182,6 +202,11 @@ struct VideoDecoder: ~Copyable, Sendable {
     private mutating func give(_ frame: UnsafeMutablePointer<AVFrame>) -> TimedFrame? {
         let stamps = [frame.pointee.pts, frame.pointee.best_effort_timestamp]
         let stamp = stamps.first { $0 != kAV_NOPTS_VALUE }
+        if isOnTrial, hardware != nil {
+            isOnTrial = false
+            refusals = []
+            HardwareHistory.log.debug("\(plan.source.withoutCredentials): decoded by \(hardware!) from here on")
+        }
         if let catchUp, let stamp, stamp <= catchUp {
             av_frame_unref(frame)
             return nil
@@ -202,9 +227,9 @@ struct VideoDecoder: ~Copyable, Sendable {
                 fail(error.text)
                 return nil
             }
-            if let stamp { kept.gaveOut(stamp) }
             if !hasGivenOut { HardwareHistory.announce(plan.source, plan.title, codec: plan.codec, by: hardware!) }
         }
+        if hardware != nil || place != nil, let stamp { kept.gaveOut(stamp) }
         (hasGivenOut, lastStamp) = (true, stamp ?? lastStamp)
 
         var duration = MediaTime(ticks: shim_frame_duration(picture), of: plan.timeBase) ?? .zero
@@ -233,9 +258,8 @@ struct VideoDecoder: ~Copyable, Sendable {
         while !ways.isEmpty {
             let way = ways.removeFirst()
             do throws(SurfaceError) {
-                let opened = try plan.hardware(way)
-                hardware = opened.name
-                codec = opened.intoCodec()
+                codec = try plan.hardware(way)
+                hardware = codec?.lease?.name
                 if skipsNonReferences { setDecodesOnlyReferences(true) }
                 return true
             } catch {
@@ -249,23 +273,49 @@ struct VideoDecoder: ~Copyable, Sendable {
     private mutating func fail(_ reason: String) {
         guard let name = hardware.take() else { return }
         let hasGap = !kept.isComplete
-        var again = UniqueDeque<Packet>()
-        while let packet = kept.popFirst() { again.append(packet) }
-        while let packet = replay.popFirst() { again.append(packet) }
-        replay = again
-        kept.removeAll()
-        knowsEnd = false
+        repeatKept()
         // Some devices have one decoder only.
+        codec?.lease?.isSound = false
         codec = nil
-        if !hasGivenOut {
+        if !hasGivenOut || isOnTrial {
             refusals.append("\(name): \(reason)")
             if beginHardware() { return }
+            (isOnTrial, catchUp) = (false, lastStamp)
             sayRefusals()
         } else {
             (catchUp, awaitsKey) = (lastStamp, hasGap)
             problem = "its hardware decoder, \(name), failed (\(reason)): decoded in software from here on\(hasGap ? ", after a gap" : "")"
             HardwareHistory.failed(plan.source, "its hardware decoder failed a while ago (\(reason))")
         }
+        beginSoftware()
+    }
+
+    /// Has what is kept decoded again, by whatever follows.
+    private mutating func repeatKept() {
+        var again = UniqueDeque<Packet>()
+        while let packet = kept.popFirst() { again.append(packet) }
+        while let packet = replay.popFirst() { again.append(packet) }
+        replay = again
+        kept.removeAll()
+        knowsEnd = false
+    }
+
+    /// Leaves software for a hardware decoder that may have come free, where that does not take long.
+    private mutating func tryHardwareAgain() {
+        guard hardware == nil, kept.hasKey, kept.isComplete, kept.count <= Self.mostRepeated, lastStamp != nil || !hasGivenOut else {
+            return
+        }
+        repeatKept()
+        codec = nil
+        (place, ways) = (nil, allWays)
+        (catchUp, isOnTrial) = (lastStamp, true)
+        if beginHardware() { return }
+        isOnTrial = false
+        sayRefusals()
+        beginSoftware()
+    }
+
+    private mutating func beginSoftware() {
         do throws(MediaError) {
             codec = try plan.software(threads: plan.threads)
             if skipsNonReferences { setDecodesOnlyReferences(true) }
@@ -274,8 +324,14 @@ struct VideoDecoder: ~Copyable, Sendable {
         }
     }
 
-    /// Says why software decodes, where anybody wants to know.
+    /// Says why software decodes, where anybody wants to know. Where the device may be busy that is not said before it has been tried again.
     private mutating func sayRefusals() {
+        if place != nil { return }
+        if DecoderShelf.inUse > 0, !allWays.isEmpty {
+            place = DecoderShelf.Place()
+            refusals = []
+            return
+        }
         let reasons = refusals.joined(separator: "; ")
         if warns {
             problem = "is decoded in software: \(reasons)"

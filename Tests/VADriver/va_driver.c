@@ -1,5 +1,5 @@
-// The number of a picture is that of the IDR picture before it and half the distance of their picture order counts, which x264 has grow by two. An
-// IDR picture is known again by its slice, so numbers are right after a seek where the stream was once decoded from its beginning.
+// The number of a picture is that of the IDR picture before it and the distance of their picture order counts: half of it with H.264, where x264 has
+// them grow by two. An IDR picture is known again by its slice, so numbers are right after a seek where the stream was once decoded from its beginning.
 #define _GNU_SOURCE
 #include "va_driver.h"
 
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,7 +45,7 @@ struct buffer {
     void *memory;
 };
 struct context {
-    int used, is_idr;
+    int used, is_hevc, is_idr;
     VASurfaceID target;
     unsigned width, height;
     int base, decoded, order, idr_order;
@@ -63,7 +64,7 @@ static struct {
     char name[32];
     int calls, first, count;
 } faults[64];
-static int idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), delay, offers = 1;
+static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1;
 
 // ---- Faults
 
@@ -88,6 +89,7 @@ EXPORTED void va_driver_reset(void) {
     memset(faults, 0, sizeof faults);
     fault_count = delay = 0;
     surface_limit = COUNT(surfaces);
+    context_limit = COUNT(contexts);
     offers = 1;
     pthread_mutex_unlock(&mutex);
 }
@@ -109,6 +111,7 @@ EXPORTED int va_driver_calls(const char *name) {
 }
 
 EXPORTED void va_driver_limit_surfaces(int count) { surface_limit = count; }
+EXPORTED void va_driver_limit_contexts(int count) { context_limit = count; }
 EXPORTED int va_driver_surfaces(void) { return surface_count; }
 EXPORTED void va_driver_delay(int microseconds) { delay = microseconds; }
 EXPORTED void va_driver_offer(int value) { offers = value; }
@@ -160,6 +163,7 @@ static VAStatus query_profiles(VADriverContextP driver, VAProfile *list, int *co
         list[(*count)++] = VAProfileH264ConstrainedBaseline;
         list[(*count)++] = VAProfileH264Main;
         list[(*count)++] = VAProfileH264High;
+        list[(*count)++] = VAProfileHEVCMain;
     }
     return VA_STATUS_SUCCESS;
 }
@@ -177,11 +181,13 @@ static VAStatus get_attributes(VADriverContextP driver, VAProfile profile, VAEnt
     return VA_STATUS_SUCCESS;
 }
 
+static const VAConfigID h264_config = 1, hevc_config = 2;
+
 static VAStatus create_config(
     VADriverContextP driver, VAProfile profile, VAEntrypoint entrypoint, VAConfigAttrib *list, int count, VAConfigID *id) {
-    (void)driver, (void)profile, (void)entrypoint, (void)list, (void)count;
+    (void)driver, (void)entrypoint, (void)list, (void)count;
     CALL("CreateConfig", VA_STATUS_ERROR_UNSUPPORTED_PROFILE);
-    *id = 1;
+    *id = profile == VAProfileHEVCMain ? hevc_config : h264_config;
     return VA_STATUS_SUCCESS;
 }
 
@@ -189,8 +195,8 @@ static VAStatus destroy_config(VADriverContextP driver, VAConfigID id) { return 
 
 static VAStatus query_config(
     VADriverContextP driver, VAConfigID id, VAProfile *profile, VAEntrypoint *entrypoint, VAConfigAttrib *list, int *count) {
-    (void)driver, (void)id;
-    *profile = VAProfileH264High;
+    (void)driver;
+    *profile = id == hevc_config ? VAProfileHEVCMain : VAProfileH264High;
     *entrypoint = VAEntrypointVLD;
     list[0] = (VAConfigAttrib){VAConfigAttribRTFormat, VA_RT_FORMAT_YUV420};
     *count = 1;
@@ -326,15 +332,18 @@ static VAStatus export_surface(VADriverContextP driver, VASurfaceID id, uint32_t
 
 static VAStatus create_context(
     VADriverContextP driver, VAConfigID config, int width, int height, int flag, VASurfaceID *list, int count, VAContextID *id) {
-    (void)driver, (void)config, (void)flag, (void)list, (void)count;
+    (void)driver, (void)flag, (void)list, (void)count;
     CALL("CreateContext", VA_STATUS_ERROR_ALLOCATION_FAILED);
     pthread_mutex_lock(&mutex);
-    int i = 0;
+    int i = 0, used = 0;
+    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used;
     while (i < COUNT(contexts) && contexts[i].used) i++;
-    if (i < COUNT(contexts)) contexts[i] = (struct context){.used = 1, .width = (unsigned)width, .height = (unsigned)height};
+    if (used >= context_limit) i = COUNT(contexts);
+    refused += i == COUNT(contexts);
+    if (i < COUNT(contexts)) contexts[i] = (struct context){.used = 1, .is_hevc = config == hevc_config, .width = (unsigned)width, .height = (unsigned)height};
     pthread_mutex_unlock(&mutex);
     *id = (VAContextID)i;
-    return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_ALLOCATION_FAILED;
+    return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
 }
 
 static VAStatus destroy_context(VADriverContextP driver, VAContextID id) {
@@ -393,6 +402,12 @@ static VAStatus begin_picture(VADriverContextP driver, VAContextID id, VASurface
     return VA_STATUS_SUCCESS;
 }
 
+// Whether a NAL unit that begins with `first` is a slice of an IDR picture.
+static int is_idr(const struct context *c, uint8_t first) {
+    int type = c->is_hevc ? first >> 1 & 63 : first & 31;
+    return c->is_hevc ? type == 19 || type == 20 : type == 5;
+}
+
 static VAStatus render_picture(VADriverContextP driver, VAContextID id, VABufferID *list, int count) {
     (void)driver;
     CALL("RenderPicture", VA_STATUS_ERROR_OPERATION_FAILED);
@@ -402,8 +417,10 @@ static VAStatus render_picture(VADriverContextP driver, VAContextID id, VABuffer
         struct buffer *b = buffer(list[i]);
         if (!b) return VA_STATUS_ERROR_INVALID_BUFFER;
         const uint8_t *bytes = b->memory;
-        if (b->type == VAPictureParameterBufferType) c->order = ((VAPictureParameterBufferH264 *)b->memory)->CurrPic.TopFieldOrderCnt;
-        if (b->type != VASliceDataBufferType || !b->size || (bytes[0] & 31) != 5 || c->is_idr) continue;
+        if (b->type == VAPictureParameterBufferType && c->is_hevc) c->order = ((VAPictureParameterBufferHEVC *)b->memory)->CurrPic.pic_order_cnt;
+        if (b->type == VAPictureParameterBufferType && !c->is_hevc)
+            c->order = ((VAPictureParameterBufferH264 *)b->memory)->CurrPic.TopFieldOrderCnt / 2;
+        if (b->type != VASliceDataBufferType || !b->size || c->is_idr || !is_idr(c, bytes[0])) continue;
         c->is_idr = 1;
         c->idr = 1469598103934665603u;
         for (unsigned j = 0; j < b->size; j++) c->idr = (c->idr ^ bytes[j]) * 1099511628211u;
@@ -419,7 +436,7 @@ static VAStatus end_picture(VADriverContextP driver, VAContextID id) {
     if (c->is_idr) begin_idr(c);
     c->decoded++;
     CALL("EndPicture", VA_STATUS_ERROR_DECODING_ERROR);
-    s->number = (unsigned)(c->base + (c->order - c->idr_order) / 2 + 1);
+    s->number = (unsigned)(c->base + c->order - c->idr_order + 1);
     s->undrawn = 1;
     clock_gettime(CLOCK_MONOTONIC, &s->due);
     s->due.tv_nsec += delay * 1000L;
@@ -504,6 +521,21 @@ static struct VADriverVTableVPP filters;
 static struct VADriverVTableProt protection;
 static struct VADriverContext driver;
 
+// For players in which it is preloaded: VA_DRIVER_CONTEXTS=1 is a device with one decoder, and when the player ends VA_DRIVER_CALLS is the file that gets
+// the number of contexts made, of those refused, and of pictures decoded
+__attribute__((constructor)) static void begin(void) {
+    const char *count = getenv("VA_DRIVER_CONTEXTS");
+    if (count) context_limit = atoi(count);
+}
+
+__attribute__((destructor)) static void report(void) {
+    const char *path = getenv("VA_DRIVER_CALLS");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fprintf(file, "%d %d %d\n", va_driver_calls("CreateContext") - refused, refused, va_driver_calls("EndPicture"));
+    fclose(file);
+}
+
 static int is_valid(VADisplayContextP display) { return display->pDriverContext == &driver; }
 
 static struct VADisplayContext display = {.vadpy_magic = VA_DISPLAY_MAGIC, .pDriverContext = &driver, .vaIsValid = is_valid};
@@ -521,7 +553,7 @@ EXPORTED VADisplay vaGetDisplayDRM(int fd) {
 static void offer(void) {
     driver = (struct VADriverContext){
         .vtable = &table, .vtable_vpp = &filters, .vtable_prot = &protection, .display_type = VA_DISPLAY_DRM,
-        .version_major = VA_MAJOR_VERSION, .version_minor = VA_MINOR_VERSION, .max_profiles = 3, .max_entrypoints = 1, .max_attributes = 1,
+        .version_major = VA_MAJOR_VERSION, .version_minor = VA_MINOR_VERSION, .max_profiles = 4, .max_entrypoints = 1, .max_attributes = 1,
         .max_image_formats = 1, .max_subpic_formats = 1, .max_display_attributes = 1, .str_vendor = "test driver"};
     table.vaTerminate = terminate;
     table.vaQueryConfigProfiles = query_profiles;

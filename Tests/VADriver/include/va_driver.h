@@ -11,6 +11,8 @@ void va_driver_fail(const char *_Nonnull name, int first, int count);
 int va_driver_calls(const char *_Nonnull name);
 /// There can be no more surfaces than this at once.
 void va_driver_limit_surfaces(int count);
+/// There can be no more contexts than this at once: decoders in use.
+void va_driver_limit_contexts(int count);
 /// Surfaces there are.
 int va_driver_surfaces(void);
 /// A picture is drawn so many microseconds after it was asked for, by the call that waits for it.

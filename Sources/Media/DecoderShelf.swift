@@ -1,0 +1,153 @@
+import CFFmpeg
+import Synchronization
+
+/// The hardware decoders of the process: how many are in use, and one that waits for the next item.
+///
+/// A hardware decoder has a context of its driver and a pool of some 35 surfaces. A reader that has ended leaves its decoder here, flushed. The
+/// item that is opened next takes it where the parameters of both streams agree. With HEVC it goes on with the same context and the same
+/// surfaces. libavcodec's H.264 decoder makes both anew after each flush, also after a seek: there the decoder is kept, and its memory is not.
+/// Where they do not agree it is freed before another one is opened: so there are never more decoders than items that are open, but for the
+/// time from the end of one item to the opening of the next. Since an item is opened while the one before it plays, a loop has two decoders
+/// that take turns.
+///
+/// A device may have one decoder only. There the next item is refused while the one before it is decoded. It begins in software, and asks again
+/// as soon as a decoder has come free (``VideoDecoder``). Who was refused stands in line: while anybody does, the items that are opened later
+/// begin in software, too, and stand behind. Else the item that comes next would take the decoder away from the one that is shown.
+///
+/// Software decoders are not kept: opening one takes 0.03 ms, with four threads 0.2 ms.
+enum DecoderShelf {
+    /// What has to agree for a decoder to go on with another stream: whatever libavcodec was told when it was opened.
+    struct Identity: Hashable, Sendable {
+        var way: DecoderChoice.Way
+        var codecID: UInt32, codecTag: UInt32
+        var profile: Int32, level: Int32
+        var width: Int32, height: Int32, format: Int32, aspectNumerator: Int32, aspectDenominator: Int32
+        var colours: [UInt32], fieldOrder: UInt32
+        /// Pictures that are held back to be put in order.
+        var videoDelay: Int32
+        /// Parameter sets, in most containers.
+        var extradata: [UInt8]
+        var maxPixels: Int
+
+        init(_ parameters: AVCodecParameters, way: DecoderChoice.Way, maxPixels: Int) {
+            self.way = way
+            (codecID, codecTag) = (parameters.codec_id.rawValue, parameters.codec_tag)
+            (profile, level) = (parameters.profile, parameters.level)
+            (width, height, format) = (parameters.width, parameters.height, parameters.format)
+            (aspectNumerator, aspectDenominator) = (parameters.sample_aspect_ratio.num, parameters.sample_aspect_ratio.den)
+            colours = [
+                parameters.color_range.rawValue, parameters.color_primaries.rawValue, parameters.color_trc.rawValue,
+                parameters.color_space.rawValue, parameters.chroma_location.rawValue,
+            ]
+            fieldOrder = parameters.field_order.rawValue
+            videoDelay = parameters.video_delay
+            extradata = Array(UnsafeBufferPointer(start: parameters.extradata, count: Int(max(0, parameters.extradata_size))))
+            self.maxPixels = maxPixels
+        }
+
+        /// Whether its decoder can begin anew. FFmpeg's V4L2 decoders do not after the end of a stream.
+        var isReusable: Bool { way.method != .v4l2 }
+    }
+
+    /// A decoder that waits here. It belongs to the shelf alone.
+    private struct Kept: @unchecked Sendable {
+        // Sendable because the pointer is reached only by who has taken it out.
+        var raw: UnsafeMutablePointer<AVCodecContext>
+        var lease: Lease
+
+        /// The corresponding C function is `avcodec_free_context`.
+        func free() {
+            var pointer: UnsafeMutablePointer<AVCodecContext>? = raw
+            avcodec_free_context(&pointer)
+        }
+    }
+
+    /// What a hardware decoder in use has from here; ``CodecContext`` gives it back.
+    struct Lease: Sendable {
+        var identity: Identity
+        /// What to call the decoder.
+        var name: String
+        /// Whether nothing has failed.
+        var isSound = true
+    }
+
+    private struct State {
+        var kept: Kept?
+        var inUse = 0
+        var releases: UInt64 = 0
+        /// The numbers of those who stand in line, in order.
+        var line: [UInt64] = []
+        var lastNumber: UInt64 = 0
+    }
+
+    /// A place in the line of those who wait for a decoder; whoever lets go of it leaves the line.
+    final class Place: Sendable {
+        private let number: UInt64
+        /// How often a decoder had come free when it was taken.
+        private let releases: UInt64
+
+        init() {
+            (number, releases) = DecoderShelf.state.withLock { state in
+                state.lastNumber += 1
+                state.line.append(state.lastNumber)
+                return (state.lastNumber, state.releases)
+            }
+        }
+
+        deinit {
+            DecoderShelf.state.withLock { state in state.line.removeAll { $0 == number } }
+        }
+
+        /// Whether it is the first, and a decoder has come free since.
+        var isCalled: Bool { DecoderShelf.state.withLock { $0.line.first == number && $0.releases != releases } }
+    }
+
+    private static let state = Mutex(State())
+
+    /// How many hardware decoders are in use.
+    static var inUse: Int { state.withLock { $0.inUse } }
+
+    /// Whether anybody stands in line for a decoder.
+    static var isAwaited: Bool { state.withLock { !$0.line.isEmpty } }
+
+    /// A decoder with this name has been opened, and is in use from now on.
+    static func begin(_ identity: Identity, name: String) -> Lease {
+        state.withLock { $0.inUse += 1 }
+        return Lease(identity: identity, name: name)
+    }
+
+    /// The decoder that waits, where it is `identity`'s; else that is freed. Its time base is still the last stream's.
+    static func take(_ identity: Identity) -> CodecContext? {
+        guard let kept = state.withLock({ $0.kept.take() }) else { return nil }
+        guard kept.lease.identity == identity else {
+            kept.free()
+            return nil
+        }
+        return CodecContext(raw: kept.raw, lease: begin(identity, name: kept.lease.name))
+    }
+
+    /// Frees what waits.
+    static func clear() { state.withLock { $0.kept.take() }?.free() }
+
+    /// A decoder is not used any more: it waits for the next item where it can begin anew, else it is freed. The corresponding C function is
+    /// `avcodec_flush_buffers`.
+    static func end(_ raw: UnsafeMutablePointer<AVCodecContext>, _ lease: Lease) {
+        let given = Kept(raw: raw, lease: lease)
+        var former: Kept? = given
+        if lease.isSound, lease.identity.isReusable {
+            avcodec_flush_buffers(raw)
+            shim_codec_forget_timestamps(raw)
+            raw.pointee.skip_frame = AVDISCARD_DEFAULT
+            former = state.withLock { state in
+                let former = state.kept
+                state.kept = given
+                return former
+            }
+        }
+        former?.free()
+        state.withLock { state in
+            state.inUse -= 1
+            state.releases += 1
+        }
+    }
+}
