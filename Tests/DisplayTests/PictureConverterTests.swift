@@ -155,7 +155,8 @@ struct PictureConverterTests {
                         }
                         strip.withUnsafeMutableBytes { strip in
                             PixelTurn.turnRows(
-                                of: source.baseAddress!, stride: width * size, width: width, height: height, bytesPerPixel: size, turn: turn,
+                                of: source.baseAddress!, stride: width * size, width: width, height: height, bytesPerPixel: size,
+                                turn: turn,
                                 strip: strip.baseAddress!
                             ) { y, row in
                                 for x in 0..<outWidth { rows[y * stride + x] = row.load(fromByteOffset: x * size, as: Pixel.self) }
