@@ -259,8 +259,8 @@ extension Machine {
         }
     }
 
-    /// Waits until a command succeeds in the machine.
-    func wait(untilSucceeds command: String, within seconds: Double = 30) throws {
+    /// Waits until a command succeeds in the machine; the bound is for a host that is four times as slow.
+    func wait(untilSucceeds command: String, within seconds: Double = 120) throws {
         let end = Date() + seconds
         while true {
             do {
