@@ -48,6 +48,7 @@ let package = Package(
             swiftSettings: upcoming),
         .target(
             name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
+        .target(name: "Export", dependencies: ["CFFmpeg", "Configuration", "Media", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
         .target(
             name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
@@ -94,6 +95,9 @@ let package = Package(
             name: "ContentTests", dependencies: ["Content", "Configuration", "Vocabulary", "Platform", system], swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
+        .testTarget(
+            name: "ExportTests", dependencies: ["Export", "CFFmpeg", "Media", "Platform", "TestSupport", "Vocabulary"],
+            swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["Input", "CEvdev", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
         .testTarget(

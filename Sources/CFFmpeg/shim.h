@@ -71,6 +71,19 @@ static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) 
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
 #endif
 }
+/// Gives a track that is to be written a display matrix of nine numbers, which are copied. Returns 0 or a negative AVERROR.
+static inline int shim_stream_set_display_matrix(AVStream *stream, const int32_t *matrix) {
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    AVPacketSideData *data = av_packet_side_data_new(&stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data,
+                                                     AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t), 0);
+    uint8_t *target = data ? data->data : NULL;
+#else
+    uint8_t *target = av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t));
+#endif
+    if (!target) return AVERROR(ENOMEM);
+    __builtin_memcpy(target, matrix, 9 * sizeof(int32_t));
+    return 0;
+}
 /// The same for a decoded frame (EXIF orientation of a still).
 static inline const int32_t *shim_frame_display_matrix(const AVFrame *frame) {
     const AVFrameSideData *data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);

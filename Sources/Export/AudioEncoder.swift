@@ -1,0 +1,112 @@
+import CFFmpeg
+import Glibc
+import Media
+
+/// Encodes sound as AAC: collects interleaved samples until they are as many as the encoder takes at once. The time of a sample is its number
+/// since the beginning.
+final class AudioEncoder: @unchecked Sendable {
+    // Sendable because only the movie writer that has made it uses it, on one thread at a time.
+    let context: UnsafeMutablePointer<AVCodecContext>
+    /// The next packet, after ``receive()`` has returned true.
+    let packet: UnsafeMutablePointer<AVPacket>
+    private let path: String
+    private let frame: UnsafeMutablePointer<AVFrame>
+    private let channelCount: Int
+    private let frameSize: Int
+    /// Samples a channel that have been put in, and how many of them are in `frame`.
+    private(set) var position = 0
+    private var filled = 0
+
+    static func open(_ audio: MovieFormat.Audio, path: String) throws(MovieError) -> AudioEncoder {
+        guard let codec = avcodec_find_encoder_by_name("aac") else { throw MovieError(path, .noEncoder(codec: "AAC", tried: [])) }
+        guard let context = avcodec_alloc_context3(codec) else { throw MovieError(path, errno: ENOMEM) }
+        context.pointee.sample_fmt = AV_SAMPLE_FMT_FLTP
+        context.pointee.sample_rate = Int32(min(max(audio.samples.sampleRate, 1), 1_000_000))
+        context.pointee.time_base = shim_rational(1, context.pointee.sample_rate)
+        context.pointee.bit_rate = Int64(min(max(audio.bitRate, 16_000), 1_000_000))
+        context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
+        av_channel_layout_default(&context.pointee.ch_layout, Int32(min(max(audio.samples.channelCount, 1), 64)))
+        let status = avcodec_open2(context, codec, nil)
+        guard status >= 0 else {
+            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
+            avcodec_free_context(&pointer)
+            throw MovieError(path, .noEncoder(codec: "AAC", tried: ["aac: \(MovieError.text(status))"]))
+        }
+        let encoder = AudioEncoder(context, channelCount: audio.samples.channelCount, path: path)
+        let made = encoder.makeRoom()
+        guard made >= 0 else { throw MovieError(path, errno: ENOMEM) }
+        return encoder
+    }
+
+    private init(_ context: UnsafeMutablePointer<AVCodecContext>, channelCount: Int, path: String) {
+        (self.context, self.channelCount, self.path) = (context, channelCount, path)
+        frameSize = context.pointee.frame_size > 0 ? Int(context.pointee.frame_size) : 1024
+        packet = av_packet_alloc()
+        frame = av_frame_alloc()
+        frame.pointee.format = AV_SAMPLE_FMT_FLTP.rawValue
+        frame.pointee.sample_rate = context.pointee.sample_rate
+        av_channel_layout_copy(&frame.pointee.ch_layout, &context.pointee.ch_layout)
+    }
+
+    deinit {
+        var (context, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (context, packet)
+        var frame: UnsafeMutablePointer<AVFrame>? = frame
+        avcodec_free_context(&context)
+        av_packet_free(&packet)
+        av_frame_free(&frame)
+    }
+
+    private func makeRoom() -> Int32 {
+        frame.pointee.nb_samples = Int32(frameSize)
+        return frame.pointee.buf.0 == nil ? av_frame_get_buffer(frame, 0) : av_frame_make_writable(frame)
+    }
+
+    /// Puts in as many of the interleaved `samples`, from the sample of number `start` of each channel on, as there is room for; nil is silence, of
+    /// `count` samples. Returns how many. When there is a packet to be received (``isFull``) it has to be sent first.
+    func fill(_ samples: UnsafePointer<Float>?, from start: Int, count: Int) -> Int {
+        let taken = min(count - start, frameSize - filled)
+        for channel in 0..<channelCount {
+            guard let plane = frame.pointee.extended_data[channel] else { continue }
+            let target = UnsafeMutableRawPointer(plane).assumingMemoryBound(to: Float.self) + filled
+            if let samples {
+                for index in 0..<taken { target[index] = samples[(start + index) * channelCount + channel] }
+            } else {
+                target.update(repeating: 0, count: taken)
+            }
+        }
+        filled += taken
+        position += taken
+        return taken
+    }
+
+    /// Whether as many samples have been collected as the encoder takes at once.
+    var isFull: Bool { filled == frameSize }
+
+    /// Gives the encoder what has been collected.
+    func send() throws(MovieError) {
+        guard filled > 0 else { return }
+        frame.pointee.nb_samples = Int32(filled)
+        frame.pointee.pts = Int64(position - filled)
+        try check(avcodec_send_frame(context, frame))
+        filled = 0
+        guard makeRoom() >= 0 else { throw MovieError(path, errno: ENOMEM) }
+    }
+
+    /// After the last sample.
+    func sendEnd() throws(MovieError) {
+        let status = avcodec_send_frame(context, nil)
+        if status != kAVERROR_EOF { try check(status) }
+    }
+
+    /// Takes the next packet out, into ``packet``; false where there is none before more goes in, or none any more.
+    func receive() throws(MovieError) -> Bool {
+        let status = avcodec_receive_packet(context, packet)
+        if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }
+        try check(status)
+        return true
+    }
+
+    private func check(_ status: Int32) throws(MovieError) {
+        if status < 0 { throw MovieError(path, .encoderFailed("aac: \(MovieError.text(status))")) }
+    }
+}

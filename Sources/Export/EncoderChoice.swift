@@ -1,0 +1,78 @@
+import CFFmpeg
+import Media
+import Platform
+
+/// Which encoder makes a track of pictures, and how it is set up.
+///
+/// x264 and x265 come first: their pictures are the best for their size, and they run everywhere. Of encoders in hardware those of the V4L2
+/// kind are used, which take pictures from ordinary memory. MPEG-4 part 2 comes last: every FFmpeg can encode it, and few browsers play it.
+enum EncoderChoice {
+    /// FFmpeg's names, the best first.
+    static func candidates(_ codec: MovieFormat.VideoCodec?) -> [String] {
+        switch codec {
+        case nil: candidates(.h264) + candidates(.mpeg4)
+        case .h264: ["libx264", "h264_v4l2m2m", "libopenh264"]
+        case .hevc: ["libx265", "hevc_v4l2m2m"]
+        case .mpeg4: ["mpeg4"]
+        }
+    }
+
+    /// What an encoder without a constant rate factor is given: bits a second that x264 would take for a busy film, half of it for each 6 of
+    /// the factor.
+    static func bitRate(_ video: MovieFormat.Video) -> Int {
+        let pixels = Double(video.width * video.height) * min(video.frameRate, 240)
+        var bits = pixels * 0.12
+        for _ in 0..<abs(video.quality - 20) / 6 { bits = video.quality > 20 ? bits / 2 : bits * 2 }
+        return min(max(Int(bits), 100_000), 200_000_000)
+    }
+
+    /// Sets up `context`, which is not open.
+    static func configure(
+        _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>, _ video: MovieFormat.Video, name: String
+    ) {
+        context.pointee.width = Int32(video.width)
+        context.pointee.height = Int32(video.height)
+        context.pointee.pix_fmt = pixelFormat(codec)
+        context.pointee.sample_aspect_ratio = shim_rational(1, 1)
+        context.pointee.framerate = av_d2q(video.frameRate, 1001 * 240)
+        // MPEG-4 counts in sixteen bits.
+        context.pointee.time_base = name == "mpeg4" ? shim_rational(1, 60000) : VideoEncoder.timeBase
+        let frames = video.keyFrameInterval.seconds * video.frameRate
+        context.pointee.gop_size = Int32(min(max(frames.rounded(), 1), 1000))
+        (context.pointee.colorspace, context.pointee.color_primaries, context.pointee.color_trc) =
+            video.colour == .bt709
+            ? (AVCOL_SPC_BT709, AVCOL_PRI_BT709, AVCOL_TRC_BT709) : (AVCOL_SPC_SMPTE170M, AVCOL_PRI_SMPTE170M, AVCOL_TRC_SMPTE170M)
+        context.pointee.color_range = AVCOL_RANGE_MPEG
+        context.pointee.chroma_sample_location = AVCHROMA_LOC_LEFT
+        // MP4 has what decoders begin with in its index.
+        context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
+        context.pointee.thread_count = Int32(min(max(video.threads, 0), 64))
+        func set(_ option: String, _ value: String) { _ = av_opt_set(context, option, value, AV_OPT_SEARCH_CHILDREN) }
+        let quality = min(max(video.quality, 0), 51)
+        switch name {
+        case "libx264", "libx265":
+            set("preset", video.isLive ? "superfast" : "medium")
+            if video.isLive { set("tune", "zerolatency") }
+            if name == "libx265" { set("x265-params", "log-level=none") }
+            if video.bitRate == nil { set("crf", "\(quality)") }
+        case "mpeg4":
+            if video.bitRate == nil {
+                context.pointee.flags |= AV_CODEC_FLAG_QSCALE
+                context.pointee.global_quality = Int32(min(max((quality - 8) / 4, 1), 31)) * FF_QP2LAMBDA
+            }
+        default: context.pointee.bit_rate = Int64(bitRate(video))
+        }
+        if let bits = video.bitRate { context.pointee.bit_rate = Int64(min(max(bits, 10_000), 500_000_000)) }
+    }
+
+    /// Planar 4:2:0 where the encoder takes it, else what it names first.
+    private static func pixelFormat(_ codec: UnsafePointer<AVCodec>) -> AVPixelFormat {
+        guard let formats = codec.pointee.pix_fmts else { return AV_PIX_FMT_YUV420P }
+        var index = 0
+        while formats[index] != AV_PIX_FMT_NONE {
+            if formats[index] == AV_PIX_FMT_YUV420P { return AV_PIX_FMT_YUV420P }
+            index += 1
+        }
+        return index > 0 ? formats[0] : AV_PIX_FMT_YUV420P
+    }
+}

@@ -1,0 +1,44 @@
+import CFFmpeg
+import Glibc
+import Media
+
+extension MovieWriter {
+    /// Puts a fragmented recording together anew as a plain MP4 at `target`, with its index first; its packets are copied. Of a recording
+    /// that was cut off that is what can be read of it. `source` stays; blocks for the disk.
+    ///
+    /// - Throws: ``MovieError`` where nothing of `source` can be read, or `target` cannot be written.
+    package static func remux(from source: String, to target: String) throws(MovieError) {
+        var context: UnsafeMutablePointer<AVFormatContext>?
+        var status = avformat_open_input(&context, source, nil, nil)
+        guard status >= 0, let input = context else { throw MovieError(source, .unreadable(MovieError.text(status))) }
+        defer { avformat_close_input(&context) }
+        status = avformat_find_stream_info(input, nil)
+        guard status >= 0 else { throw MovieError(source, .unreadable(MovieError.text(status))) }
+
+        var file = try MovieFile.create(target, fragmented: false)
+        var tracks: [Int32: Int] = [:]
+        for index in 0..<Int32(input.pointee.nb_streams) {
+            guard let stream = input.pointee.streams[Int(index)] else { continue }
+            let kind = stream.pointee.codecpar.pointee.codec_type
+            guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO else { continue }
+            try file.addCopy(of: stream)
+            tracks[index] = tracks.count
+        }
+        guard !tracks.isEmpty else { throw MovieError(source, .unreadable("it has neither a picture nor sound")) }
+        try file.begin(title: av_dict_get(input.pointee.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) })
+        var packet: UnsafeMutablePointer<AVPacket>? = av_packet_alloc()
+        defer { av_packet_free(&packet) }
+        var count = 0
+        while av_read_frame(input, packet) >= 0, let packet {
+            let index = packet.pointee.stream_index
+            guard let track = tracks[index], let stream = input.pointee.streams[Int(index)] else {
+                av_packet_unref(packet)
+                continue
+            }
+            try file.write(packet, track: track, in: stream.pointee.time_base)
+            count += 1
+        }
+        guard count > 0 else { throw MovieError(source, .unreadable("it ends before its first second")) }
+        try file.finish()
+    }
+}

@@ -1,0 +1,204 @@
+import CFFmpeg
+import Glibc
+import Media
+import Platform
+
+/// Encodes pictures: brings them into the size and format that the encoder takes where they have another one, and keeps their times, which
+/// may be any that grow. Times are in ticks of the encoder's time base.
+final class VideoEncoder: @unchecked Sendable {
+    // Sendable because only the movie writer that has made it uses it, on one thread at a time.
+    /// Of every encoder that takes it.
+    static let timeBase = shim_rational(1, 90000)
+
+    let context: UnsafeMutablePointer<AVCodecContext>
+    /// The next packet, after ``receive()`` has returned true.
+    let packet: UnsafeMutablePointer<AVPacket>
+    private let path: String
+    /// References a picture that is right as it is.
+    private let reference: UnsafeMutablePointer<AVFrame>
+    /// A picture that is copied or converted.
+    private let own: UnsafeMutablePointer<AVFrame>
+    private var converter: OpaquePointer?
+    private var converts: Conversion?
+    private var lastTime: Int64?
+    /// How long pictures last that are in the encoder, by their times.
+    private var durations: [Int64: Int64] = [:]
+
+    private struct Conversion: Equatable {
+        var width: Int32, height: Int32, format: Int32, matrix: UInt32, isFullRange: Bool
+    }
+
+    /// The first encoder of `video`'s codec that can be opened.
+    static func open(_ video: MovieFormat.Video, path: String) throws(MovieError) -> VideoEncoder {
+        var tried: [String] = []
+        for candidate in EncoderChoice.candidates(video.codec) {
+            guard let codec = avcodec_find_encoder_by_name(candidate) else { continue }
+            guard let context = avcodec_alloc_context3(codec) else { throw MovieError(path, errno: ENOMEM) }
+            EncoderChoice.configure(context, codec, video, name: candidate)
+            let status = avcodec_open2(context, codec, nil)
+            if status >= 0 { return VideoEncoder(context, path: path) }
+            tried.append("\(candidate): \(MovieError.text(status))")
+            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
+            avcodec_free_context(&pointer)
+        }
+        throw MovieError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
+    }
+
+    private init(_ context: UnsafeMutablePointer<AVCodecContext>, path: String) {
+        (self.context, self.path) = (context, path)
+        packet = av_packet_alloc()
+        reference = av_frame_alloc()
+        own = av_frame_alloc()
+        own.pointee.format = context.pointee.pix_fmt.rawValue
+        own.pointee.width = context.pointee.width
+        own.pointee.height = context.pointee.height
+        own.pointee.colorspace = context.pointee.colorspace
+        own.pointee.color_range = context.pointee.color_range
+    }
+
+    deinit {
+        var (context, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (context, packet)
+        avcodec_free_context(&context)
+        av_packet_free(&packet)
+        for frame in [reference, own] {
+            var pointer: UnsafeMutablePointer<AVFrame>? = frame
+            av_frame_free(&pointer)
+        }
+        sws_freeContext(converter)
+    }
+
+    /// FFmpeg's name of the encoder in use.
+    var name: String { String(cString: context.pointee.codec.pointee.name) }
+
+    private func ticks(_ time: MediaTime) -> Int64 {
+        av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), context.pointee.time_base)
+    }
+
+    /// Puts in a picture that is shown from `time` on, for `duration` where that is known; false where that is not later than the last one's:
+    /// it is left out then.
+    func send(_ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime?) throws(MovieError) -> Bool {
+        if frame.surface != nil {
+            guard let plain = frame.downloaded() else {
+                throw MovieError(path, .unsupportedPicture("the hardware decoder's driver does not let its pictures be read"))
+            }
+            return try send(plain, at: time, duration: duration)
+        }
+        guard let ticks = accept(time, duration) else { return false }
+        let av = frame.av
+        let isRight =
+            av.pointee.format == own.pointee.format && av.pointee.width == own.pointee.width && av.pointee.height == own.pointee.height
+            && av.pointee.color_range != AVCOL_RANGE_JPEG && av.pointee.crop_left == 0 && av.pointee.crop_top == 0
+        if isRight {
+            guard av_frame_ref(reference, av) >= 0 else { throw MovieError(path, errno: ENOMEM) }
+            defer { av_frame_unref(reference) }
+            try send(reference, at: ticks)
+        } else {
+            try makeWritable()
+            try convert(av)
+            try send(own, at: ticks)
+        }
+        return true
+    }
+
+    /// The same with planes in memory, 8-bit 4:2:0 of the encoder's size: luma, then both chroma planes, each with the bytes from one row to the
+    /// next.
+    func send(
+        planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
+        duration: MediaTime?
+    ) throws(MovieError) -> Bool {
+        guard let ticks = accept(time, duration) else { return false }
+        try makeWritable()
+        guard own.pointee.format == AV_PIX_FMT_YUV420P.rawValue else {
+            // NV12, of some hardware encoders.
+            let source = av_frame_alloc()!
+            defer {
+                var pointer: UnsafeMutablePointer<AVFrame>? = source
+                av_frame_free(&pointer)
+            }
+            source.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+            (source.pointee.width, source.pointee.height) = (own.pointee.width, own.pointee.height)
+            source.pointee.data.0 = UnsafeMutablePointer(mutating: planes.0)
+            source.pointee.data.1 = UnsafeMutablePointer(mutating: planes.1)
+            source.pointee.data.2 = UnsafeMutablePointer(mutating: planes.2)
+            source.pointee.linesize.0 = Int32(strides.0)
+            source.pointee.linesize.1 = Int32(strides.1)
+            source.pointee.linesize.2 = Int32(strides.2)
+            try convert(source)
+            try send(own, at: ticks)
+            return true
+        }
+        let (width, height) = (own.pointee.width, own.pointee.height)
+        let chroma = (width: (width + 1) / 2, height: (height + 1) / 2)
+        av_image_copy_plane(own.pointee.data.0, own.pointee.linesize.0, planes.0, Int32(strides.0), width, height)
+        av_image_copy_plane(own.pointee.data.1, own.pointee.linesize.1, planes.1, Int32(strides.1), chroma.width, chroma.height)
+        av_image_copy_plane(own.pointee.data.2, own.pointee.linesize.2, planes.2, Int32(strides.2), chroma.width, chroma.height)
+        try send(own, at: ticks)
+        return true
+    }
+
+    private func accept(_ time: MediaTime, _ duration: MediaTime?) -> Int64? {
+        let ticks = ticks(time)
+        if let lastTime, ticks <= lastTime { return nil }
+        lastTime = ticks
+        if let duration { durations[ticks] = self.ticks(time + duration) - ticks }
+        return ticks
+    }
+
+    private func makeWritable() throws(MovieError) {
+        let status = own.pointee.buf.0 == nil ? av_frame_get_buffer(own, 64) : av_frame_make_writable(own)
+        guard status >= 0 else { throw MovieError(path, errno: ENOMEM) }
+    }
+
+    /// Draws `source` into the encoder's size and format. The corresponding C function is `sws_scale`.
+    private func convert(_ source: UnsafeMutablePointer<AVFrame>) throws(MovieError) {
+        let wanted = Conversion(
+            width: source.pointee.width, height: source.pointee.height, format: source.pointee.format,
+            matrix: source.pointee.colorspace.rawValue, isFullRange: source.pointee.color_range == AVCOL_RANGE_JPEG)
+        if wanted != converts {
+            sws_freeContext(converter)
+            converter = sws_getContext(
+                wanted.width, wanted.height, AVPixelFormat(wanted.format), own.pointee.width, own.pointee.height,
+                AVPixelFormat(own.pointee.format), SWS_BICUBIC, nil, nil, nil)
+            converts = wanted
+            if let converter {
+                let known = source.pointee.colorspace != AVCOL_SPC_UNSPECIFIED && source.pointee.colorspace != AVCOL_SPC_RGB
+                let from = known ? Int32(wanted.matrix) : wanted.height > 576 ? SWS_CS_ITU709 : SWS_CS_ITU601
+                let to = own.pointee.colorspace == AVCOL_SPC_BT709 ? SWS_CS_ITU709 : SWS_CS_ITU601
+                _ = sws_setColorspaceDetails(
+                    converter, sws_getCoefficients(from), wanted.isFullRange ? 1 : 0, sws_getCoefficients(to), 0, 0, 1 << 16, 1 << 16)
+            }
+        }
+        guard let converter else {
+            let format = av_get_pix_fmt_name(AVPixelFormat(wanted.format)).map { String(cString: $0) } ?? "\(wanted.format)"
+            throw MovieError(path, .unsupportedPicture("\(wanted.width)×\(wanted.height) of pixel format \(format)"))
+        }
+        let drawn = sws_scale_frame(converter, own, source)
+        if drawn < 0 { throw MovieError(path, .unsupportedPicture(MovieError.text(drawn))) }
+    }
+
+    private func send(_ frame: UnsafeMutablePointer<AVFrame>, at ticks: Int64) throws(MovieError) {
+        frame.pointee.pts = ticks
+        // What the decoder says of it would bind the encoder.
+        frame.pointee.pict_type = AV_PICTURE_TYPE_NONE
+        try check(avcodec_send_frame(context, frame))
+    }
+
+    /// After the last picture.
+    func sendEnd() throws(MovieError) {
+        let status = avcodec_send_frame(context, nil)
+        if status != kAVERROR_EOF { try check(status) }
+    }
+
+    /// Takes the next packet out, into ``packet``; false where there is none before the next picture goes in, or none any more.
+    func receive() throws(MovieError) -> Bool {
+        let status = avcodec_receive_packet(context, packet)
+        if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }
+        try check(status)
+        if let duration = durations.removeValue(forKey: packet.pointee.pts) { packet.pointee.duration = duration }
+        return true
+    }
+
+    private func check(_ status: Int32) throws(MovieError) {
+        if status < 0 { throw MovieError(path, .encoderFailed("\(name): \(MovieError.text(status))")) }
+    }
+}
