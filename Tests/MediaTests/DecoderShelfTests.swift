@@ -60,28 +60,32 @@ extension HardwareDecodingTests {
             return surfaces
         }
 
+        /// How many contexts of the driver are made while `clips` are played in turn. Suites that run beside this one open readers without
+        /// hardware, and each of those frees the decoder that waits: so the least of five attempts counts.
+        private func contexts(playing clips: [String], seams: Int, atLeast least: Int) throws -> Int {
+            var found = Int.max
+            for _ in 1...5 where found > least {
+                DecoderShelf.clear()
+                va_driver_reset()
+                #expect(try play(clips, seams: seams).allSatisfy { $0 == 120 })
+                found = min(found, contexts)
+            }
+            return found
+        }
+
         @Test("In a loop two decoders take turns") func loop() throws {
-            #expect(try play([hevc()], seams: 20).allSatisfy { $0 == 120 })
-            #expect(contexts == 2)
-            va_driver_reset()
-            #expect(try play([clip()], seams: 20).allSatisfy { $0 == 120 })
-            #expect(contexts == 21, "libavcodec makes a context of an H.264 decoder anew whenever it begins anew")
+            #expect(try contexts(playing: [hevc()], seams: 20, atLeast: 2) == 2)
+            #expect(try contexts(playing: [clip()], seams: 20, atLeast: 21) == 21, "libavcodec makes a context of an H.264 decoder anew whenever it begins anew")
         }
 
         @Test("Two files that agree share decoders, two that do not have their own") func twoFiles() throws {
             let same = try Clips.file("hardware-copy.mp4", try Clips.bytes(hevc()))
-            #expect(try play([hevc(), same], seams: 6).allSatisfy { $0 == 120 })
-            #expect(contexts == 2)
-            DecoderShelf.clear()
-            va_driver_reset()
+            #expect(try contexts(playing: [hevc(), same], seams: 6, atLeast: 2) == 2)
             // Each item finds the decoder of the one before the present one, which is its own file's.
             let wide = try hevc("hardware-hevc-wide.mp4", size: "640x240")
-            #expect(try play([hevc(), wide], seams: 6).allSatisfy { $0 == 120 })
-            #expect(contexts == 2)
-            DecoderShelf.clear()
-            va_driver_reset()
-            #expect(try play([hevc(), wide, hevc("hardware-hevc-tall.mp4", size: "320x480")], seams: 6).allSatisfy { $0 == 120 })
-            #expect(contexts == 7)
+            #expect(try contexts(playing: [hevc(), wide], seams: 6, atLeast: 2) == 2)
+            let tall = try hevc("hardware-hevc-tall.mp4", size: "320x480")
+            #expect(try contexts(playing: [hevc(), wide, tall], seams: 6, atLeast: 7) == 7)
         }
 
         @Test("A decoder that failed is not used again") func failure() throws {
@@ -94,12 +98,17 @@ extension HardwareDecodingTests {
         }
 
         @Test("Software frees the decoder that waits") func software() throws {
-            var reader = try open(try clip())
-            #expect(read(&reader).surfaces == 120)
-            reader = try open(try clip(), .software)
-            #expect(va_driver_surfaces() > 0)  // of the reader that has just been left
-            reader = try open(try clip(), .software)
+            // Software readers of other suites free it, too: so it has to be seen once.
+            let hasWaited = try (1...5).contains { _ in
+                var reader = try open(try clip())
+                #expect(read(&reader).surfaces == 120)
+                reader = try open(try clip(), .software)
+                return va_driver_surfaces() > 0  // of the reader that has just been left
+            }
+            #expect(hasWaited)
+            let reader = try open(try clip(), .software)
             #expect(va_driver_surfaces() == 0)
+            _ = consume reader
         }
 
         // MARK: One decoder only
