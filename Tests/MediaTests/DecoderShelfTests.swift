@@ -75,7 +75,8 @@ extension HardwareDecodingTests {
 
         @Test("In a loop two decoders take turns") func loop() throws {
             #expect(try contexts(playing: [hevc()], seams: 20, atLeast: 2) == 2)
-            #expect(try contexts(playing: [clip()], seams: 20, atLeast: 21) == 21, "libavcodec makes a context of an H.264 decoder anew whenever it begins anew")
+            // libavcodec makes the context of an H.264 decoder anew whenever the decoder begins anew.
+            #expect(try contexts(playing: [clip()], seams: 20, atLeast: 21) == 21)
         }
 
         @Test("Two files that agree share decoders, two that do not have their own") func twoFiles() throws {
