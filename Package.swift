@@ -32,99 +32,130 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "Controls", "Input", "Display", "Audio", "Content", "Configuration", "Playback", "Media", "Vocabulary",
-                "Platform",
-                "CPlatform",
+                "Remote", "Doctor", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Content", "Configuration", "KioskPlayback",
+                "KioskMedia", "KioskVocabulary",
+                "KioskPlatform",
+                "CKioskPlatform",
                 log,
                 system,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
         .target(
-            name: "Remote", dependencies: ["CPlatform", "Configuration", "Playback", "Vocabulary", "Platform", log], swiftSettings: upcoming
+            name: "Remote", dependencies: ["CKioskPlatform", "Configuration", "KioskPlayback", "KioskVocabulary", "KioskPlatform", log],
+            swiftSettings: upcoming
         ),
         .target(
-            name: "Doctor", dependencies: ["CPlatform", "Audio", "Display", "Media", "Playback", "Vocabulary", "Platform"],
+            name: "Doctor",
+            dependencies: [
+                "CKioskPlatform", "KioskAudio", "KioskDisplay", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
+            ],
             swiftSettings: upcoming),
         .target(
-            name: "Controls", dependencies: ["CCairo", "Input", "Playback", "Media", "Vocabulary", "Platform", log], swiftSettings: pure),
-        .target(name: "Export", dependencies: ["CFFmpeg", "Configuration", "Media", "Vocabulary", "Platform"], swiftSettings: upcoming),
-        .target(name: "Input", dependencies: ["CEvdev", "CInput", "Vocabulary", "Platform", log], swiftSettings: upcoming),
+            name: "Controls",
+            dependencies: ["CCairo", "KioskInput", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
+            swiftSettings: pure),
         .target(
-            name: "Display", dependencies: ["CDisplay", "CDRM", "CFFmpeg", "Playback", "Media", "Vocabulary", "Platform", log],
+            name: "Export", dependencies: ["CKioskFFmpeg", "Configuration", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
             swiftSettings: upcoming),
         .target(
-            name: "Audio", dependencies: ["CALSA", "CAudio", "Playback", "Media", "Vocabulary", "Platform", log],
+            name: "KioskInput", dependencies: ["CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
+            path: "Sources/Input", swiftSettings: upcoming),
+        .target(
+            name: "KioskDisplay",
+            dependencies: [
+                "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
+            ], path: "Sources/Display",
             swiftSettings: upcoming),
-        .target(name: "Playback", dependencies: ["Media", "Vocabulary", "Platform", log, deque], swiftSettings: pure),
-        .target(name: "Media", dependencies: ["CFFmpeg", "CMedia", "Vocabulary", "Platform", log, deque], swiftSettings: upcoming),
-        .target(name: "Content", dependencies: ["Configuration", "Vocabulary", "Platform"], swiftSettings: pure),
-        .target(name: "Configuration", dependencies: ["CTOML", "Vocabulary", "Platform", system], swiftSettings: pure),
-        .target(name: "Vocabulary", dependencies: ["Platform"], swiftSettings: pure),
-        .target(name: "Platform", dependencies: ["CPlatform", "CUdev", log, system, deque], swiftSettings: upcoming),
+        .target(
+            name: "KioskAudio",
+            dependencies: ["CKioskALSA", "CKioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
+            path: "Sources/Audio",
+            swiftSettings: upcoming),
+        .target(
+            name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
+            swiftSettings: pure),
+        .target(
+            name: "KioskMedia", dependencies: ["CKioskFFmpeg", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
+            path: "Sources/Media", swiftSettings: upcoming),
+        .target(name: "Content", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform"], swiftSettings: pure),
+        .target(name: "Configuration", dependencies: ["CTOML", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
+        .target(name: "KioskVocabulary", dependencies: ["KioskPlatform"], path: "Sources/Vocabulary", swiftSettings: pure),
+        .target(
+            name: "KioskPlatform", dependencies: ["CKioskPlatform", "CKioskUdev", log, system, deque], path: "Sources/Platform",
+            swiftSettings: upcoming),
 
-        .target(name: "CPlatform", cSettings: [.treatAllWarnings(as: .error)]),
-        .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: [.treatAllWarnings(as: .error)]),
-        .target(name: "CAudio", dependencies: ["CALSA"], cSettings: [.treatAllWarnings(as: .error)]),
-        .target(name: "CInput", dependencies: ["CEvdev"], cSettings: [.treatAllWarnings(as: .error)]),
-        .target(name: "CDisplay"),
+        .target(name: "CKioskPlatform", path: "Sources/CPlatform", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskMedia", dependencies: ["CKioskFFmpeg"], path: "Sources/CMedia", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskAudio", dependencies: ["CKioskALSA"], path: "Sources/CAudio", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskInput", dependencies: ["CKioskEvdev"], path: "Sources/CInput", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskDisplay", path: "Sources/CDisplay"),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
-            name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil libva",
+            name: "CKioskFFmpeg", path: "Sources/CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil libva",
             providers: [
                 .apt([
                     "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev", "libva-dev",
                 ])
             ]),
         .systemLibrary(name: "CCairo", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
-        .systemLibrary(name: "CDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
-        .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
-        .systemLibrary(name: "CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
-        .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+        .systemLibrary(name: "CKioskDRM", path: "Sources/CDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
+        .systemLibrary(name: "CKioskALSA", path: "Sources/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(name: "CKioskEvdev", path: "Sources/CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
+        .systemLibrary(name: "CKioskUdev", path: "Sources/CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
         // Runs the built binary as a user would; what it must print stands in Expected.
         .target(name: "FaultyFiles", path: "Tests/FaultyFiles", cSettings: [.treatAllWarnings(as: .error)]),
         // Decodes H.264 for tests: a driver of libva without a device.
-        .target(name: "VADriver", dependencies: ["CFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "VADriver", dependencies: ["CKioskFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
-            name: "KioskTests", dependencies: ["kiosk", "Platform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
+            name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
-            name: "ConfigurationTests", dependencies: ["Configuration", "Vocabulary", "Platform", system],
+            name: "ConfigurationTests", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
-            name: "ContentTests", dependencies: ["Content", "Configuration", "Vocabulary", "Platform", system], swiftSettings: upcoming),
-        .testTarget(
-            name: "AudioTests", dependencies: ["Audio", "CALSA", "Media", "Playback", "Vocabulary", "Platform"], swiftSettings: upcoming),
-        .testTarget(
-            name: "ExportTests", dependencies: ["Export", "CFFmpeg", "Media", "Platform", "TestSupport", "Vocabulary"],
+            name: "ContentTests", dependencies: ["Content", "Configuration", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
-            name: "InputTests", dependencies: ["Input", "CEvdev", "Configuration", "Vocabulary", "Platform"], swiftSettings: upcoming),
+            name: "AudioTests",
+            dependencies: ["KioskAudio", "CKioskALSA", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
+            swiftSettings: upcoming),
+        .testTarget(
+            name: "ExportTests", dependencies: ["Export", "CKioskFFmpeg", "KioskMedia", "KioskPlatform", "TestSupport", "KioskVocabulary"],
+            swiftSettings: upcoming),
+        .testTarget(
+            name: "InputTests", dependencies: ["KioskInput", "CKioskEvdev", "Configuration", "KioskVocabulary", "KioskPlatform"],
+            swiftSettings: upcoming),
         .testTarget(
             name: "ControlsTests",
             dependencies: [
-                "Controls", "CCairo", "Audio", "Display", "Input", "Media", "Playback", "Vocabulary", "Platform", "TestSupport",
+                "Controls", "CCairo", "KioskAudio", "KioskDisplay", "KioskInput", "KioskMedia", "KioskPlayback", "KioskVocabulary",
+                "KioskPlatform", "TestSupport",
             ],
             swiftSettings: upcoming),
         .testTarget(
             name: "RemoteTests",
-            dependencies: ["Remote", "Audio", "Display", "Playback", "Platform", "TestSupport", "Vocabulary"], swiftSettings: upcoming),
+            dependencies: ["Remote", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskPlatform", "TestSupport", "KioskVocabulary"],
+            swiftSettings: upcoming),
         .testTarget(
-            name: "DoctorTests", dependencies: ["Doctor", "Media", "Platform", "TestSupport"], swiftSettings: upcoming),
-        .testTarget(name: "PlatformTests", dependencies: ["Platform", "CTestSupport"], swiftSettings: upcoming),
+            name: "DoctorTests", dependencies: ["Doctor", "KioskMedia", "KioskPlatform", "TestSupport"], swiftSettings: upcoming),
+        .testTarget(name: "PlatformTests", dependencies: ["KioskPlatform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(
-            name: "MediaTests", dependencies: ["Media", "Platform", "CFFmpeg", "TestSupport", "VADriver", "Vocabulary"],
+            name: "MediaTests",
+            dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "VADriver", "KioskVocabulary"],
             swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",
-            dependencies: ["Playback", "Audio", "Media", "Platform", "CFFmpeg", "TestSupport", deque, "Vocabulary"], swiftSettings: upcoming
+            dependencies: [
+                "KioskPlayback", "KioskAudio", "KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", deque, "KioskVocabulary",
+            ], swiftSettings: upcoming
         ),
         // Damaged files by the thousand: docs/testing.md.
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Audio", "CFFmpeg", "Display", "Media", "Platform", "Playback", "Remote", log,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"), "Vocabulary",
+                "KioskAudio", "CKioskFFmpeg", "KioskDisplay", "KioskMedia", "KioskPlatform", "KioskPlayback", "Remote", log,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), "KioskVocabulary",
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),
         .testTarget(name: "FuzzTests", dependencies: ["Fuzz", "TestSupport"], swiftSettings: upcoming),
@@ -135,7 +166,9 @@ let package = Package(
         // What ThreadSanitizer must be told of the standard library.
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
-        .target(name: "TestSupport", dependencies: ["CFFmpeg", "Media", "Vocabulary"], path: "Tests/TestSupport", swiftSettings: upcoming),
+        .target(
+            name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskVocabulary"], path: "Tests/TestSupport",
+            swiftSettings: upcoming),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
         .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),
         .testTarget(name: "BedAnalysisTests", dependencies: ["Bed"], swiftSettings: upcoming),
@@ -144,10 +177,13 @@ let package = Package(
             name: "Bench", dependencies: ["Bed", .product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Bench",
             swiftSettings: upcoming),
         .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
-        .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "Playback"], swiftSettings: upcoming),
+        .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "KioskPlayback"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
-            dependencies: ["Display", "CDRM", "CFFmpeg", "CDisplay", "CTestSupport", "Playback", "Media", "Vocabulary", "Platform"],
+            dependencies: [
+                "KioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform",
+            ],
             swiftSettings: upcoming),
     ],
     swiftLanguageModes: [.v6],

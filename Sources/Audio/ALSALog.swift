@@ -1,4 +1,4 @@
-import CAudio
+import CKioskAudio
 import Logging
 
 private let alsaLog = Logger(label: "alsa")

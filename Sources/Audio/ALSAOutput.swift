@@ -1,10 +1,10 @@
 import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
 import Synchronization
-import Vocabulary
 
 /// Plays to an ALSA card. While there is none, samples are discarded in time by the monotonic clock (``SilentSink``).
 ///

@@ -1,7 +1,7 @@
-import CALSA
+import CKioskALSA
 import Glibc
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// A sound card as ALSA lists it, and its playback devices.
 package struct AudioCard: Hashable, Sendable {

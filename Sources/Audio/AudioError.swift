@@ -1,4 +1,4 @@
-import CALSA
+import CKioskALSA
 import Glibc
 
 /// Why there is no sound. It never ends playback: an output stays silent and tries again.

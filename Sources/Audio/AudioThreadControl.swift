@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 import Synchronization
 
 /// The audio thread of an output, and the requests of other threads to it.

@@ -1,5 +1,5 @@
-import CALSA
-import Platform
+import CKioskALSA
+import KioskPlatform
 
 /// The card in the name of a PCM, and its device: `hw:CARD=PCH,DEV=3`, `hw:0,3`, `front:PCH`.
 struct PCMName: Equatable {

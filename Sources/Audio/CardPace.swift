@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Judges whether a started card keeps time: its position moves, and not faster than time does. A driver can hang without an error, and
 /// ALSA's null device takes everything at once. A pure value.

@@ -1,6 +1,6 @@
-import CALSA
+import CKioskALSA
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Whether there is a card to play to, and what to do when that changes. A pure value: events in, actions out.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Notices that a card has come while another one is played to, so that the automatic choice is made again: USB speakers that were found
 /// late, or were unplugged and plugged in again while HDMI was used instead. A pure value: the kernel's list of PCMs in

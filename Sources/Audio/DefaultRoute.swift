@@ -1,4 +1,4 @@
-import CALSA
+import CKioskALSA
 import Glibc
 
 /// What the PCM `default` plays to.

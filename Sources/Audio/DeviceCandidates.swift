@@ -1,9 +1,9 @@
-import CALSA
+import CKioskALSA
 import Glibc
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
-import Vocabulary
 
 let log = Logger(label: "audio")
 

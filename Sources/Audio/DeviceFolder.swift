@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Notices that sound devices came or went, by the modification time of /dev/snd.
 struct DeviceFolder {

@@ -1,6 +1,6 @@
-import CALSA
+import CKioskALSA
 import Glibc
-import Platform
+import KioskPlatform
 
 // Which sound output leads to the display. An HDMI or DisplayPort output has a control named ELD (EDID-like data): the part of the
 // monitor's EDID that concerns sound; empty while there is no monitor, or none that takes sound. Maker and model of the monitor are the

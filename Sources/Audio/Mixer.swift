@@ -1,4 +1,4 @@
-import CALSA
+import CKioskALSA
 import Logging
 
 // Drivers start their mixers muted, at volume 0, or both; a program of the distribution usually sets them (alsactl), but not everywhere. On

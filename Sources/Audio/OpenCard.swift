@@ -1,7 +1,7 @@
-import CALSA
+import CKioskALSA
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 
 /// A card that is played to: its PCM, the frames on their way to it, and its position. Used by the audio thread alone.
 struct OpenCard: ~Copyable {

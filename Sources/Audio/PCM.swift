@@ -1,7 +1,7 @@
-import CALSA
+import CKioskALSA
 import Glibc
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// An open playback PCM, configured once: non-blocking, interleaved, started explicitly, with timestamps on CLOCK_MONOTONIC. Belongs to one
 /// thread at a time. The corresponding C functions are those of `snd_pcm_t`.

@@ -1,4 +1,4 @@
-import CALSA
+import CKioskALSA
 
 /// A sample format of a card that rendered floats can be converted to; little-endian, like all machines that are supported.
 enum SampleFormat: CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// The timing of an output without a card: frame k counts as heard at `anchor` + k / rate on the monotonic clock. A pure value.
 ///

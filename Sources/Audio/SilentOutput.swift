@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 
 /// Renders in time by the monotonic clock and plays nothing: `[audio] device = "off"`.
 package final class SilentOutput: AudioOutput {

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 
 /// Has samples rendered at the pace of a ``SilentClock`` and discards them: for ``SilentOutput``, and for ``ALSAOutput`` while it has no
 /// card. Used by the audio thread alone.

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Counts underruns, and decides which to log, when a card needs a longer buffer, and when no buffer helps: a card that stops each time it
 /// is started differs from one that runs empty by how soon it stops (``CardPace/stopsEarly(given:at:)``). A pure value.

@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Counts the frames that were rendered for a card and have not been heard, from its start to the next drop, underrun or loss.
 ///

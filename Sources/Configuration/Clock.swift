@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 extension MediaTime {
     /// The longest span kiosk.conf can ask for: 1000 hours.

@@ -1,7 +1,7 @@
 // What a key, a gesture, a tap on an item or the idle time asks for, as it is written in kiosk.conf: a word, and for some words an
 // argument. `volume 40`, `seek 1:30`, `play special.mp4 then resume`.
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Why a text is not a command; what to say after the name of the key.
 struct CommandFault: Error, Hashable {

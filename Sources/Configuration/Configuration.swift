@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Everything kiosk.conf says. As made here, every value is the default; kiosk.conf at the top of the repository explains each.
 package struct Configuration: Hashable, Sendable {

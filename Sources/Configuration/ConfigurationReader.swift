@@ -1,8 +1,8 @@
 // From a TOML tree to values. Reading goes on after a complaint, so that all of them come at once; what could not be read keeps its
 // default and is never seen, because a file with a complaint gives no configuration.
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import SystemPackage
-import Vocabulary
 
 extension Configuration {
     /// Reads the file at `path`; complaints name it just so. Blocks for as long as the file system does.

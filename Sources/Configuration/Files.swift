@@ -1,7 +1,7 @@
 // What is asked of the file system, and the pointers that takes; swift-system has no listing of folders and no working folder.
 import Glibc
+import KioskVocabulary
 import SystemPackage
-import Vocabulary
 
 /// The system refused.
 struct FileError: Error {

@@ -1,5 +1,5 @@
+import KioskVocabulary
 import SystemPackage
-import Vocabulary
 
 /// The video, sound and image files of a folder: its own in natural order, and then, where that is asked for, those of its subfolders, in
 /// their natural order. A folder that a symbolic link leads to a second time is left out, and so is what lies deeper than ``deepest``.

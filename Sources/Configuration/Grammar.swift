@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// Which keys kiosk.conf knows, and where they belong.
 enum Grammar {

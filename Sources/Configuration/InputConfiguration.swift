@@ -1,6 +1,6 @@
 // [input] and its tables: the values, their defaults, and how they are read.
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 extension Configuration {
     /// `[input]`, `[input.gestures]` and `[input.keys]`.

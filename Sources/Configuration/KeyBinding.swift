@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What a key does: one line of `[input.keys]`, or a default.
 package struct KeyBinding: Hashable, Sendable {

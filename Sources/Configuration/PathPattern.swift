@@ -1,6 +1,6 @@
 import Glibc
+import KioskVocabulary
 import SystemPackage
-import Vocabulary
 
 /// A path with `*`, `?` or `[…]` in its names, as shells know it: `videos/*.mp4`, `2026-??/[a-f]*.png`. Each name of the path is compared
 /// with the names of one folder, so that a pattern in the middle goes through several folders. It stands for videos, sounds and images, in

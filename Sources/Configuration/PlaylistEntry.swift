@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// One `[[playlist]]`: what to play and what it says about how. nil is what the file leaves out.
 package struct PlaylistEntry: Hashable, Sendable {

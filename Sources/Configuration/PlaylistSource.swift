@@ -1,5 +1,5 @@
+import KioskVocabulary
 import SystemPackage
-import Vocabulary
 
 /// What a playlist entry names: a file, a folder, a local .m3u or .m3u8 list, a pattern of names (`videos/*.mp4`), or a URL.
 ///

@@ -1,5 +1,5 @@
+import KioskVocabulary
 import SystemPackage
-import Vocabulary
 
 /// What a playlist entry's source stands for at one moment, and what would have to change for that to change.
 package struct SourceExpansion: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// The complaints about a file while it is being read.
 final class ComplaintList {

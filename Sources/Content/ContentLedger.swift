@@ -1,6 +1,6 @@
 import Configuration
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What is known of the files of a playlist, as a pure value: which of them are complete and may be played.
 ///

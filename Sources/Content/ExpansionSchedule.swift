@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// When folders and lists are looked into again, as a pure value.
 ///

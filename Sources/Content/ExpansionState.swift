@@ -1,7 +1,7 @@
 import Configuration
 import Glibc
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What ``PlaylistExpansion``'s threads share, and what follows from what happens. Touched with its lock held.
 struct ExpansionState {

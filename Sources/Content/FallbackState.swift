@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What is shown when nothing can be played, as a pure value: the configured item, where there is one that can be played itself.
 ///

@@ -1,6 +1,6 @@
 import Configuration
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Keeps the items of a playlist in step with its folders, lists and files: is told by the kernel what changes there (``FolderWatch``), looks
 /// into them (``ExpansionSchedule``), finds out what is complete (``ContentLedger``), and tells what is to be played.

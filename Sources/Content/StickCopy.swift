@@ -1,8 +1,8 @@
 import Configuration
 import Glibc
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Platform
-import Vocabulary
 
 /// Copies what a USB stick brings to the box: `[playback] usb = "copy"`.
 ///

@@ -1,7 +1,7 @@
 import CCairo
 import Glibc
-import Playback
-import Vocabulary
+import KioskPlayback
+import KioskVocabulary
 
 /// What is painted with.
 enum Paint {

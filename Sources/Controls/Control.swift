@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// What a viewer can touch.
 package enum Control: Hashable, Sendable, CaseIterable {

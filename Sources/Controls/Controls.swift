@@ -1,8 +1,8 @@
-import Input
-import Platform
-import Playback
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 /// The controls of a player: takes what happens on the input devices, asks the player for what it means, and draws over the picture.
 ///

@@ -1,5 +1,5 @@
-import Playback
-import Vocabulary
+import KioskPlayback
+import KioskVocabulary
 
 /// Makes surfaces of parts. Each part is drawn once, for as long as it is seen; what has gone is forgotten, but for what the controls show
 /// again as they were. One thread's.

@@ -1,5 +1,5 @@
-import Playback
-import Vocabulary
+import KioskPlayback
+import KioskVocabulary
 
 /// Where everything is on the screen. A pure value: screen, parts and what there is to show in, rectangles of pixels out.
 ///

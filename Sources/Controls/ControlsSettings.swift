@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What the configuration says about the controls.
 package struct ControlsSettings: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import Input
-import Platform
-import Playback
-import Vocabulary
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// What the controls do: which of them are seen, what a finger holds, when they go. A pure value: input events, what the player says and the
 /// time in; commands out, and what is to be drawn (``parts(at:)``) until when (``deadline(after:)``).

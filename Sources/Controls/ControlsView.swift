@@ -1,6 +1,6 @@
-import Platform
-import Playback
-import Vocabulary
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 // What is drawn, and when it changes by itself.
 extension ControlsState {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// An opacity that goes to 0 or 1 in ``duration``. A pure value.
 struct Fade: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import Platform
-import Playback
-import Vocabulary
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// What is played, as far as the controls are concerned with it.
 package struct NowPlaying: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 /// One thing that is drawn, with all that it depends on: parts that are equal look the same, so a part is drawn once. Lengths are pixels.
 enum Part: Hashable, Sendable {

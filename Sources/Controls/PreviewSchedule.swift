@@ -1,5 +1,5 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 
 /// What the preview thread does next: a pure value.
 ///

@@ -1,7 +1,7 @@
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 import Logging
-import Media
-import Platform
-import Playback
 
 /// Pictures of what lies under a finger on the slider, decoded on a thread of their own (`previews`).
 ///

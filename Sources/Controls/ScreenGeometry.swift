@@ -1,5 +1,5 @@
-import Playback
-import Vocabulary
+import KioskPlayback
+import KioskVocabulary
 
 /// The screen that is touched: how many pixels it has, as a viewer sees them, and how many of them make a millimetre.
 package struct ScreenGeometry: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import CDRM
+import CKioskDRM
 import Glibc
+import KioskPlatform
 import Logging
-import Platform
 
 /// A pipe driven by atomic commits.
 final class AtomicPipe: Pipe {

@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 import Glibc
 
 /// A list of property changes that take effect together or not at all. An error sticks: the first property that is not offered, or memory

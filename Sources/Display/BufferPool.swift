@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 /// Who has which scan-out buffer. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///

@@ -1,6 +1,6 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Platform
+import KioskPlatform
 
 /// The flip events of one card: read in one place, and handed to the output whose CRTC they are of.
 ///

@@ -1,6 +1,6 @@
-import CDRM
-import Media
-import Vocabulary
+import CKioskDRM
+import KioskMedia
+import KioskVocabulary
 
 /// A socket on a graphics card, and what is plugged into it.
 package struct Connector: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 extension DisplayConnector {
     /// Whether a connector of a DRM card can be what is asked for.

@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 import Glibc
 import Logging
 

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 /// What libswscale's conversion from YUV to RGB loses by dropping fractions, and what is added to luma for that.
 ///

@@ -1,8 +1,8 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// An open DRM card (`/dev/dri/card0`). Referenced by everything that lives in it, so that the descriptor closes last.
 ///

@@ -1,7 +1,7 @@
 import Glibc
+import KioskPlatform
+import KioskPlayback
 import Logging
-import Platform
-import Playback
 
 /// Keeps one output's display active: looks for it, activates it, notices that it has gone, and waits for it, as ``DisplayState`` says.
 /// Presenter thread only.

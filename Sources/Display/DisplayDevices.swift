@@ -1,6 +1,6 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Vocabulary
+import KioskVocabulary
 
 /// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
 /// while another program has the screen, and on a machine without any of it.

@@ -1,9 +1,9 @@
 import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
-import Vocabulary
 
 /// Looks for the display that the settings ask for, and takes it over: DRM cards first, then the framebuffer device. Keeps the card of
 /// the display it found open, and its master, for as long as the card exists: another program, or the console, would otherwise

@@ -1,10 +1,10 @@
-import CDisplay
+import CKioskDisplay
 import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
-import Vocabulary
 
 /// One display, in whichever form it comes: on a DRM card, a framebuffer device, or memory. Present or not, the output exists; it becomes
 /// active when a display appears, and waits when it goes (``DisplayActivation``).

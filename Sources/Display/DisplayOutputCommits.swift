@@ -1,8 +1,8 @@
 import Glibc
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
-import Vocabulary
 
 // What is committed together: the picture, what lies over it, and how both are turned.
 extension DisplayOutput {

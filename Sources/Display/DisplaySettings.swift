@@ -1,5 +1,5 @@
-import Media
-import Vocabulary
+import KioskMedia
+import KioskVocabulary
 
 /// What an operator asks of the display.
 package struct DisplaySettings: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What is known of the display, and what to do when that changes.
 ///

@@ -1,8 +1,8 @@
-import CFFmpeg
-import Media
-import Platform
-import Playback
-import Vocabulary
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// Shows pictures on the real display, one for each vblank, and counts the flips that came late: for `kiosk devices --test`.
 ///

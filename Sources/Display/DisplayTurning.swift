@@ -1,6 +1,6 @@
-import Platform
-import Playback
-import Vocabulary
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 // What whoever draws has to know of a turn before it is seen.
 extension DisplayOutput {

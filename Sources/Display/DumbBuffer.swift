@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 
 /// A picture of 32 bits a pixel in dumb memory, with its framebuffer.
 struct DumbBuffer: ~Copyable {

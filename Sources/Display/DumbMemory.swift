@@ -1,5 +1,5 @@
-import CDRM
-import CDisplay
+import CKioskDRM
+import CKioskDisplay
 import Glibc
 
 /// Memory of a card that the processor writes and any KMS driver can scan out, mapped.

@@ -1,6 +1,6 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 import Synchronization
 
 /// The ids that flips have in the kernel: unique in the process, whatever the ids are that engines give to theirs. So an event that comes

@@ -1,7 +1,7 @@
-import CDisplay
+import CKioskDisplay
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 
 /// An open framebuffer device (`/dev/fb0`), mapped, in a format pictures can be converted to.
 struct FramebufferDevice: ~Copyable {

@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 
 /// The kernel's number for an object of a card, with the kind it is of; 0 is no object. One type for each kind, so that none is taken for
 /// another.

@@ -1,6 +1,6 @@
-import CDRM
-import Platform
-import Playback
+import CKioskDRM
+import KioskPlatform
+import KioskPlayback
 
 /// The overlay planes of one output of a card.
 final class KMSOverlay: OverlayHardware, @unchecked Sendable {

@@ -1,10 +1,10 @@
-import CDRM
+import CKioskDRM
 import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
-import Vocabulary
 
 /// A display on a DRM card. Every flip is committed without blocking and answered by an event on the card's descriptor; or, where the
 /// driver refuses that, committed by a call that blocks for up to a refresh period, and reported right after.

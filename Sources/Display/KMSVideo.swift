@@ -1,9 +1,9 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 
 /// The planes for video of one output of a card: its primary plane and, for pictures that do not cover the screen, an overlay plane.
 final class KMSVideo: VideoHardware, @unchecked Sendable {

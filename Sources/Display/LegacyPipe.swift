@@ -1,6 +1,6 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Platform
+import KioskPlatform
 
 /// A pipe driven by the calls from before atomic commits.
 final class LegacyPipe: Pipe {

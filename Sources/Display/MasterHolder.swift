@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Who has a device open, for telling the operator who keeps the screen. Processes of other users are visible to root only.
 package struct MasterHolder {

@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 extension DisplayModeChoice {
     /// The answer of ``choose(from:)``: an index, and whether the request was met or had to be replaced.

@@ -1,5 +1,5 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 
 /// A display that is none: buffers in ordinary memory, flipped at simulated vblanks.
 final class OffscreenScreen: Screen {

@@ -1,6 +1,6 @@
-import Media
-import Playback
-import Vocabulary
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
 /// What the compositor and the presenter of an output share, behind its lock.
 struct OutputState {

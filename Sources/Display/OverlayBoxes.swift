@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 /// Which rectangles of the screen a few planes take to show some pictures: one for each plane, with every picture whole in one of them. The
 /// rectangles do not overlap, so it does not matter which of the planes is in front. Pure.

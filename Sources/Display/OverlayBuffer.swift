@@ -1,5 +1,5 @@
 import Glibc
-import Playback
+import KioskPlayback
 
 /// Memory that an overlay plane scans out: premultiplied ARGB. It is written only, in rows and in order: what changes is put together in a
 /// row of ordinary memory first. It knows what was drawn into it last, so only rectangles in which something else is to be are written.

@@ -1,6 +1,6 @@
+import KioskPlatform
+import KioskPlayback
 import Logging
-import Platform
-import Playback
 
 /// Keeps the overlay that an output was given, and brings it to where the screen can show it: onto planes (``OverlayPlanes``), else into the
 /// pictures themselves (``ScenePainter``). What the screen becomes meanwhile, another one or turned, it does that anew for.

@@ -1,5 +1,5 @@
-import CDRM
-import Playback
+import CKioskDRM
+import KioskPlayback
 
 /// What overlay planes need of a card: ``KMSOverlay``. Compositor thread, but where it says otherwise.
 protocol OverlayHardware: AnyObject, Sendable {

@@ -1,5 +1,5 @@
-import Playback
-import Vocabulary
+import KioskPlayback
+import KioskVocabulary
 
 /// Which drawn pictures the overlay planes show, and will show. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///

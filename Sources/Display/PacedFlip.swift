@@ -1,5 +1,5 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 
 /// Flips at the simulated vblanks of a grid: presented at any time, done at the next one. Pure.
 struct PacedFlip {

@@ -1,10 +1,10 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 import Glibc
-import Media
-import Platform
-import Playback
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// Asks a display which way pictures would take to it, without showing anything: for `kiosk check` and `kiosk devices`.
 ///

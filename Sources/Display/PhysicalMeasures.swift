@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 
 /// What a display measures, judged: many say nothing, or what is not so.
 struct PhysicalMeasures: Hashable {

@@ -1,8 +1,8 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
-import Playback
-import Vocabulary
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
 /// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, turned.
 ///

@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// The ways of a decoded picture to the screen, that with the least work first. docs/picture-paths.md says what each costs.
 enum PicturePath: String, CaseIterable {

@@ -1,8 +1,8 @@
-import CDRM
-import CFFmpeg
-import Media
-import Playback
-import Vocabulary
+import CKioskDRM
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
 /// What the way of a picture to the screen depends on. Two pictures of one shape take the same.
 struct PictureShape: Hashable {

@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 import Glibc
 
 /// The way of a picture through a card: primary plane, CRTC, connector, mode. Driven by atomic commits (``AtomicPipe``) or, where the

@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 /// Puts pictures over each other, in ordinary memory: scan-out memory may be write-combined, and is only ever written, once and in order.
 /// So what is beneath is always read from ordinary memory, and only the result may go to scan-out memory.

@@ -1,6 +1,6 @@
-import CDisplay
-import Media
-import Vocabulary
+import CKioskDisplay
+import KioskMedia
+import KioskVocabulary
 
 /// Copies a picture mirrored and turned, by the vectors of Sources/CDisplay/turn.c. Strides are in bytes; pixels have 1, 2 or 4.
 struct PixelTurn {

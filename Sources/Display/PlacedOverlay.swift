@@ -1,5 +1,5 @@
-import Playback
-import Vocabulary
+import KioskPlayback
+import KioskVocabulary
 
 /// An overlay as one screen scans it out: every picture turned, and its place. In ordinary memory, drawn row by row over rows in ordinary
 /// memory, for a plane of its own (``OverlayBuffer``) or for the picture itself (``ScanoutWriter``). A surface that does not have to be turned

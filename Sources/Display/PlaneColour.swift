@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 /// How a plane makes colours of YUV: its properties `COLOR_ENCODING` and `COLOR_RANGE`.
 struct PlaneColour: Hashable, CustomStringConvertible {

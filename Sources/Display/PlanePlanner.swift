@@ -1,7 +1,7 @@
-import CDRM
-import Media
-import Playback
-import Vocabulary
+import CKioskDRM
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
 // libliftoff is not used: its search over planes and its test commits are one function, so it can be tried on a device only and not by a
 // table of cases, and it works on layers that all have framebuffers already. Here the choice must come first, as it decides whether a

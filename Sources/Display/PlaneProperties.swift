@@ -1,8 +1,8 @@
-import CDRM
-import Media
-import Platform
-import Playback
-import Vocabulary
+import CKioskDRM
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// A framebuffer as a plane shows it.
 struct PlaneImage {

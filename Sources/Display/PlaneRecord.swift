@@ -1,6 +1,6 @@
-import CDRM
-import Media
-import Vocabulary
+import CKioskDRM
+import KioskMedia
+import KioskVocabulary
 
 /// A plane as the kernel describes it.
 struct PlaneRecord: Hashable {

@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 /// How the outputs of one card share the planes that more than one of them could have. A pure value, kept by the card.
 ///

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Media
-import Vocabulary
+import CKioskFFmpeg
+import KioskMedia
+import KioskVocabulary
 
 /// Turns the planes of a YUV picture of 8 bits before it is converted to RGB. With 4:2:0 that moves 1.5 bytes a pixel instead of 4, and the conversion
 /// can then write scan-out memory itself.

@@ -1,4 +1,4 @@
-import CDRM
+import CKioskDRM
 
 /// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
 struct PropertyTable {

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// How a picture is brought to the screen of a DRM card.
 enum FlipMethod: CaseIterable {

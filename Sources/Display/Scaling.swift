@@ -1,5 +1,5 @@
-import CFFmpeg
-import Playback
+import CKioskFFmpeg
+import KioskPlayback
 
 /// Up to four planes of a picture somewhere in memory, as libswscale takes them.
 struct PicturePlanes {

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Playback
-import Vocabulary
+import CKioskFFmpeg
+import KioskPlayback
+import KioskVocabulary
 
 /// The pixel formats that pictures are converted to: what primary planes and framebuffer devices take everywhere.
 enum ScanoutFormat: Hashable {

@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 /// Writes finished rows of a picture to scan-out memory, and on the way puts an overlay over them. That memory may be write-combined: it is
 /// written once, in order, and never read. So a row that the overlay touches is put together in a row of ordinary memory first.

@@ -1,7 +1,7 @@
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Playback
-import Vocabulary
 
 /// Paints a whole scene into one scan-out buffer, for the primary plane: what is done with every layer that no plane of its own shows.
 ///

@@ -1,8 +1,8 @@
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
-import Vocabulary
 
 let log = Logger(label: "display")
 

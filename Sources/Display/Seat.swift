@@ -1,7 +1,7 @@
 import Glibc
+import KioskPlatform
+import KioskPlayback
 import Logging
-import Platform
-import Playback
 
 /// What the outputs of the process share: the virtual terminal, the announcements of hot-plug, the graphics cards with the right to drive
 /// them (master), and who has which CRTC and connector. One seat, any number of outputs.

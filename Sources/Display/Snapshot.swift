@@ -1,7 +1,7 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
-import Vocabulary
+import KioskMedia
+import KioskVocabulary
 
 /// Why a snapshot could not be made.
 package enum SnapshotError: Error, CustomStringConvertible {

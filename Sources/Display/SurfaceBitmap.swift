@@ -1,7 +1,7 @@
-import CFFmpeg
-import Media
-import Playback
-import Vocabulary
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
 /// A surface as it is blended: cropped, scaled, turned into scan-out.
 final class SurfaceBitmap: Sendable {

@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
+import KioskMedia
 
 /// The framebuffers of a hardware decoder's surfaces, each made once and used again whenever the decoder has drawn into the surface anew.
 ///

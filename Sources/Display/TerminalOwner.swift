@@ -1,6 +1,6 @@
-import CDisplay
+import CKioskDisplay
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Whether a virtual terminal is another program's screen, such as a desktop's. Pure but for ``look(_:_:)``.
 ///

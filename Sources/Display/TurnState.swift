@@ -1,7 +1,7 @@
-import Media
-import Platform
-import Playback
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// How pictures are turned now, and how those that are prepared from now on are. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///

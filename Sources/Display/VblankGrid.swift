@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Simulated vblanks on a fixed grid of CLOCK_MONOTONIC, for screens whose driver reports none. Deadlines are computed from the
 /// origin, never from the one before, so that nothing accumulates.

@@ -1,7 +1,7 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 import Glibc
-import Media
+import KioskMedia
 
 /// Memory in which a plane shows YUV. Written on the compositor's thread, in rows and in order, while no plane shows it; read for snapshots only.
 class VideoBuffer: @unchecked Sendable {

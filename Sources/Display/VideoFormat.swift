@@ -1,5 +1,5 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 
 /// A YUV format that planes take and libavutil describes.
 struct VideoFormat: Hashable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
 
 /// What planes for video need of a card: ``KMSVideo``. Compositor thread, but where it says otherwise.
 protocol VideoHardware: AnyObject, Sendable {

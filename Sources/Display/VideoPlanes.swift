@@ -1,8 +1,8 @@
-import CFFmpeg
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Playback
-import Vocabulary
 
 /// Puts pictures onto planes as they are decoded, instead of converting them: which way (``PicturePath``), onto which planes, in which memory.
 ///

@@ -1,7 +1,7 @@
-import CDRM
-import CFFmpeg
-import Media
-import Playback
+import CKioskDRM
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
 
 /// How planes show the pictures of one shape, as the driver has agreed to. One for each answer, so that what shows the same is the same object.
 final class VideoArrangement: Sendable {

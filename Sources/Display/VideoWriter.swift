@@ -1,7 +1,7 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
 
 /// Brings decoded pictures into the memory of a plane: copied where they are of its format, else by one pass of libswscale, which scales, or puts
 /// the same samples into another order. Its context is kept until the layout changes.

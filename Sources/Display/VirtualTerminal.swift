@@ -1,7 +1,7 @@
-import CDisplay
+import CKioskDisplay
 import Glibc
+import KioskPlatform
 import Logging
-import Platform
 
 /// The virtual terminal the screen belongs to, taken from the console: graphics mode (the console draws nothing over the picture and does
 /// not blank it), its keyboard off (keys reach evdev only), and VT switches announced to us, so that the card's master can be

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Runs a program of the system, and ends it where it does not end by itself.
 enum BoundedCommand {

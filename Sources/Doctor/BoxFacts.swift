@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What is known about a box: read by ``read(root:question:)``, judged by ``BoxCheck``. An optional is nil where the box does not tell.
 package struct BoxFacts: Hashable, Sendable {

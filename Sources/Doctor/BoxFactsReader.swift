@@ -1,8 +1,8 @@
-import Audio
-import Display
 import Glibc
-import Media
-import Platform
+import KioskAudio
+import KioskDisplay
+import KioskMedia
+import KioskPlatform
 
 extension BoxFacts {
     /// What only its caller knows.

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// The files of a box: those below `root`, so that tests can make a box up. Paths begin with `/`.
 struct BoxFolder: Sendable {

@@ -1,4 +1,4 @@
-import Playback
+import KioskPlayback
 
 // What is wrong with what the player needs while it plays: decoders, storage, power, air.
 

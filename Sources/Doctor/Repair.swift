@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Carries remedies out, one after another, and says what became of each.
 package enum Repair {

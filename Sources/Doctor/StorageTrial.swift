@@ -1,7 +1,7 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 // How fast a clip comes from its disk. The page cache would answer for a disk that is far too slow, so the kernel is asked to drop what it
 // holds of the file first (posix_fadvise); it does that for pages that nobody has mapped or written to. The clip's rate is its size divided

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Media
-import Platform
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlatform
 
 /// Which encoder makes a track of pictures, and how it is set up.
 ///

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
 
 /// Why a movie file cannot be written, for the person who wants it.

@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
+import KioskPlatform
 
 /// The file that a movie is written to, and its muxer.
 ///

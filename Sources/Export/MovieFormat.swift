@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// What a movie file is to hold, and how it is encoded.
 package struct MovieFormat: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import CFFmpeg
-import Media
-import Platform
-import Vocabulary
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Writes a movie file: pictures with their times, and samples one after another.
 ///

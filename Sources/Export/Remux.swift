@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
+import KioskMedia
 
 extension MovieWriter {
     /// Puts a fragmented recording together anew as a plain MP4 at `target`, with its index first; its packets are copied. Of a recording

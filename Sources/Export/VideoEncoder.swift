@@ -1,7 +1,7 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Encodes pictures: brings them into the size and format that the encoder takes where they have another one, and keeps their times, which
 /// may be any that grow. Times are in ticks of the encoder's time base.

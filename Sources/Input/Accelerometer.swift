@@ -1,8 +1,8 @@
 import Glibc
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Platform
 import Synchronization
-import Vocabulary
 
 /// Reads an accelerometer of the kernel's iio kind five times a second, and says how the picture has to be turned (``ScreenOrientation``).
 ///

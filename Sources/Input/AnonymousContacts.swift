@@ -1,4 +1,4 @@
-import CEvdev
+import CKioskEvdev
 
 /// The contacts of a device with multi-touch protocol A, which says in each report where all fingers are and not which is which. A pure
 /// value: events in, contacts with ids out. libevdev hands such events on as they are.

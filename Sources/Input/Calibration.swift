@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Finds the matrix of a touch screen from touches on targets. A pure value: what the screen reports in, where the next target is and in
 /// the end the matrix out.

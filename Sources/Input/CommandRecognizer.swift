@@ -1,6 +1,6 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 /// Makes commands of input events, with the key map and the gestures of each device, for a screen on which nothing is drawn. A pure value:
 /// events and the time in, commands out.

@@ -1,4 +1,4 @@
-import CEvdev
+import CKioskEvdev
 
 /// What a device has that is of use here.
 struct DeviceAbilities: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What has been told of one device: the contacts that are down and the keys that are held. A pure value; what the kernel says in, events
 /// out.

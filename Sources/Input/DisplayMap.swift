@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Which touch screen lies on which display, where there are several. A pure value.
 package struct DisplayMap: Hashable, Sendable {

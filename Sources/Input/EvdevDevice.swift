@@ -1,8 +1,8 @@
-import CEvdev
+import CKioskEvdev
 import Glibc
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Platform
-import Vocabulary
 
 /// An open evdev node. The corresponding C type is `struct libevdev`. Belongs to one thread.
 ///

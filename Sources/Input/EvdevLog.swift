@@ -1,4 +1,4 @@
-import CInput
+import CKioskInput
 import Logging
 
 private let evdevLog = Logger(label: "evdev")

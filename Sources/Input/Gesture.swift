@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What fingers mean. Positions are those of ``Contact``: 0…1 from the left and from the top, as a viewer sees the screen.
 package enum Gesture: Hashable, Sendable {

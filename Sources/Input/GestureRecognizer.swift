@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Makes gestures of the contacts of one device. A pure value: contact events and the time in, gestures out. All times are the kernel's.
 ///

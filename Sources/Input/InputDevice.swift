@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// An input device as it is listed for an operator.
 package struct InputDevice: Hashable, Sendable {

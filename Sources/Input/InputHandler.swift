@@ -1,6 +1,6 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 /// What ``InputReader`` hands events to. All of it is called on the input thread and returns at once.
 package struct InputHandler: Sendable {

@@ -1,8 +1,8 @@
 import Glibc
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Platform
 import Synchronization
-import Vocabulary
 
 let log = Logger(label: "input")
 

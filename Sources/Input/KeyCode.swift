@@ -1,5 +1,5 @@
-import CEvdev
-import Vocabulary
+import CKioskEvdev
+import KioskVocabulary
 
 /// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h), or one of two beyond those for a notch of a
 /// knob.

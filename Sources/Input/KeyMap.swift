@@ -1,5 +1,5 @@
-import CEvdev
-import Vocabulary
+import CKioskEvdev
+import KioskVocabulary
 
 /// Which keys, alone or together, ask for what.
 package struct KeyMap: Sendable {

@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// A command and the time of what asked for it.
 package struct TimedCommand: Hashable, Sendable {

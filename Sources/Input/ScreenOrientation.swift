@@ -1,6 +1,6 @@
 import Glibc
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// How the picture has to be turned to be upright, from where gravity pulls. A pure value: readings of an accelerometer in, turns out.
 ///

@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// What a source holds, as far as its headers tell.
 package struct AssetDescription: Hashable, Sendable {

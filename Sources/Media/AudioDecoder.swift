@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// The decoder of a sound stream: packets in, one unbroken run of samples in the output format out (``SampleQueue``).
 ///

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 import Synchronization
 
 /// A regular file whose system calls cannot block the thread that reads it.

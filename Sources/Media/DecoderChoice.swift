@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// What a reader's pictures are to be decoded by.
 package struct DecoderWish: Hashable, Sendable {

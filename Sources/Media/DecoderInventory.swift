@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 /// What libavcodec can decode here, by the processor.
 package enum DecoderInventory {

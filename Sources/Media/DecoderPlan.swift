@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
+import KioskPlatform
 import Synchronization
 
 /// How the decoder of a track is opened, in software or as a hardware decoder; kept while the track is decoded, because hardware may fail

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Synchronization
 
 /// The hardware decoders of the process: how many are in use, and one that waits for the next item.

@@ -1,7 +1,7 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// The beginning of a file, decoded by hardware and by software, and how far the pictures differ: for `kiosk devices --test`.
 package struct DecoderTrial: Sendable {

@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
+import KioskPlatform
 import Synchronization
 
 /// What it costs to play a source, measured while it is played: whether its next playthrough needs libavcodec's threads.

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Whether pictures come more slowly than they are shown: a pure value.
 ///

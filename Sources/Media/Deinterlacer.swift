@@ -1,7 +1,7 @@
-import CFFmpeg
-import CMedia
+import CKioskFFmpeg
+import CKioskMedia
 import DequeModule
-import Platform
+import KioskPlatform
 
 // An interlaced frame holds two fields, its odd and its even lines, which were taken one after the other. Shown as it is, what moves has
 // combs, and moves half as often as it was taken. bwdif makes a whole picture of each field, from the frames before and after it, too: 25

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Platform
-import Vocabulary
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
 
 /// Reads a source packet by packet into a queue for its pictures and one for its sound, and judges how far the two are apart in the file.
 ///

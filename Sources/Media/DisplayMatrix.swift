@@ -1,5 +1,5 @@
-import CFFmpeg
-import Vocabulary
+import CKioskFFmpeg
+import KioskVocabulary
 
 extension Orientation {
     /// The nearest upright orientation to a display matrix (nine 16.16 numbers of an MP4 `tkhd`, or what FFmpeg makes of EXIF). The

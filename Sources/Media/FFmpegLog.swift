@@ -1,4 +1,4 @@
-import CMedia
+import CKioskMedia
 import Logging
 
 private let ffmpegLog = Logger(label: "ffmpeg")

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 // The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
 // no `deinit` of their own.

@@ -1,5 +1,5 @@
 import DequeModule
-import Platform
+import KioskPlatform
 
 /// Places the pictures that come out of a deinterlacing filter: a pure value.
 ///

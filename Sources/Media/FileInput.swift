@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
+import KioskPlatform
 
 /// libavformat's access to files. What it opens by the `file` protocol, the source and the files that this names (segments of a local HLS
 /// list, the picture of `image2`), is a ``BoundedFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the

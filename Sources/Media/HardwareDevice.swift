@@ -1,6 +1,6 @@
-import CFFmpeg
+import CKioskFFmpeg
+import KioskPlatform
 import Logging
-import Platform
 
 /// An opened device that decodes. It is opened when the first item wants it, once in the life of the process: to load a driver takes a
 /// tenth of a second, and some crash when they are loaded again and again.

@@ -1,5 +1,5 @@
+import KioskPlatform
 import Logging
-import Platform
 import Synchronization
 
 /// What hardware decoders have done in the life of the process: sources that they failed at, and what has been said.

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
 
 // What there is to choose from: the side of DecoderChoice that looks at libavcodec and at /dev.

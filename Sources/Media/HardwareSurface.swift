@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 // The pictures of hardware decoders. VAAPI gives out the number of a surface, which only its driver understands: it is waited for until it
 // is drawn, and exported as dmabufs (AV_PIX_FMT_DRM_PRIME), which displays understand. V4L2 gives out dmabufs, or memory.

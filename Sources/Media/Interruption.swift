@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 import Synchronization
 
 /// Bounds every wait for a source: each operation has a deadline, and another thread may cancel it at once.

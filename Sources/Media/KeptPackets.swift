@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 import DequeModule
 
 /// The packets that a hardware decoder has been given and whose pictures may not have come out yet, from a key frame on: what software

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 extension VideoFrame {
     /// The luma of the brightest patch, 0 (black) to 255, where the picture is divided into 32x18 patches: tells a black frame from a dark

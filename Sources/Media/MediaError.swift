@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// Why a source cannot be played, with a text for the person who put it on the playlist.
 package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {

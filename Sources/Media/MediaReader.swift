@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// A source opened for playing: gives out its frames and its samples from a chosen time on, each in order, and reads packets as either side
 /// needs them.

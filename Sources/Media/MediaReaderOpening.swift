@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 // From an opened, probed container to a reader: which streams are played, and their decoders.
 

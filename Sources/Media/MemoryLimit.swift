@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// How much memory a file may make the process take: a quarter of what the machine has, or of the limit of the process' control group.
 ///

@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// How a stored picture must be rotated to be upright: first mirrored left to right where `isMirrored`, then rotated
 /// clockwise by `rotation`. From a video track's display matrix or a still's EXIF orientation.

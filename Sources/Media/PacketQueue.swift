@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 import DequeModule
 
 /// Packets of one stream that have been read and wait for its decoder, in order.

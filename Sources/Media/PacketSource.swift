@@ -1,7 +1,7 @@
-import CFFmpeg
+import CKioskFFmpeg
 import DequeModule
 import Glibc
-import Platform
+import KioskPlatform
 
 /// The streams of a source that are played, by their index in the AVFormatContext; -1 where there is none.
 struct StreamIndices: Hashable, Sendable {

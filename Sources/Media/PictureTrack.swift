@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// The pictures of a source: its decoder, its deinterlacer, and the pictures that opening or seeking has decoded already. Times are the
 /// container's.

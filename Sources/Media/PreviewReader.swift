@@ -1,6 +1,6 @@
-import CFFmpeg
-import Platform
-import Vocabulary
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
 
 /// Small pictures of a file for a slider: at each time the key frame that is nearest to it.
 ///

@@ -1,4 +1,4 @@
-import CFFmpeg
+import CKioskFFmpeg
 
 /// Converts decoded sound of one kind to the output format. The corresponding C library is libswresample.
 struct Resampler: ~Copyable, @unchecked Sendable {

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Platform
-import Vocabulary
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
 
 /// A picture in ordinary memory, as it is drawn.
 package struct SmallPicture: Hashable, Sendable {

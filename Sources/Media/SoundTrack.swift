@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// The sound of a source: its decoder, fed from the packets that the demuxer reads.
 struct SoundTrack: ~Copyable, Sendable {

@@ -1,7 +1,7 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 // From a path or URL to an opened, probed AVFormatContext, with a typed reason for each thing that can be wrong with it.
 

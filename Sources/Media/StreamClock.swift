@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Decides where the timestamps of a stream jump, and what has to be added to those after a jump so that they follow those before it. A
 /// pure value.

@@ -1,5 +1,5 @@
+import KioskPlatform
 import Logging
-import Platform
 import Synchronization
 
 /// Whether hardware decoders are worth it on this display. Where it cannot show their memory as it is, each picture has to be copied out of memory that is slow to

@@ -1,4 +1,4 @@
-import CMedia
+import CKioskMedia
 
 /// Sound at another speed with its pitch kept, between a source of samples and whoever takes them. The corresponding library is
 /// libavfilter (atempo), which is loaded at the first use.

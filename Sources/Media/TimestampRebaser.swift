@@ -1,6 +1,6 @@
-import CFFmpeg
-import Platform
-import Vocabulary
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
 
 /// Rebases the timestamps of packets where they jump, so that those of either stream make one run. A ``StreamClock`` for each stream
 /// decides what a jump is; this type reads ahead where it has to know what follows, and rewrites the packets.

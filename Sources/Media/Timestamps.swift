@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 // Converts FFmpeg's times, rates and sample numbers. A file can put any 64 bits into a timestamp and any 32 into either half of a time base
 // or a frame rate, and libavutil returns AV_NOPTS_VALUE where a conversion overflows. What is not a plausible time becomes nil here, so the

@@ -1,8 +1,8 @@
-import CFFmpeg
+import CKioskFFmpeg
 import DequeModule
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Platform
-import Vocabulary
 
 /// The decoder of a picture stream: packets in, frames in presentation order out, with times of the container.
 ///

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Platform
-import Vocabulary
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
 
 extension VideoDecoder {
     /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they would take more, fewer threads are used, then they

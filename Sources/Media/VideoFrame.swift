@@ -1,5 +1,5 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 
 /// A decoded picture. Owns its `AVFrame`, whose planes may be shared with the decoder and so must not be written.
 ///

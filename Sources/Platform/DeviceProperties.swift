@@ -1,4 +1,4 @@
-import CUdev
+import CKioskUdev
 import Glibc
 
 /// What udev knows of a device. The corresponding C type is `struct udev_device`.

@@ -1,4 +1,4 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
 
 /// Why files could not be copied: what was being done, to what, why that failed, and what to do.

@@ -1,4 +1,4 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-import CUdev
+import CKioskUdev
 import Glibc
 
 /// Says when devices come, go or change. The corresponding C type is `struct udev_monitor`.

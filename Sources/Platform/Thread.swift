@@ -1,4 +1,4 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
 
 /// A POSIX thread. All that has deadlines runs on these and not on the concurrency runtime's pool, whose hand-overs take milliseconds at

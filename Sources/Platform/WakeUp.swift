@@ -1,4 +1,4 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
 
 /// Wakes a thread that waits in poll(2). The corresponding C function is `eventfd`.

@@ -1,6 +1,6 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Asks a running player for something.
 package enum ControlClient {

@@ -1,5 +1,5 @@
 // The commands of the control socket: the one place that names them, their parameters and their answers.
-import Vocabulary
+import KioskVocabulary
 
 /// What can be asked of a running player. The raw value is the `command` of a request, and the words of `kiosk ctl`.
 package enum ControlCommand: String, Hashable, Sendable, CaseIterable {

@@ -1,6 +1,6 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
-import Platform
+import KioskPlatform
 
 /// A client of the control socket: what it has sent and is not answered yet, and what it has been sent and has not taken yet.
 final class ControlConnection {

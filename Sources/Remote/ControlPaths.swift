@@ -1,5 +1,5 @@
 import Glibc
-import Vocabulary
+import KioskVocabulary
 
 extension ControlSocketChoice {
     /// Where a player listens: the path that was chosen; else in the folder of the user's session, else in that of the service where it may

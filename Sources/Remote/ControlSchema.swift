@@ -2,7 +2,7 @@
 // about the language comes from that table: what a line is checked by and why it is refused (ControlRequest), the words of `kiosk ctl` and
 // their completion (ControlWords.swift), and docs/control-commands.md (ControlReference.swift).
 import Configuration
-import Platform
+import KioskPlatform
 
 /// One command of the control socket.
 package struct ControlSchema: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
+import KioskPlatform
 import Logging
-import Platform
 import Synchronization
 
 /// What the thread of a control socket shares with others.

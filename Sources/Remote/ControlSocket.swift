@@ -1,7 +1,7 @@
-import CPlatform
+import CKioskPlatform
 import Glibc
+import KioskPlatform
 import Logging
-import Platform
 
 /// The socket by which other programs ask a running player for something: a Unix stream socket, lines of JSON both ways.
 ///

@@ -1,6 +1,6 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 import Synchronization
 
 /// What Prometheus is told of the player, in its text format (version 0.0.4).

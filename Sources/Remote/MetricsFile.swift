@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Writes the metrics to a file for node_exporter's textfile collector: every ``interval``, whole each time, by a thread that gives way to all
 /// others. The file goes when the player ends, so that nobody takes old figures for new ones.

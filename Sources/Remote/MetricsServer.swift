@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// Answers `GET /metrics` by HTTP/1.1, one connection after the other, on a thread that gives way to all others. A request has 8 KiB and two
 /// seconds; all else is answered 404, 405 or not at all.

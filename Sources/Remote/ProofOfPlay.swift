@@ -1,8 +1,8 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 /// A line of JSON for each showing of an item: what, from when to when, how many frames reached the screen, and whether it was shown to its end.
 ///

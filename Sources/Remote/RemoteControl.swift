@@ -1,9 +1,9 @@
 import Glibc
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
 import Synchronization
-import Vocabulary
 
 /// What a remote control needs of the program around the player. All closures return at once and come from any thread.
 package struct RemoteSurroundings: Sendable {

@@ -1,7 +1,7 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 // The playlist over the control socket. Once a program has changed it, it is the program's, until reload.
 extension RemoteControl {

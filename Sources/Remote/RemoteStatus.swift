@@ -1,8 +1,8 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 /// The version of the program, as `kiosk --version` says it.
 package let kioskVersion = "0.1.0"

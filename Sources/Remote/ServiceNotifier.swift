@@ -1,6 +1,6 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 import Synchronization
 
 /// Tells systemd what becomes of the player: datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread looks at the player

@@ -1,5 +1,5 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 
 /// What systemd is told of the player, and when (sd_notify(3)). A pure value: what is seen of the player in, assignments out.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What `kiosk status` prints: the answer to `status`, for people.
 package enum StatusPage {

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 
 /// What the kernel says about the box: read from the files below `root`, which is empty for this machine.
 enum SystemFigures {

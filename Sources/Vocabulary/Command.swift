@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What a viewer or an operator asks of the player: the one vocabulary of keys, fingers and (later) the control socket.
 package enum Command: Hashable, Sendable {

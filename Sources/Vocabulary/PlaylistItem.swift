@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// One entry of the playlist: what to play, and how.
 package struct PlaylistItem: Hashable, Sendable {

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Configuration
-import Display
 import Glibc
-import Input
+import KioskDisplay
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
-import Vocabulary
 
 /// `kiosk calibrate`: finds the calibration matrix of a touch screen, and writes it as a udev rule.
 struct Calibrate: ParsableCommand {

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Configuration
-import Display
+import KioskDisplay
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
-import Vocabulary
 
 /// `kiosk check [SOURCE…]`: opens every item before it goes on the screen.
 struct Check: ParsableCommand {

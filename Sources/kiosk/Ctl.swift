@@ -1,9 +1,9 @@
 import ArgumentParser
 import Configuration
 import Glibc
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Remote
-import Vocabulary
 
 /// `kiosk ctl seek +10`: asks a running player for something.
 struct Ctl: ParsableCommand {

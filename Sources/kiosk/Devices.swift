@@ -1,12 +1,12 @@
 import ArgumentParser
-import Audio
 import Configuration
-import Display
-import Input
+import KioskAudio
+import KioskDisplay
+import KioskInput
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Vocabulary
 
 /// `kiosk devices`: what there is to show on, to play to and to listen to.
 struct Devices: ParsableCommand {

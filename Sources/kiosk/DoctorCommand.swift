@@ -2,10 +2,10 @@ import ArgumentParser
 import Configuration
 import Doctor
 import Glibc
+import KioskPlatform
+import KioskVocabulary
 import Logging
-import Platform
 import Remote
-import Vocabulary
 
 /// `kiosk doctor`: what is wrong with the box.
 struct DoctorCommand: ParsableCommand {

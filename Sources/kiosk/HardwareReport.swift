@@ -1,9 +1,9 @@
 import Configuration
-import Display
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskDisplay
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 
 /// What `kiosk devices --test` writes: what this machine's planes and decoders really do, for the people who cannot try it themselves.
 /// docs/hardware.md is what its reader needs.

@@ -1,10 +1,10 @@
 import Configuration
 import Controls
-import Display
-import Input
-import Platform
-import Playback
-import Vocabulary
+import KioskDisplay
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// What viewers do and what answers them: input devices, controls, an accelerometer.
 ///

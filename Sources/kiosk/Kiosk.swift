@@ -1,5 +1,5 @@
 import ArgumentParser
-import Platform
+import KioskPlatform
 import Remote
 
 /// The command: arguments, wiring, exit status.

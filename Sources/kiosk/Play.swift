@@ -1,17 +1,17 @@
 import ArgumentParser
-import Audio
-import CPlatform
+import CKioskPlatform
 import Configuration
 import Content
-import Display
 import Glibc
-import Input
+import KioskAudio
+import KioskDisplay
+import KioskInput
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Media
-import Platform
-import Playback
 import Remote
-import Vocabulary
 
 /// `kiosk [SOURCE…]`: plays until it is told to stop.
 struct Play: ParsableCommand {

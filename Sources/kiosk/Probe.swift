@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Opens a file that is new, decodes its first picture and what is left at its end, and says why it cannot be played; nil where it can. A
 /// file that is cut off is one that cannot, here: somebody is still copying it, or has not copied it to its end.

@@ -1,7 +1,7 @@
 import Configuration
 import Glibc
+import KioskPlatform
 import Logging
-import Platform
 
 /// Reads kiosk.conf again when it has been saved, and when it is asked to (SIGHUP), and has the player take over what has changed.
 ///

@@ -1,12 +1,12 @@
-import Audio
 import Configuration
-import Display
 import Glibc
+import KioskAudio
+import KioskDisplay
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
 import Remote
-import Vocabulary
 
 /// The control socket of a player, and what it needs of the program.
 struct RemoteWiring {

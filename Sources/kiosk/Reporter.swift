@@ -1,10 +1,10 @@
-import Display
 import Glibc
+import KioskDisplay
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
 import Synchronization
-import Vocabulary
 
 /// Tells people what the player does: log lines for events, a status line, and a PNG of every item on an offscreen display.
 final class Reporter: Sendable {

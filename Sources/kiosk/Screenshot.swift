@@ -1,10 +1,10 @@
 import ArgumentParser
 import Configuration
-import Display
 import Glibc
-import Platform
+import KioskDisplay
+import KioskPlatform
+import KioskVocabulary
 import Remote
-import Vocabulary
 
 /// `kiosk screenshot FILE`: what a running player shows.
 struct Screenshot: ParsableCommand {

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Configuration
-import Display
 import Glibc
-import Input
-import Platform
-import Playback
-import Vocabulary
+import KioskDisplay
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// What every subcommand reads: the configuration file, and the options that beat it and matter to each of them.
 struct Settings: ParsableArguments {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
+import KioskVocabulary
 import Remote
-import Vocabulary
 
 /// Which player a subcommand asks.
 struct SocketAddressOptions: ParsableArguments {

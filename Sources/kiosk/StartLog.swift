@@ -1,8 +1,8 @@
-import Audio
-import Input
+import KioskAudio
+import KioskInput
+import KioskMedia
+import KioskPlatform
 import Logging
-import Media
-import Platform
 
 /// Has the log of the process written to standard error from `level` on, the lines of the C libraries (at `debug`) with it. Call once, at
 /// the start, with the signals blocked that no thread may receive.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Platform
+import KioskPlatform
 import Remote
 
 /// `kiosk status`: what a running player does.

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Columns that line up, with notes below a row.
 struct Table {

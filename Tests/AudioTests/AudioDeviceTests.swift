@@ -1,7 +1,7 @@
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Audio
+@testable import KioskAudio
 
 @Suite struct AudioDeviceTests {
     private func card(_ index: Int, _ id: String, driver: String = "HDA-Intel", devices: [Int] = [0]) -> AudioCard {

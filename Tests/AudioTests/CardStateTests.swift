@@ -1,8 +1,8 @@
 import Glibc
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Audio
+@testable import KioskAudio
 
 @Suite struct CardStateTests {
     private let busy = AudioError.cannotOpen(device: "hw:0", errno: EBUSY, holder: nil)

@@ -1,11 +1,11 @@
 import Glibc
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import Audio
+@testable import KioskAudio
 
 /// The output on cards that fail.
 @Suite(.blocking) struct CardTests {

@@ -1,7 +1,7 @@
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Audio
+@testable import KioskAudio
 
 /// Which sound output leads to the display.
 @Suite struct DisplaySoundTests {

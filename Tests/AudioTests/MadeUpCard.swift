@@ -1,10 +1,10 @@
-import CALSA
+import CKioskALSA
 import Glibc
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Synchronization
 
-@testable import Audio
+@testable import KioskAudio
 
 /// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz stereo in periods of 20 ms, and fails
 /// as it is told.

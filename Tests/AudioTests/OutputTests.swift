@@ -1,12 +1,12 @@
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
-@testable import Audio
+@testable import KioskAudio
 
 /// Counts what it is asked for, and checks the contract as it goes.
 final class CountingRenderer: AudioRenderer {

@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Audio
+@testable import KioskAudio
 
 @Suite struct SilentClockTests {
     private let start = HostTime(nanoseconds: 1_000_000_000)

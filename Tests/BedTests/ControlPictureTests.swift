@@ -1,6 +1,6 @@
 import Bed
 import Foundation
-import Playback
+import KioskPlayback
 import Testing
 
 @testable import Controls

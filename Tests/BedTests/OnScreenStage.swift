@@ -1,5 +1,5 @@
 import Bed
-import Playback
+import KioskPlayback
 import Testing
 
 @testable import Controls

@@ -1,6 +1,6 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 @testable import Configuration
 

@@ -1,5 +1,5 @@
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 @testable import Configuration
 

@@ -1,8 +1,8 @@
 import Glibc
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import SystemPackage
 import Testing
-import Vocabulary
 
 @testable import Configuration
 

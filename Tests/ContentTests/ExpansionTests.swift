@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
 @testable import Configuration
 @testable import Content

@@ -1,7 +1,7 @@
 import Configuration
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 @testable import Content
 

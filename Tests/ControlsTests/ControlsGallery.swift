@@ -1,8 +1,8 @@
 import CCairo
-import Input
-import Platform
-import Playback
-import Vocabulary
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 @testable import Controls
 

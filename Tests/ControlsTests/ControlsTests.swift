@@ -1,17 +1,17 @@
-import Audio
 import CCairo
 import Glibc
-import Input
-import Media
-import Platform
-import Playback
+import KioskAudio
+import KioskInput
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
 import TestSupport
 import Testing
-import Vocabulary
 
 @testable import Controls
-@testable import Display
+@testable import KioskDisplay
 
 /// The whole: a player that plays a clip into memory, touched.
 @Suite(.blocking, .serialized) struct ControlsTests {

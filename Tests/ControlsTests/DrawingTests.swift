@@ -1,8 +1,8 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 @testable import Controls
 

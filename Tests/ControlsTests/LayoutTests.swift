@@ -1,7 +1,7 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 @testable import Controls
 

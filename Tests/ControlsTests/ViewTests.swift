@@ -1,8 +1,8 @@
-import Input
-import Platform
-import Playback
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 @testable import Controls
 

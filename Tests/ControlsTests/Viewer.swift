@@ -1,7 +1,7 @@
-import Input
-import Platform
-import Playback
-import Vocabulary
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 @testable import Controls
 

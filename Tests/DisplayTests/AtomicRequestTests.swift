@@ -1,8 +1,8 @@
 import Glibc
-import Playback
+import KioskPlayback
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct AtomicRequestTests {
     @Test func whatWasAskedAndWhatTheKernelSaid() {

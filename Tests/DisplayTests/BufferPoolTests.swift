@@ -1,7 +1,7 @@
-import Playback
+import KioskPlayback
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct BufferPoolTests {
     private func pool() -> BufferPool {

@@ -1,10 +1,10 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Platform
+import KioskPlatform
 import Synchronization
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 @Suite struct CardEventsTests {
     private static let (a, b) = (CRTCID(rawValue: 41), CRTCID(rawValue: 42))

@@ -1,9 +1,9 @@
-import CDisplay
-import Media
+import CKioskDisplay
+import KioskMedia
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 struct ConnectorSettingsTests {
     typealias Property = PropertyTable.Property

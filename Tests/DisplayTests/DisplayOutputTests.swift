@@ -1,13 +1,13 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 struct DisplayOutputTests {
     /// A screen whose vblanks and troubles come when the test says so.

@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct DisplayStateTests {
     static let mode = ConnectorMode(width: 1920, height: 1080, refresh: 60, isPreferred: true, isProgressive: true)

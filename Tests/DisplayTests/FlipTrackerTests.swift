@@ -1,9 +1,9 @@
 import Glibc
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct FlipTrackerTests {
     static let start = HostTime(nanoseconds: 1_000_000_000)

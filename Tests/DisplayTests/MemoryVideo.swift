@@ -1,11 +1,11 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 import Glibc
-import Media
-import Playback
-import Vocabulary
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Planes for video in memory.
 final class MemoryVideo: VideoHardware, @unchecked Sendable {

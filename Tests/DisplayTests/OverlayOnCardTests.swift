@@ -1,12 +1,12 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Numbered pictures and an overlay on a real card, as fast as its vblanks: played in the test bed, where BedTests.Overlays judges by the
 /// kernel's log what was scanned out. Elsewhere nothing is to be drawn on the screen.

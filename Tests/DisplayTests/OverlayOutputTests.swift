@@ -1,13 +1,13 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// An output with an overlay, on planes and in the picture: what a viewer sees at each vblank.
 @Suite struct OverlayOutputTests {

@@ -1,10 +1,10 @@
-import CFFmpeg
-import Media
-import Playback
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// An overlay that is put over pictures in ordinary memory, against one that is blended pixel by pixel over the finished picture.
 @Suite struct OverlayPaintTests {

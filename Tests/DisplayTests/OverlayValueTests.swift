@@ -1,11 +1,11 @@
-import CDRM
-import Media
-import Platform
-import Playback
+import CKioskDRM
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// The values that decide where an overlay goes, and when.
 @Suite struct OverlayValueTests {

@@ -1,10 +1,10 @@
-import CFFmpeg
-import Media
-import Playback
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 struct PictureConverterTests {
     private func draw(

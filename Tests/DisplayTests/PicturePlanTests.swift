@@ -1,11 +1,11 @@
-import CDRM
-import CFFmpeg
-import Media
-import Playback
+import CKioskDRM
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// What planes would have to show of a picture, and what stands in the way.
 @Suite struct PicturePlanTests {

@@ -1,11 +1,11 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Foundation
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Pictures against a reference in floating point that shares nothing with the code: matrices from the standards' coefficients, geometry from
 /// exact rectangles, pictures so smooth that the choice of a filter does not matter. Judged is the way `convert`; ``PlaneReferenceTests`` judges what

@@ -1,9 +1,9 @@
-import CFFmpeg
-import Media
-import Playback
-import Vocabulary
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Frames with known content.
 enum Pictures {

@@ -1,10 +1,10 @@
-import CDRM
-import Media
-import Playback
+import CKioskDRM
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 @Suite struct PlanePlannerTests {
     static let (xrgb, argb, nv12): (UInt32, UInt32, UInt32) = (kDRM_FORMAT_XRGB8888, fourcc("AR24"), fourcc("NV12"))

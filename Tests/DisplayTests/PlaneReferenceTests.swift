@@ -1,11 +1,11 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Foundation
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// What the ways `copy` and `scale` write into the memory of a plane, against the same reference as ``PictureReferenceTests``: which part of the
 /// picture it is, each sample of it, and where the plane is to show it.

@@ -1,11 +1,11 @@
-import CDRM
+import CKioskDRM
 import Glibc
-import Media
-import Platform
-import Playback
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Overlay planes in memory.
 final class MemoryPlanes: OverlayHardware, @unchecked Sendable {

@@ -1,8 +1,8 @@
 import Glibc
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct RefusalsTests {
     static let modes = (0..<6).map {

@@ -1,10 +1,10 @@
-import CFFmpeg
-import Media
-import Playback
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 @Suite struct ScenePainterTests {
     private let width = 40, height = 24

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct SeatSwitchTests {
     private var switching = SeatSwitch()

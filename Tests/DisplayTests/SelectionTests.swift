@@ -1,9 +1,9 @@
-import CDRM
+import CKioskDRM
 import Glibc
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 struct SelectionTests {
     static func mode(_ width: Int, _ height: Int, _ refresh: Double, preferred: Bool = false, progressive: Bool = true) -> ConnectorMode {

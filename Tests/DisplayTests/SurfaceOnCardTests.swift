@@ -1,12 +1,12 @@
-import CFFmpeg
+import CKioskFFmpeg
 import CTestSupport
 import Glibc
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Numbered pictures in memory such as a hardware decoder has, on a real card, as fast as its vblanks: played in the test bed, where BedTests.Planes
 /// judges by the kernel's log what was scanned out.

@@ -1,10 +1,10 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Media
+import KioskMedia
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Pictures in a hardware decoder's memory on a screen that takes no such memory.
 @Suite struct SurfacePictureTests {

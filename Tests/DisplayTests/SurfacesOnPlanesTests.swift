@@ -1,11 +1,11 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 import Glibc
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Memory of hardware decoders on planes: imported once, held as long as it is seen, read where no plane takes it.
 @Suite struct SurfaceTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Display
+@testable import KioskDisplay
 
 struct TerminalOwnerTests {
     @Test(

@@ -1,11 +1,11 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// A screen that is turned while it plays: what a viewer sees at each vblank.
 @Suite struct TurningTests {

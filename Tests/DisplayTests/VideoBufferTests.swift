@@ -1,10 +1,10 @@
-import CFFmpeg
-import Media
-import Playback
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Where the planes of a picture lie, and that what is copied or scaled there is the picture and nothing beside it.
 @Suite struct VideoBufferTests {

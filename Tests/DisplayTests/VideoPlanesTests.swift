@@ -1,13 +1,13 @@
-import CDRM
-import CFFmpeg
+import CKioskDRM
+import CKioskFFmpeg
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Display
+@testable import KioskDisplay
 
 /// Which way pictures take to the screen, what a viewer sees of it, and what is done when a way is refused.
 @Suite struct VideoPlanesTests {

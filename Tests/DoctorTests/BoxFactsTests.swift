@@ -1,5 +1,5 @@
 import Foundation
-import Platform
+import KioskPlatform
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Foundation
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @testable import Export
 

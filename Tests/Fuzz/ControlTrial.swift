@@ -1,13 +1,13 @@
-import Audio
-import CFFmpeg
-import Display
+import CKioskFFmpeg
 import Foundation
 import Glibc
+import KioskAudio
+import KioskDisplay
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import Logging
-import Platform
-import Playback
 import Remote
-import Vocabulary
 
 /// A player in memory that plays a clip, and a program that tells it by its control socket what no program should: lines that are no JSON,
 /// that are too long or too deep, and commands with wild values for every parameter that there is.

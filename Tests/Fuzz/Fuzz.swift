@@ -1,9 +1,9 @@
 import ArgumentParser
-import CFFmpeg
+import CKioskFFmpeg
 import Foundation
+import KioskMedia
+import KioskPlatform
 import Logging
-import Media
-import Platform
 
 /// `make fuzz`: opens, reads, seeks and plays damaged files by the thousand, in processes of their own, so that what crashes or hangs is
 /// told and the rest goes on. docs/testing.md.

@@ -1,10 +1,10 @@
-import Audio
-import Display
 import Foundation
-import Media
-import Platform
-import Playback
-import Vocabulary
+import KioskAudio
+import KioskDisplay
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// What is done with a damaged file: it is opened, read, moved about in and read again; and played, several in a row, offscreen.
 package enum Trial {

@@ -1,10 +1,10 @@
 import Glibc
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 @Suite struct AccelerometerTests {
     private static func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 3_000_000_000) + .milliseconds(milliseconds) }

@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 @Suite struct CalibrationTests {
     /// What libinput's documentation says of each matrix, and where the panel's top left then is.

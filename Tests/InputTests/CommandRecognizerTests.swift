@@ -1,9 +1,9 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Synchronization
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 /// Events in, commands out, each with the kernel's time of the event that decided.
 @Suite struct CommandRecognizerTests {

@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Input
+@testable import KioskInput
 
 /// What is told of a device for what the kernel says of it.
 @Suite struct DeviceStateTests {

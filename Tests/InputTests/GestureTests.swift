@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 @Suite struct GestureTests {
     /// One report: milliseconds, and where each finger is (finger k has id k); nil for a finger that is up.

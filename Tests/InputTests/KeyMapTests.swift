@@ -1,9 +1,9 @@
 import Configuration
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 @Suite struct KeyMapTests {
     private func key(_ name: String) throws -> KeyCode { try KeyCode(named: name) }

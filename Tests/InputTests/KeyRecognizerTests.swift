@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 /// Keys pressed, held and released, and the commands they make, each with its time.
 @Suite struct KeyRecognizerTests {

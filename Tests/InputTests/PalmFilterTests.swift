@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Input
+@testable import KioskInput
 
 /// What is a palm, by what a device says of it; nil for what it does not report.
 @Suite struct PalmFilterTests {

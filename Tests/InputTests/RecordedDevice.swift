@@ -1,9 +1,9 @@
-import CEvdev
-import Platform
+import CKioskEvdev
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 /// A device as libevdev describes it, without a node, and what it said: the abilities are found, and the events read, by the code that
 /// reads devices. Only the read(2) is missing.

@@ -1,9 +1,9 @@
-import CEvdev
-import Platform
+import CKioskEvdev
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Input
+@testable import KioskInput
 
 /// What devices of each kind say of taps, swipes and palms, and what is told of it.
 @Suite struct RecordedDeviceTests {

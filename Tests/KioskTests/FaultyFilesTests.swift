@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Platform
+import KioskPlatform
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// What a source is, where its headers tell it in a way of their own, and what is told of it that a viewer would miss.
 @Suite struct AssetFactsTests {

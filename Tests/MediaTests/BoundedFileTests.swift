@@ -1,8 +1,8 @@
 import Foundation
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 @Suite struct BoundedFileTests {
     private let path = NSTemporaryDirectory() + "kiosk-bounded-\(UUID().uuidString)"

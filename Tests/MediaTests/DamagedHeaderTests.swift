@@ -1,10 +1,10 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
-import Platform
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// Numbers in headers and timestamps that no file should have: each is read to its end, and none may trap, hang or fill the memory.
 @Suite struct DamagedHeaderTests {

@@ -1,8 +1,8 @@
-import CFFmpeg
+import CKioskFFmpeg
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Media
+@testable import KioskMedia
 
 /// Which hardware decoders are tried, in which order, and why none is.
 @Suite struct DecoderChoiceTests {

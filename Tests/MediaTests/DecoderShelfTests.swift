@@ -1,11 +1,11 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
 import VADriver
-import Vocabulary
 
-@testable import Media
+@testable import KioskMedia
 
 extension HardwareDecodingTests {
     /// Decoders from one item to the next, as the engine opens them: the next one while the present one is decoded.

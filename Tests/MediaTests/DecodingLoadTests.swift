@@ -1,9 +1,9 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 @Suite(.serialized) struct DecodingLoadTests {
     @Test func whatTakesLessThanHalfACoreIsLightUntilItTakesMore() {

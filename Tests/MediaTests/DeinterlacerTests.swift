@@ -1,9 +1,9 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// Interlaced clips whose fields are numbered; the gallery's are read by ``GalleryReaderTests``, too.
 @Suite struct DeinterlacerTests {

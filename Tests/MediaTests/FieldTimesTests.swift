@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Media
+@testable import KioskMedia
 
 @Suite struct FieldTimesTests {
     private static let frame = MediaTime.milliseconds(40)

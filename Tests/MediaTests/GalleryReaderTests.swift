@@ -1,8 +1,8 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// Every clip of the gallery, read to its end: the reader must say what it is, and give out exactly the pictures and samples that were put
 /// in.

@@ -1,12 +1,12 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Foundation
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
 import VADriver
-import Vocabulary
 
-@testable import Media
+@testable import KioskMedia
 
 /// Decoding with Tests/VADriver, a driver of libva without a device: whatever of it fails, each picture comes once and in order.
 @Suite(.serialized) struct HardwareDecodingTests {

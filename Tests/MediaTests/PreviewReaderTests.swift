@@ -1,9 +1,9 @@
-import CFFmpeg
-import Platform
+import CKioskFFmpeg
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// Small pictures for the slider: which frame they are of, their shape, and what has none.
 @Suite struct PreviewReaderTests {

@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// How far a reader reads where one of the two, sound or picture, is not there.
 @Suite struct ReadAheadTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// Runs of samples, by the number of their first frame, into one unbroken run. A frame's two samples are its number, so that what is lost,
 /// twice or out of place shows; silence is 0.

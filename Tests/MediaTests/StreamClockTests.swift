@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// Timestamps that jump, as where an encoder was started anew or files were put one behind the other.
 @Suite struct StreamClockTests {

@@ -1,8 +1,8 @@
-import CFFmpeg
+import CKioskFFmpeg
 import Glibc
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 /// How dmabufs are described, and read.
 @Suite struct SurfaceTests {

@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Media
+@testable import KioskMedia
 
 @Suite struct SurfaceUseTests {
     private let now = HostTime(nanoseconds: 5_000_000_000)

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Platform
+@testable import KioskPlatform
 
 /// A folder of a temporary folder as the stick, another as the box.
 @Suite final class FolderCopyTests {

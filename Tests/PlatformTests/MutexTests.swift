@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 import Synchronization
 import Testing
 

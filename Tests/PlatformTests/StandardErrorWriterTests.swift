@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Platform
+@testable import KioskPlatform
 
 @Suite struct StandardErrorWriterTests {
     /// The two ends of a pipe; the reading one does not block.

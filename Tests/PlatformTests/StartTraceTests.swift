@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Platform
+@testable import KioskPlatform
 
 @Suite struct StartTraceTests {
     @Test func aLineHasTheTimeToATenthOfAMillisecond() {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 import Testing
 
 @Suite struct TimeTests {

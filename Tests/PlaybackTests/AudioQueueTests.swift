@@ -1,9 +1,9 @@
 import Glibc
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// A card that is fed by hand: renders `period` frames at a time and reports with `latency` frames unheard.
 @Suite struct AudioQueueTests {

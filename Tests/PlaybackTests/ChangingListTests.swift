@@ -1,9 +1,9 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// The list is replaced while it plays.
 @Suite(.blocking) struct ChangingListTests {

@@ -1,10 +1,10 @@
 import Foundation
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @Suite(.blocking) struct FailureTests {
     @Test func whatCannotPlayIsLeftOutWithOneComplaint() throws {

@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// The scheduler against a simulated display and clock: which frame stood for how many vblanks.
 struct Simulation {

@@ -1,10 +1,10 @@
 import Foundation
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// Every clip of the gallery through the whole engine, round and round: at the seam no picture and no sample is lost or comes twice.
 @Suite(.blocking) struct GalleryTests {

@@ -1,4 +1,4 @@
-@testable import Playback
+@testable import KioskPlayback
 
 /// Items are named by the order in which they came onto the list.
 extension PlayerItem.ID: ExpressibleByIntegerLiteral {

@@ -1,9 +1,9 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// Single items come, go and change places while the list plays.
 @Suite(.blocking) struct ListCommandTests {

@@ -1,5 +1,5 @@
 import Glibc
-import Platform
+import KioskPlatform
 import Testing
 
 /// An HTTP server on 127.0.0.1 that sends the same bytes to whoever asks, without telling how many: a live stream.

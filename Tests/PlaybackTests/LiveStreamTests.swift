@@ -1,10 +1,10 @@
 import Foundation
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// Streams without an end, from a server that counts who connects.
 @Suite(.blocking) struct LiveStreamTests {

@@ -1,10 +1,10 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite(.blocking) struct NewCommandTests {
     @Test func anItemIsChosenByItsNumber() throws {

@@ -1,9 +1,9 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @Suite(.blocking) struct ObserverTests {
     @Test func eventsComeInOrder() throws {

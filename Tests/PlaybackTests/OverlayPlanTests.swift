@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// 50 Hz; times are in vblanks.
 @Suite struct OverlayPlanTests {

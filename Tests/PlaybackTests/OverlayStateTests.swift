@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct OverlayStateTests {
     private let surface = Surface(width: 1, height: 1, pixels: [0])

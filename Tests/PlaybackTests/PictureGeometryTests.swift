@@ -1,7 +1,7 @@
-import Media
-import Playback
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 struct PictureGeometryTests {
     struct Case: CustomTestStringConvertible {

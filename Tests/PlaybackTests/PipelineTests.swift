@@ -1,11 +1,11 @@
-import CFFmpeg
+import CKioskFFmpeg
 import DequeModule
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite(.blocking) struct PipelineTests {
     private func place(_ number: Int) -> FramePlace {

@@ -1,11 +1,11 @@
-import Audio
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskAudio
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @Suite(.blocking) struct PlayerControlTests {
     @Test func aPauseHoldsTheFrameAndGoesOnWithTheNext() throws {

@@ -1,8 +1,8 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// What lies over the picture, with the player's own threads.
 @Suite(.blocking) struct PlayerOverlayTests {

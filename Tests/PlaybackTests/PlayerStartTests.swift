@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// Starts and seeks, in made-up time, with decoders that are fast, slow at first, and slow for good.
 @Suite struct PlayerStartTests {

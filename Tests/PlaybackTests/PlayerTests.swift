@@ -1,9 +1,9 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// The whole engine on a display that keeps what it was shown. What frame was shown, in which order, is judged; for how long each stood is
 /// judged in the simulation's time (``TimelineSimulationTests``) and on the bed.

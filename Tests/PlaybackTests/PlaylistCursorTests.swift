@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct PlaylistCursorTests {
     private func cursor(_ repeats: [Int], _ loop: LoopMode) -> PlaylistCursor {

@@ -1,8 +1,8 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// Lists are written as words, each letter an item.
 @Suite struct PlaylistTests {

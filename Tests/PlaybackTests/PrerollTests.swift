@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// When the clock may start, by what lies queued.
 @Suite struct PrerollTests {

@@ -1,9 +1,9 @@
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
-import Vocabulary
 
 /// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the
 /// picture it showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its

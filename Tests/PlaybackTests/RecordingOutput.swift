@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 import Synchronization
 
 /// A mono sound card with a buffer, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps

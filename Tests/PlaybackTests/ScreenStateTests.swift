@@ -1,8 +1,8 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct ScreenStateTests {
     private func frame(_ number: Int64) -> EnqueuedFrame {

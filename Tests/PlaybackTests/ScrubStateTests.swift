@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct ScrubStateTests {
     private func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: Int64(seconds * 1e9)) }

@@ -1,10 +1,10 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// A finger on the slider, on a clip with a key frame every second.
 @Suite(.blocking) struct ScrubTests {

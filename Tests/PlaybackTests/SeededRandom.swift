@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Random numbers that are the same in every run with the same seed (Knuth's linear congruential generator of 64 bits, less its low ones).
 struct SeededRandom {

@@ -1,8 +1,8 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// Every edge of the machine; requests are written as item and second.
 @Suite struct SeekStateTests {

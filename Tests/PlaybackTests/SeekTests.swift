@@ -1,10 +1,10 @@
 import Glibc
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @Suite(.blocking) struct SeekTests {
     /// A player in the middle of the ten-second clip.

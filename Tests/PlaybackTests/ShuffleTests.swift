@@ -1,7 +1,7 @@
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// A playlist that has an order of its own in each round.
 @Suite struct ShuffleTests {

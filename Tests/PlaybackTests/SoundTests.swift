@@ -1,9 +1,9 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// A clip whose every sample has another value, on a card that keeps what it was given: not one sample may be lost, repeated or be silence
 /// where there was none.

@@ -1,10 +1,10 @@
-import Audio
 import Glibc
-import Platform
-import Playback
+import KioskAudio
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// A player on a display that keeps what it was shown, which runs until the test is over.
 final class Stage {

@@ -1,8 +1,8 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @Suite(.blocking) struct StatisticsTests {
     @Test func distancesAreToTheMillisecondAbove() {

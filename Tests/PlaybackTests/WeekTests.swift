@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// A player that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card that are
 /// each off, drift with the day's warmth, jitter, lose vblanks and run dry.

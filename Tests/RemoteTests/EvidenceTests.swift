@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Platform
+import KioskPlatform
 import Testing
 
 @testable import Remote

@@ -1,11 +1,11 @@
-import Audio
-import Display
 import Foundation
-import Platform
-import Playback
+import KioskAudio
+import KioskDisplay
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 @testable import Remote
 

@@ -1,5 +1,5 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
 import Testing
 
 @testable import Remote

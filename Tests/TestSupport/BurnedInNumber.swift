@@ -1,6 +1,6 @@
-import CFFmpeg
-import Media
-import Vocabulary
+import CKioskFFmpeg
+import KioskMedia
+import KioskVocabulary
 
 // The number that Tests/Clips/make burns into every picture: 16 cells along its bottom, from the left, the most significant first; each a
 // 40th of the picture's width and two 45ths of its height. The number of a field is a Gray code, and its first cell is white.

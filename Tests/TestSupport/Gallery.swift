@@ -1,6 +1,6 @@
-import Media
+import KioskMedia
+import KioskVocabulary
 import Testing
-import Vocabulary
 
 /// What a clip of the gallery truly holds, as `Tests/Clips/make` drew it; what tests hold the player's findings against.
 package struct GalleryClip: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// What ``inspect(_:refreshRate:)`` found out about a playlist item before it goes on the screen.
 package struct ItemInspection: Sendable {

@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// An item of a player's playlist: an identity of its own, and what is played under it.
 ///

@@ -1,4 +1,4 @@
-import Vocabulary
+import KioskVocabulary
 
 /// The items that are played, in order, each with an identity of its own (``PlayerItem``).
 ///

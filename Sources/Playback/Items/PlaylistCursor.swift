@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// Which playthrough of which item comes next: the playlist's order as a pure value.
 struct PlaylistCursor: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// How a playlist is played; can be changed while it is (``Player/setOptions(_:)``).
 struct PlaylistRules: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Input events whose effect has not been on the screen yet. A pure value: events and flips in, latencies out.
 ///

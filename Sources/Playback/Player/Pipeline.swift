@@ -1,7 +1,7 @@
 import DequeModule
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// What the engine's threads share, behind one lock.
 ///

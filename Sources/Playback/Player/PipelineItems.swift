@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What is played, and what is known of it, with the lock held.
 extension Pipeline {

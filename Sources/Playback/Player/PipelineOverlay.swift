@@ -1,5 +1,5 @@
 import DequeModule
-import Platform
+import KioskPlatform
 
 /// What is done about an overlay with the lock held: what is stale, what the compositor does about it, what the presenter waits for.
 extension Pipeline {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Whether it plays, and what keeps it from playing. A pure value: events in, actions out.
 ///

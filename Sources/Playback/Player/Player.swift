@@ -1,8 +1,8 @@
 import DequeModule
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Synchronization
-import Vocabulary
 
 /// Plays a playlist on a display and a sound card, on and on: AVQueuePlayer for bare Linux.
 ///

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// What a viewer or an operator asks for.
 extension Player {

@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What a command that was carried out leads to, for callers that want to know when it is seen.
 ///

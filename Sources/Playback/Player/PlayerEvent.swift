@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What happens in a ``Player``, in order.
 ///

@@ -1,5 +1,5 @@
 import DequeModule
-import Platform
+import KioskPlatform
 
 /// Events on their way to the observers, and the thread that calls them, so that an observer that takes its time holds up no frame.
 final class PlayerEvents: Sendable {

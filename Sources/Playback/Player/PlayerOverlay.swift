@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What lies over the picture: controls.
 extension Player {

@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// What is played. The list can be changed at any time from any thread; display and sound card notice nothing of it.
 ///

@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// The slider under a finger.
 ///

@@ -1,5 +1,5 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
 /// A consistent view of a ``Player`` at one moment.
 package struct PlayerSnapshot: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Whether the slider is held, and where. A pure value: events in, what is known out.
 ///

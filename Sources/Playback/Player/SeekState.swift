@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Where the playhead is asked to go.
 struct SeekRequest: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Counts since the player was made, from flip events.
 package struct PlayerStatistics: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Spans of time, counted by the millisecond up to a limit, so that years fit.
 package struct TimeHistogram: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import DequeModule
-import Platform
+import KioskPlatform
 
 /// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the
 /// deadline.

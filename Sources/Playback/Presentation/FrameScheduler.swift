@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Decides which frame the next vblank shows. A pure value: vblank times, clock readings and frame times in, a decision out.
 ///

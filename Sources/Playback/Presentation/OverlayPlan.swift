@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What the compositor does next for an overlay that scenes contain, before it composes further frames. A pure value: what lies ready and
 /// what is due when in, a step out.

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What lies over every scene, and how far the output has it. A pure value behind the pipeline's lock.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Which vblank shows which instant of the timeline, as the scheduler has it now: what is planned by beside its own decisions.
 struct Pacing: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Media
-import Vocabulary
+import KioskMedia
+import KioskVocabulary
 
 /// A rectangle of whole pixels.
 package struct PixelRectangle: Hashable, Sendable {

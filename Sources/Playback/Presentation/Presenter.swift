@@ -1,5 +1,5 @@
+import KioskPlatform
 import Logging
-import Platform
 
 /// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes or frees a frame
 /// at the deadline: it only chooses among frames that already lie in scan-out buffers.

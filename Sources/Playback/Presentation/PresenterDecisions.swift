@@ -1,5 +1,5 @@
 import DequeModule
-import Platform
+import KioskPlatform
 
 /// What the presenter decides with the lock held: which frame is next, whether the clock starts, what has ended, what is counted.
 extension Presenter {

@@ -1,5 +1,5 @@
 import DequeModule
-import Platform
+import KioskPlatform
 
 /// When the presenter commits for the sake of an overlay (``OverlayState``): where no frame is due, so that none comes later for it. Where one
 /// is due for the coming vblank it brings the overlay along, and is waited for a little if it is still to be prepared again.

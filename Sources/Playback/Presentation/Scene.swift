@@ -1,5 +1,5 @@
-import Media
-import Vocabulary
+import KioskMedia
+import KioskVocabulary
 
 /// What an output shows: a background, and layers on it from back to front.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// The frame on the screen, and whether it has to be composed again: because the display has changed, or because another overlay lies over
 /// it (``OverlayPlan``).

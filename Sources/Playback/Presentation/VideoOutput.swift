@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// The mode a display is being driven in.
 package struct DisplayMode: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// A playthrough that is fading out while the next one, which is the feeder's, fades in.
 ///

@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Decides which playthrough fades out, from when on, and into which. Used by the feeder's thread alone.
 ///

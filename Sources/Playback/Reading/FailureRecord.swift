@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// What has failed since something last played, as a pure value: whether it is all of the playlist, when that is tried again, and what has
 /// been said of it.

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Reads ahead of need: enqueues playthrough after playthrough, end to end on the timeline, without ever waiting for one to be shown to its
 /// end.

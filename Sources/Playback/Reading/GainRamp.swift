@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// How loud an item's sound is enqueued: by its volume, which is reached over ``duration`` where sound of another volume went before, and
 /// down to nothing where the rest of it is not to be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Opens items ahead of their turn, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays
 /// goes on. One item is open ahead at a time.

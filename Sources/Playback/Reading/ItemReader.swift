@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// What an item is read from: its pictures and its samples, each in order, from a chosen item time on.
 ///

@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Enqueues pictures for the compositor, those of the present generation only. Used by the feeder's thread alone.
 struct PictureFeed: ~Copyable {

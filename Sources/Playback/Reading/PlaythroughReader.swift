@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Reads one playthrough and maps its item time to the timeline. Its state changes in its own methods only; the feeder's thread alone calls
 /// them.

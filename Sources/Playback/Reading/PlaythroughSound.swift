@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// The sound of one playthrough at its rate, with its pitch kept: the state that its ``PlaythroughReader`` keeps of it.
 ///

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Enqueues the sound of playthroughs. Used by the feeder's thread alone.
 ///

@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
 /// Decides which playthrough comes next, and has its item opened ahead of time (``ItemOpener``). Used by the feeder's thread alone.
 ///

@@ -1,5 +1,5 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// What feeds an output: the engine's sample queue. All calls come from the output's own audio thread and return at once.
 package protocol AudioRenderer: AnyObject, Sendable {

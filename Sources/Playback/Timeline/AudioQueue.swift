@@ -1,6 +1,6 @@
 import DequeModule
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// The samples between the feeder and the audio output, and the clock that follows from them.
 ///

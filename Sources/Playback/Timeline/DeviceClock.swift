@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Where the sound card is, between and beyond its own reports: a phase-locked loop over (host time, frames heard).
 ///

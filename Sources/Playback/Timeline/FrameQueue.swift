@@ -1,6 +1,6 @@
 import DequeModule
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
 /// Decoded frames that wait to be composed, in order. The feeder adds to it while there is room, the compositor takes from it.
 ///

@@ -1,4 +1,4 @@
-import Platform
+import KioskPlatform
 
 /// Decides when the clock of a generation may start: when what is decoded ahead will last until more follows. A pure value: levels and
 /// times in, a decision out.

@@ -1,8 +1,8 @@
-import Platform
-import Playback
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
 /// One item fades into the next: which pictures are mixed, by how much, and what is heard.
 @Suite(.blocking) struct CrossFadeTests {

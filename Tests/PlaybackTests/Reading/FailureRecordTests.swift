@@ -1,7 +1,7 @@
-import Platform
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct FailureRecordTests {
     private let now = HostTime(nanoseconds: 1_000_000_000)

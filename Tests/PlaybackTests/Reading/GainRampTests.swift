@@ -1,7 +1,7 @@
-import Media
+import KioskMedia
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// Stereo at 48 kHz: 240 frames are 5 ms.
 @Suite struct GainRampTests {

@@ -1,10 +1,10 @@
-import Platform
+import KioskPlatform
+import KioskVocabulary
 import TestSupport
 import Testing
-import Vocabulary
 
-@testable import Media
-@testable import Playback
+@testable import KioskMedia
+@testable import KioskPlayback
 
 @Suite(.blocking) struct ItemOpenerTests {
     /// Opens an item once for each of `uses`, which are given the reader.

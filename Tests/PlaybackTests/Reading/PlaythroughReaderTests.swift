@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct PlaythroughReaderTests {
     private let queue = AudioQueue(format: AudioFormat(sampleRate: 48_000, channelCount: 2)) {}

@@ -1,8 +1,8 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 @Suite struct SoundFeedTests {
     private let queue = AudioQueue(format: AudioFormat(sampleRate: 48_000, channelCount: 2)) {}

@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// What must hold of what viewers ask for.
 extension SimulationCheck {

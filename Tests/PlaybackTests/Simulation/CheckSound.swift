@@ -1,8 +1,8 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 import Testing
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// What must hold of the sound, and of picture and sound together.
 extension SimulationCheck {

@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// The slider and interludes in simulated time.
 @Suite struct ControlSimulationTests {

@@ -1,8 +1,8 @@
 import DequeModule
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// The feeder's thread and the opener's in made-up time: the real ``Feeder`` and the real ``ItemOpener``, each of whose pieces of work
 /// takes what a decoder or a disk would take.

@@ -1,6 +1,6 @@
-import CFFmpeg
-import Media
-import Playback
+import CKioskFFmpeg
+import KioskMedia
+import KioskPlayback
 
 /// Pictures that say which they are: a number in their four pixels, low byte first.
 enum NumberedPicture {

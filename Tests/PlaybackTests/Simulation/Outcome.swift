@@ -1,6 +1,6 @@
-import Platform
+import KioskPlatform
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// What was played, seen and heard.
 struct Outcome {

@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// Controls that come, change and go at random while pictures play and stand: on displays with a plane for them, and on such whose scenes
 /// contain them.

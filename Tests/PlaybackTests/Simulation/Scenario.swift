@@ -1,6 +1,6 @@
-import Platform
-import Playback
-import Vocabulary
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// What is played, on what, and what happens to it.
 struct Scenario {

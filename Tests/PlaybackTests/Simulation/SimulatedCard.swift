@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 
 /// A sound card: a line of samples that it was given and plays at a rate of its own, served by a thread of its own.
 ///

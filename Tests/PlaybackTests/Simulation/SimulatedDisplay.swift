@@ -1,6 +1,6 @@
-import Media
-import Platform
-import Playback
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
 
 /// A display: buffers of which one is on the screen and one may be on its way there, and vblanks, of which the next one brings it. Each
 /// buffer keeps the number of its picture, and that is what is seen.

@@ -1,8 +1,8 @@
-import Platform
-import Vocabulary
+import KioskPlatform
+import KioskVocabulary
 
-@testable import Media
-@testable import Playback
+@testable import KioskMedia
+@testable import KioskPlayback
 
 /// Made-up media: the clips of a scenario, opened and read by number. Every picture that is read bears a number of its own
 /// (``NumberedPicture``), and so does every sample (``NumberedSound``); what each of them is, is kept here and not told by the engine.

@@ -1,9 +1,9 @@
 import DequeModule
-import Media
-import Platform
-import Vocabulary
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// The engine in made-up time, on one thread: the real player, opener, feeder, presenter, compositor, scheduler, queue and clock between
 /// media, a display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until

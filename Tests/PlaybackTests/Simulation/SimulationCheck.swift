@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// What must hold, looked for in what was seen and heard: of pictures and their order here, of sound and of commands in files of their own.
 ///

@@ -1,9 +1,9 @@
-import Media
-import Platform
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
 import Testing
-import Vocabulary
 
-@testable import Playback
+@testable import KioskPlayback
 
 /// Random playlists on random displays and cards: whatever the rates, the crystals and the card's steps are, and whatever happens, some
 /// things always hold.
