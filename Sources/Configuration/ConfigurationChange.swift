@@ -12,6 +12,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[[playlist]]", old.playlist == new.playlist, in: &applied)
         note("[display] gravity", old.display.gravity == new.display.gravity, in: &applied)
         note("[display] rotation", old.display.rotation == new.display.rotation, in: &applied)
+        note("[display] background", old.display.background == new.display.background, in: &applied)
         note("[audio] volume", old.audio.volume == new.audio.volume, in: &applied)
         note("[audio] muted", old.audio.isMuted == new.audio.isMuted, in: &applied)
         let (before, after) = (old.playback, new.playback)
@@ -25,20 +26,26 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[playback] transition-duration", before.transitionDuration == after.transitionDuration, in: &applied)
         note("[playback] deinterlace", before.deinterlace == after.deinterlace, in: &applied)
         note("[playback] decoder", before.decoder == after.decoder, in: &applied)
+        note("[input]", old.input.withoutPositions == new.input.withoutPositions, in: &applied)
+        note("[theme]", old.theme == new.theme, in: &applied)
+        note("[idle]", old.idle == new.idle, in: &applied)
+        note("[control] socket", old.control.socket == new.control.socket, in: &applied)
+        note("[control] metrics", old.control.metrics == new.control.metrics, in: &applied)
+        note("[log] level", old.log.level == new.log.level, in: &applied)
+        note("[log] proof-of-play", old.log.proofOfPlay == new.log.proofOfPlay, in: &applied)
 
         note("[playback] decoder-device", before.decoderDevice == after.decoderDevice, in: &postponed)
         note("[display] connector", old.display.connector == new.display.connector, in: &postponed)
         note("[display] mode", old.display.mode == new.display.mode, in: &postponed)
-        note("[display] background", old.display.background == new.display.background, in: &postponed)
         note("[display] physical-size", old.display.physicalSize == new.display.physicalSize, in: &postponed)
         note("[display] picture-path", old.display.picturePath == new.display.picturePath, in: &postponed)
         note("[audio] device", old.audio.device == new.audio.device, in: &postponed)
-        // A key binding has its line with it, which moves when something is written above it.
-        note("[input]", old.input.withoutPositions == new.input.withoutPositions, in: &postponed)
-        note("[theme]", old.theme == new.theme, in: &postponed)
-        note("[idle]", old.idle == new.idle, in: &postponed)
-        note("[control]", old.control == new.control, in: &postponed)
-        note("[log]", old.log == new.log, in: &postponed)
+    }
+
+    /// Whether what viewers do, or what answers them, differs.
+    package static func concernsViewers(from old: Configuration, to new: Configuration) -> Bool {
+        old.input.withoutPositions != new.input.withoutPositions || old.theme != new.theme || old.idle != new.idle
+            || old.playback.seekStep != new.playback.seekStep
     }
 
     /// Whether nothing differs.
@@ -46,6 +53,7 @@ package struct ConfigurationChange: Hashable, Sendable {
 }
 
 extension Configuration.Input {
+    /// A key binding has its line with it, which moves when something is written above it.
     fileprivate var withoutPositions: Configuration.Input {
         var input = self
         input.bindings = bindings.map { KeyBinding(trigger: $0.trigger, command: $0.command) }

@@ -36,6 +36,7 @@ package final class Controls: Sendable {
     private let screen: any ControlsScreen
     private let previews: Mutex<Previews?> = Mutex(nil)
     private let thread = Mutex<Thread?>(nil)
+    private let observer = Mutex<PlayerObserver?>(nil)
 
     /// Controls of `player` on `screen`; `keys` says what keys do.
     package init(_ settings: ControlsSettings, keys: KeyMap, player: Player, screen: any ControlsScreen) {
@@ -73,7 +74,9 @@ package final class Controls: Sendable {
     /// Begins to draw as soon as the first picture is on the screen, where there is something to touch: `hasDevices` says so. It is asked
     /// at each item; without it the first input begins.
     package func start(hasDevices: @escaping @Sendable () -> Bool) {
-        player.addObserver { [weak self] event in
+        // Where these take the place of others there is a picture already.
+        if player.snapshot.item != nil { shared.withLock { $0.hasPicture = true } }
+        let observer = player.addObserver { [weak self] event in
             guard let self else { return }
             if case .itemStarted = event {
                 shared.withLock { $0.hasPicture = true }
@@ -81,6 +84,7 @@ package final class Controls: Sendable {
             }
             noteEvent()
         }
+        self.observer.withLock { $0 = observer }
     }
 
     private func begin() {
@@ -92,8 +96,9 @@ package final class Controls: Sendable {
         }
     }
 
-    /// Ends drawing, and waits for that.
+    /// Ends drawing, and waits for that. What is drawn stays until another overlay is set.
     package func stop() {
+        if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         shared.signal { $0.isStopped = true }
         previews.withLock { $0.take() }?.end()
         thread.withLock { $0.take() }?.join()

@@ -74,7 +74,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     init(_ settings: DisplaySettings, screen: any Screen, on seat: Seat = Seat()) {
         self.settings = settings
         self.seat = seat
-        shared = Monitor(OutputState(settings.rotation))
+        shared = Monitor(OutputState(settings))
         placer = OverlayPlacer(shared)
         isOffscreen = screen is OffscreenScreen
         let posted = WakeUp()
@@ -92,7 +92,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     init(_ settings: DisplaySettings, on seat: Seat, inBackground: Bool = false) {
         self.settings = settings
         self.seat = seat
-        shared = Monitor(OutputState(settings.rotation))
+        shared = Monitor(OutputState(settings))
         placer = OverlayPlacer(shared)
         isOffscreen = false
         let posted = WakeUp()
@@ -146,7 +146,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
             guard let target = shared.target, let index = shared.pool.take() else { return (nil, gone) }
             defer { shared.refused.removeAll() }
             let prepared = PreparedScene(buffer: index, generation: shared.pool.generation)
-            return (Slot(shared.buffers[index], prepared, shared.turn.wanted, target, shared.video, shared.refused), gone)
+            let paint = (shared.turn.wanted, shared.background.rgb)
+            return (Slot(shared.buffers[index], prepared, paint, target, shared.video, shared.refused), gone)
         }
         // Freed here, with the lock given back.
         withExtendedLifetime(gone) {}
@@ -157,7 +158,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let show = video(scene, slot)
         if show == nil {
             painter.paint(
-                scene, rotation: turn.rotation, background: settings.background.rgb, under: placer.blended, into: slot.buffer)
+                scene, rotation: turn.rotation, background: slot.background, under: placer.blended, into: slot.buffer)
         }
         // Freed here, too.
         _ = shared.withLock { shared -> ([OverlayFrame], OutputState.Content?) in
@@ -178,15 +179,18 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         var buffer: ScanoutBuffer
         var prepared: PreparedScene
         var turn: TurnState.Turn
+        var background: UInt32
         var target: OutputState.Target
         var video: VideoPlanes?
         var refused: [(arrangement: VideoArrangement, error: DeviceError)]
 
         init(
-            _ buffer: ScanoutBuffer, _ prepared: PreparedScene, _ turn: TurnState.Turn, _ target: OutputState.Target, _ video: VideoPlanes?,
-            _ refused: [(arrangement: VideoArrangement, error: DeviceError)]
+            _ buffer: ScanoutBuffer, _ prepared: PreparedScene, _ paint: (turn: TurnState.Turn, background: UInt32),
+            _ target: OutputState.Target,
+            _ video: VideoPlanes?, _ refused: [(arrangement: VideoArrangement, error: DeviceError)]
         ) {
-            (self.buffer, self.prepared, self.turn, self.target, self.video) = (buffer, prepared, turn, target, video)
+            (self.buffer, self.prepared, self.target, self.video) = (buffer, prepared, target, video)
+            (turn, background) = paint
             self.refused = refused
         }
     }
@@ -197,7 +201,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let (taken, former) = shared.withLock { ($0.overlay.taken, $0.videoPlane?.id) }
         guard placer.blended == nil else { return video.convert(former: former) }
         return video.prepare(
-            scene, rotation: slot.turn.rotation, background: settings.background.rgb, slot: slot.prepared.buffer, besides: taken,
+            scene, rotation: slot.turn.rotation, background: slot.background, slot: slot.prepared.buffer, besides: taken,
             former: former)
     }
 

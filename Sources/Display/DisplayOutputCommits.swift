@@ -20,6 +20,16 @@ extension DisplayOutput {
         if shared.withLock({ $0.turn.ask(rotation ?? $0.turn.configured + .clockwise90, at: .now) }) { wake() }
     }
 
+    /// Shows another colour beside the picture, and without one. As for a turn, the next picture that is prepared is the first with it.
+    package func setBackground(_ background: Color) {
+        shared.withLock { shared in
+            if background == shared.background { return }
+            shared.background = background
+            shared.turn.askRepaint(at: .now)
+        }
+        wake()
+    }
+
     /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned:
     /// at once, and on the presenter thread with the flip of the first picture that is turned otherwise. To be called once, before anything
     /// is presented.

@@ -20,6 +20,8 @@ struct OutputState {
     var mode: DisplayMode?
     var reportsVblank = true
     var turn: TurnState
+    /// What is shown beside the picture, and without one.
+    var background: Color
     var onTurn: (@Sendable (Rotation) -> Void)?
     /// What the overlay planes show.
     var overlay = OverlayQueue()
@@ -58,7 +60,7 @@ struct OutputState {
         return nil
     }
 
-    init(_ rotation: Rotation) { turn = TurnState(rotation) }
+    init(_ settings: DisplaySettings) { (turn, background) = (TurnState(settings.rotation), settings.background) }
 
     /// What an overlay is placed for.
     struct Target: Hashable {

@@ -43,6 +43,12 @@ struct TurnState {
         return true
     }
 
+    /// Pictures are to be painted differently, for another reason than a turn.
+    mutating func askRepaint(at now: HostTime) {
+        wanted.serial += 1
+        askedAt = now
+    }
+
     /// The screen has become another one, which shows nothing yet; returns the turn where it is another one now.
     mutating func renew(panel: Rotation) -> Rotation? {
         self.panel = panel

@@ -10,6 +10,8 @@ package struct InputHandler: Sendable {
     package var nextDeadline: @Sendable () -> HostTime?
     /// Does what is due.
     package var expire: @Sendable (HostTime) -> Void
+    /// Whether something has been touched, and is waited for that nothing is any more (``whenIdle(after:isTouched:perform:)``).
+    package var awaitsIdle: @Sendable () -> Bool = { false }
 
     /// A handler; one that has nothing to wait for by default.
     package init(
@@ -19,11 +21,15 @@ package struct InputHandler: Sendable {
         (self.handle, self.nextDeadline, self.expire) = (handle, nextDeadline, expire)
     }
 
-    /// The same, and `perform` once nothing has been touched for `time` after something was. A finger or a key that is held counts at its
-    /// last event.
-    package func whenIdle(after time: MediaTime, perform: @escaping @Sendable (HostTime) -> Void) -> InputHandler {
-        let watch = Watch(IdleTimer(after: time))
-        return InputHandler(
+    /// The same, and `perform` once nothing has been touched for `time` after something was; with `isTouched` that is now. A finger or a key that
+    /// is held counts at its last event.
+    package func whenIdle(
+        after time: MediaTime, isTouched: Bool = false, perform: @escaping @Sendable (HostTime) -> Void
+    ) -> InputHandler {
+        var timer = IdleTimer(after: time)
+        if isTouched { timer.touched(at: .now) }
+        let watch = Watch(timer)
+        var result = InputHandler(
             handle: { event in
                 watch.timer.withLock { $0.touched(at: event.time) }
                 handle(event)
@@ -33,6 +39,8 @@ package struct InputHandler: Sendable {
                 if let due = watch.timer.withLock({ $0.expire(at: now) }) { perform(due) }
                 expire(now)
             })
+        result.awaitsIdle = { watch.timer.withLock { $0.nextDeadline != nil } }
+        return result
     }
 
     private final class Watch: Sendable {

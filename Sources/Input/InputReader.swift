@@ -85,7 +85,8 @@ package final class InputReader: Sendable {
         control.wakeUp.wake()
     }
 
-    /// Ends the reading and lets the devices go. Blocks until the input thread has ended; nothing is handed on afterwards.
+    /// Ends the reading, cancels contacts, releases keys, and lets the devices go. Blocks until the input thread has ended; nothing is handed
+    /// on afterwards.
     package func stop() {
         control.isStopped.store(true, ordering: .releasing)
         control.wakeUp.wake()
@@ -170,6 +171,7 @@ private struct InputLoop: ~Copyable {
             for source in isDue ? sources : ready { read(source) }
             if isDue { expire(at: now) }
         }
+        for source in sources { source.cancel(at: .now).forEach(handler.handle) }
     }
 
     /// When time alone brings something about.

@@ -15,6 +15,7 @@ package final class ProofOfPlay: Sendable {
     private let showing = Mutex<Showing?>(nil)
     private let queue = Monitor((lines: [String](), lost: 0, isStopping: false))
     private let thread = Mutex<Thread?>(nil)
+    private let observer = Mutex<PlayerObserver?>(nil)
 
     private static let mostLines = 1000
     static let longestFile = 16 << 20
@@ -28,12 +29,14 @@ package final class ProofOfPlay: Sendable {
     /// Begins to write to the file at `path`; `complain` is told once, in a line, when that cannot be done, and when it can be again.
     package init(_ path: String, _ player: Player, complain: @escaping @Sendable (String) -> Void) {
         (self.path, self.player, self.complain) = (path, player, complain)
-        player.addObserver { [self] in note($0) }
+        let observer = player.addObserver { [self] in note($0) }
+        self.observer.withLock { $0 = observer }
         thread.withLock { $0 = Thread("proof-of-play") { [self] in run() } }
     }
 
     /// Writes the showing that is under way as not complete, and all that waits; two seconds at most.
     package func stop() {
+        if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         end(isComplete: false)
         queue.signal { $0.isStopping = true }
         thread.withLock { if let thread = $0.take(), !thread.join(until: .now + .seconds(2)) { thread.detach() } }

@@ -22,10 +22,6 @@ package struct RemoteSurroundings: Sendable {
     package var screenshot: @Sendable () throws(ControlRefusal) -> ControlReply
     /// The items that sources (absolute paths and URLs) stand for, as kiosk.conf shows them. May block, for some seconds.
     package var items: @Sendable (_ sources: [String]) -> [PlaylistItem]
-    /// Whether viewers and programs may end the player.
-    package var allowsQuit: Bool
-    /// How far one seek step moves.
-    package var seekStep: MediaTime
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
@@ -35,13 +31,11 @@ package struct RemoteSurroundings: Sendable {
         rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
         underruns: @escaping @Sendable () -> Int,
         perform: @escaping @Sendable (Command) -> Void, screenshot: @escaping @Sendable () throws(ControlRefusal) -> ControlReply,
-        items: @escaping @Sendable ([String]) -> [PlaylistItem], allowsQuit: Bool, seekStep: MediaTime,
-        reload: @escaping @Sendable () -> Void
+        items: @escaping @Sendable ([String]) -> [PlaylistItem], reload: @escaping @Sendable () -> Void
     ) {
         self.display = display
         (self.rotation, self.rotationAfter, self.audio, self.underruns) = (rotation, rotationAfter, audio, underruns)
-        (self.perform, self.screenshot, self.items) = (perform, screenshot, items)
-        (self.allowsQuit, self.seekStep, self.reload) = (allowsQuit, seekStep, reload)
+        (self.perform, self.screenshot, self.items, self.reload) = (perform, screenshot, items, reload)
     }
 }
 
@@ -118,7 +112,7 @@ package final class RemoteControl: Sendable {
             if let level = arguments.text("to").flatMap(Logger.Level.init(rawValue:)) { StandardErrorLog.level = level }
             return .answer(ControlAnswer(["level": .string(StandardErrorLog.level.rawValue)]))
         case .quit:
-            guard surroundings.allowsQuit else {
+            guard player.allowsQuit else {
                 throw ControlRefusal(code: "not-allowed", message: "[input] allow-quit is not set in kiosk.conf")
             }
             player.perform(.quit)

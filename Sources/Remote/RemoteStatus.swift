@@ -98,8 +98,8 @@ extension RemoteControl {
 
     // MARK: Events
 
-    /// Remembers what goes wrong from now on, and has the socket's observers told what happens.
-    package func publish(on socket: ControlSocket?) {
+    /// Remembers what goes wrong from now on, and has the observers of the socket, whichever there is by then, told what happens.
+    package func publish(on socket: @escaping @Sendable () -> ControlSocket?) {
         player.addObserver { event in
             switch event {
             case .itemFailed(_, let message): self.failed(message)
@@ -107,9 +107,9 @@ extension RemoteControl {
             default: break
             }
         }
-        guard let socket else { return }
         let known = Mutex((display: JSONValue.null, audio: ""))
         player.addObserver { [player] event in
+            guard let socket = socket() else { return }
             switch event {
             case .itemStarted(_, let isSeam, let late):
                 let item = self.place(player.snapshot)["item"] ?? .null
@@ -132,6 +132,7 @@ extension RemoteControl {
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in
+            guard let socket = socket() else { return }
             let now = player.snapshot
             socket.publish(.time, self.place(now).merging(["duration": now.duration.map(Self.seconds) ?? .null]) { $1 })
             let (display, audio) = (self.display, self.surroundings.audio())

@@ -5,22 +5,112 @@ import KioskInput
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
+import Synchronization
 
 /// What viewers do and what answers them: input devices, controls, an accelerometer.
 ///
 /// Where controls are drawn they take everything that happens on the devices. Where nothing is drawn (`[input] controls = "none"`) gestures and
 /// keys become commands at once, and nothing of the controls is there.
+///
+/// Another configuration while it runs replaces all of it (``Viewers``): contacts are cancelled, the devices are let go and opened again, which
+/// takes some milliseconds, and what was drawn goes. The picture and the sound know nothing of it.
 final class Interaction: Sendable {
-    private let input: InputReader
-    private let handler: InputHandler
+    /// What there is by one configuration.
+    fileprivate struct Viewers {
+        var input: InputReader
+        var handler: InputHandler
+        var controls: Controls?
+        var accelerometer: Accelerometer?
+        /// Carries out a command as if a viewer had asked for it.
+        var perform: @Sendable (Command, HostTime) -> Void
+    }
+
+    private struct State {
+        var viewers: Viewers
+        /// What the display has told last.
+        var rotation = Rotation.none
+        var isActive = true
+        var hasStopped = false
+    }
+
+    private let state: Mutex<State>
+    private let player: Player
     private let display: DisplayOutput
-    private let controls: Controls?
-    private let accelerometer: Accelerometer?
-    /// Carries out a command as if a viewer had asked for it.
-    let perform: @Sendable (Command, HostTime) -> Void
 
     init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput) {
-        self.display = display
+        (self.player, self.display) = (player, display)
+        state = Mutex(State(viewers: Viewers(configuration, keyMap, isTouched: false, player: player, display: display)))
+    }
+
+    /// Begins to listen.
+    func start() {
+        let viewers = state.withLock { $0.viewers }
+        display.observeRotation { [self] rotation in
+            let viewers = state.withLock { state in
+                state.rotation = rotation
+                return state.viewers
+            }
+            viewers.input.setRotation(rotation)
+            viewers.controls?.noteScreen()
+        }
+        start(viewers)
+        display.observeTerminal { [self] isActive in
+            let viewers = state.withLock { state in
+                state.isActive = isActive
+                return state.viewers
+            }
+            viewers.input.setActive(isActive)
+        }
+    }
+
+    private func start(_ viewers: Viewers) {
+        viewers.controls?.start { viewers.input.hasDevices }
+        viewers.input.start(viewers.handler)
+        viewers.accelerometer?.start { rotation, time in viewers.perform(.rotate(rotation), time) }
+    }
+
+    /// Goes by another configuration from now on. Blocks until nothing more is asked for by the one before. Not from two threads at once.
+    func setConfiguration(_ configuration: Configuration, _ keyMap: KeyMap) {
+        let old = state.withLock { $0.viewers }
+        stop(old)
+        player.setOverlay(Overlay())
+        let new = Viewers(configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display)
+        let isWanted = state.withLock { state in
+            if state.hasStopped { return false }
+            state.viewers = new
+            // With the lock held: what the display tells comes after that.
+            new.input.setRotation(state.rotation)
+            new.input.setActive(state.isActive)
+            return true
+        }
+        if isWanted { start(new) }
+    }
+
+    /// Carries out a command as if a viewer had asked for it.
+    func perform(_ command: Command, at time: HostTime) { state.withLock { $0.viewers }.perform(command, time) }
+
+    /// Shows how much of something that takes a while is done, 0…100, where there are controls; nil ends that.
+    func show(progress percent: Int?) { state.withLock { $0.viewers }.controls?.show(progress: percent) }
+
+    /// Ends listening and drawing. Blocks until nothing more is asked for.
+    func stop() {
+        stop(
+            state.withLock { state in
+                state.hasStopped = true
+                return state.viewers
+            })
+    }
+
+    private func stop(_ viewers: Viewers) {
+        viewers.accelerometer?.stop()
+        viewers.input.stop()
+        viewers.controls?.stop()
+    }
+}
+
+extension Interaction.Viewers {
+    /// `isTouched`: whether somebody has touched something and may still be there.
+    init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput) {
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
@@ -31,7 +121,9 @@ final class Interaction: Sendable {
         let handler: InputHandler
         if configuration.input.controls == .none {
             controls = nil
-            let perform = Self.performer(player, display)
+            let perform: @Sendable (Command, HostTime) -> Void = { command, time in
+                if case .rotate(let rotation) = command { display.rotate(rotation) } else { player.perform(command, at: time) }
+            }
             self.perform = perform
             beIdle = { perform(idle, $0) }
             let mayTap = configuration.input.lock.allows(GestureName.tap)
@@ -45,36 +137,7 @@ final class Interaction: Sendable {
             beIdle = { controls.beIdle(idle, at: $0) }
             handler = controls.handler
         }
-        self.handler = configuration.idle.after.map { handler.whenIdle(after: $0, perform: beIdle) } ?? handler
-    }
-
-    /// Carries out commands where no controls do.
-    private static func performer(_ player: Player, _ display: DisplayOutput) -> @Sendable (Command, HostTime) -> Void {
-        { command, time in
-            if case .rotate(let rotation) = command { display.rotate(rotation) } else { player.perform(command, at: time) }
-        }
-    }
-
-    /// Begins to listen.
-    func start() {
-        display.observeRotation { [input, controls] rotation in
-            input.setRotation(rotation)
-            controls?.noteScreen()
-        }
-        controls?.start { [input] in input.hasDevices }
-        input.start(handler)
-        display.observeTerminal { [input] in input.setActive($0) }
-        accelerometer?.start { [perform] rotation, time in perform(.rotate(rotation), time) }
-    }
-
-    /// Shows how much of something that takes a while is done, 0…100, where there are controls; nil ends that.
-    func show(progress percent: Int?) { controls?.show(progress: percent) }
-
-    /// Ends listening and drawing. Blocks until nothing more is asked for.
-    func stop() {
-        accelerometer?.stop()
-        input.stop()
-        controls?.stop()
+        self.handler = configuration.idle.after.map { handler.whenIdle(after: $0, isTouched: isTouched, perform: beIdle) } ?? handler
     }
 }
 

@@ -91,7 +91,7 @@ struct Play: ParsableCommand {
         StartTrace.reached(.configured)
         // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
-        startLog(Logger.Level(rawValue: configuration.log.level.rawValue) ?? .info)
+        startLog(Logger.Level(configuration.log.level))
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
@@ -102,10 +102,9 @@ struct Play: ParsableCommand {
         // The same file again, whatever there is in other places by then.
         var again = settings
         again.config = configuration.path
-        let reread: @Sendable () throws -> Configuration = { [again, overrides, sources] in
+        let reread: @Sendable () throws -> (Configuration, KeyMap) = { [again, overrides, sources] in
             let configuration = try again.load(overrides, sources: sources)
-            _ = try again.keyMap(configuration)
-            return configuration
+            return (configuration, try again.keyMap(configuration))
         }
         play(configuration, keyMap, snapshotFolder, signals, reread)
     }
@@ -120,7 +119,7 @@ struct Play: ParsableCommand {
     /// Plays until a signal comes.
     private func play(
         _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait,
-        _ reread: @escaping @Sendable () throws -> Configuration
+        _ reread: @escaping @Sendable () throws -> (Configuration, KeyMap)
     ) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview, inBackground: true)
@@ -143,12 +142,7 @@ struct Play: ParsableCommand {
             }
         }
         stickCopy.setWanted(configuration.playback.usb == .copy)
-        let reload = Reload(configuration, load: reread) { [player, display] old, new in
-            stickCopy.setWanted(new.playback.usb == .copy)
-            player.setOptions(Player.Options(new), instead: Player.Options(old))
-            if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
-            expansion.setConfiguration(new)
-        }
+        let reload = Reload(configuration.path, load: reread)
         // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
         let listed = Monitor<[PlaylistItem]>([])
         let sticks = StickUse.mounts + "/", copies = StickUse.copies(state: StickCopy.stateFolder) + "/"
@@ -178,6 +172,16 @@ struct Play: ParsableCommand {
             if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         interaction.start()
+        reload.start(configuration) { [player, display] old, new, keyMap in
+            if new.log.level != old.log.level { StandardErrorLog.level = Logger.Level(new.log.level) }
+            stickCopy.setWanted(new.playback.usb == .copy)
+            player.setOptions(Player.Options(new), instead: Player.Options(old))
+            if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
+            if new.display.background != old.display.background { display.setBackground(new.display.background) }
+            expansion.setConfiguration(new)
+            if ConfigurationChange.concernsViewers(from: old, to: new) { interaction.setConfiguration(new, keyMap) }
+            remote.setConfiguration(new)
+        }
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
         StartTrace.reached(.listed)
@@ -224,6 +228,11 @@ struct Play: ParsableCommand {
             }
         }.detach()
     }
+}
+
+extension Logger.Level {
+    /// What the configuration says about the log.
+    init(_ level: LogLevel) { self = Logger.Level(rawValue: level.rawValue) ?? .info }
 }
 
 extension DisplaySettings {

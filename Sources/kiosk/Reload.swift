@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import KioskInput
 import KioskPlatform
 import Logging
 
@@ -20,13 +21,18 @@ final class Reload: Sendable {
     /// Editors write several times; so long nothing more has to come.
     private static let pause = MediaTime.milliseconds(200)
 
-    /// Starts watching the file of `configuration`, where it was read from one. `load` reads it again, and has complained where it throws;
-    /// `apply` takes over what `load` returned, in place of the configuration before it. Both are called on the thread `reload`.
-    init(
-        _ configuration: Configuration, load: @escaping @Sendable () throws -> Configuration,
-        apply: @escaping @Sendable (_ old: Configuration, _ new: Configuration) -> Void
+    private let path: String?
+    private let load: @Sendable () throws -> (Configuration, KeyMap)
+
+    /// Of the file at `path`, where there is one. `load` reads it again, and has complained where it throws.
+    init(_ path: String?, load: @escaping @Sendable () throws -> (Configuration, KeyMap)) { (self.path, self.load) = (path, load) }
+
+    /// Starts watching the file, of which `configuration` has been read. `apply` takes over what is read, in place of the configuration before
+    /// it. It is called on the thread `reload`, as `load` is.
+    func start(
+        _ configuration: Configuration, apply: @escaping @Sendable (_ old: Configuration, _ new: Configuration, KeyMap) -> Void
     ) {
-        guard let path = configuration.path else { return }
+        guard let path else { return }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let (folder, name) = (parts.dropLast().joined(separator: "/"), String(parts.last ?? ""))
         let watched = folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder
@@ -36,7 +42,7 @@ final class Reload: Sendable {
             }
             if isSaved { state.signal { $0.isWanted = true } }
         }
-        Thread("reload") { [state, watch, log] in
+        Thread("reload") { [state, watch, log, load] in
             var present = configuration
             while true {
                 _ = watch.watch(watched)
@@ -44,7 +50,7 @@ final class Reload: Sendable {
                 guard goesOn == true else { return }
                 _ = state.wait(until: .now + Self.pause) { $0.isStopping ? true : nil }
                 state.withLock { $0.isWanted = false }
-                guard let new = try? load() else {
+                guard let (new, keyMap) = try? load() else {
                     log.warning("\(path) is not taken over: what was read before goes on")
                     continue
                 }
@@ -54,7 +60,7 @@ final class Reload: Sendable {
                 if !change.postponed.isEmpty {
                     log.warning("\(path): a restart is needed for \(change.postponed.joined(separator: ", "))")
                 }
-                apply(present, new)
+                apply(present, new, keyMap)
                 present = new
             }
         }.detach()

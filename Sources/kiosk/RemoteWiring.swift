@@ -7,16 +7,26 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 import Remote
+import Synchronization
 
-/// The control socket of a player, and what it needs of the program.
-struct RemoteWiring {
+/// The control socket of a player, metrics, proof of play, and what they need of the program.
+final class RemoteWiring: Sendable {
+    /// What is open by the present configuration.
+    private struct State {
+        var configuration: Configuration
+        var metrics: MetricsServer?
+        var metricsFile: MetricsFile?
+        var proof: ProofOfPlay?
+        var isClosed = false
+    }
+
     /// Carries out what programs ask for.
     let control: RemoteControl
-    private let socket: ControlSocket?
+    private let player: Player
     private let service: ServiceNotifier?
-    private let metrics: MetricsServer?
-    private let metricsFile: MetricsFile?
-    private let proof: ProofOfPlay?
+    private let present: Monitor<Configuration>
+    private let socket = Mutex<ControlSocket?>(nil)
+    private let state: Mutex<State>
 
     /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
     /// `reload` reads the file again, and plays its playlist.
@@ -24,40 +34,69 @@ struct RemoteWiring {
         _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
         reload: @escaping @Sendable () -> Void
     ) {
+        let present = Monitor(configuration)
         let control = RemoteControl(
             player,
             RemoteSurroundings(
                 display: { [display] in display.mode }, rotation: { [display] in display.rotation },
                 rotationAfter: { [display] in display.rotation(after: $0) }, audio: { [audio] in audio.name },
                 underruns: { [audio] in audio.underruns },
-                perform: { [interaction] in interaction.perform($0, .now) },
+                perform: { [interaction] in interaction.perform($0, at: .now) },
                 screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
-                items: { Self.items($0, configuration) }, allowsQuit: configuration.input.allowsQuit,
-                seekStep: configuration.playback.seekStep, reload: reload))
-        self.control = control
-        socket = Self.listen(configuration.control.socket, control)
-        control.publish(on: socket)
+                items: { [present] in Self.items($0, present.withLock { $0 }) }, reload: reload))
+        (self.control, self.player, self.present) = (control, player, present)
         service = ServiceNotifier.start(control)
-        metrics = Self.openMetrics(configuration.control.metrics, control)
-        if case .file(let path) = configuration.control.metrics {
-            metricsFile = MetricsFile(path, { control.metrics }) { Logger(label: "kiosk").warning("\($0)") }
-        } else {
-            metricsFile = nil
+        state = Mutex(State(configuration: configuration))
+        state.withLock { open(&$0, configuration, instead: nil) }
+        control.publish { [weak self] in self?.socket.withLock { $0 } }
+    }
+
+    /// Goes by another configuration from now on: what is to be elsewhere is closed and opened again. Clients of a socket that has moved are
+    /// hung up on.
+    func setConfiguration(_ configuration: Configuration) {
+        present.withLock { $0 = configuration }
+        state.withLock { state in
+            if state.isClosed { return }
+            let former = state.configuration
+            state.configuration = configuration
+            open(&state, configuration, instead: former)
         }
-        if case .file(let path) = configuration.log.proofOfPlay {
-            proof = ProofOfPlay(path, player) { Logger(label: "kiosk").warning("\($0)") }
-        } else {
-            proof = nil
+    }
+
+    /// Opens what is to be elsewhere than `former` said, after closing that.
+    private func open(_ state: inout State, _ configuration: Configuration, instead former: Configuration?) {
+        if configuration.control.socket != former?.control.socket {
+            socket.withLock { $0.take() }?.close()
+            let opened = Self.listen(configuration.control.socket, control)
+            socket.withLock { $0 = opened }
+        }
+        if configuration.control.metrics != former?.control.metrics {
+            state.metrics?.stop()
+            state.metricsFile?.stop()
+            (state.metrics, state.metricsFile) = (Self.openMetrics(configuration.control.metrics, control), nil)
+            if case .file(let path) = configuration.control.metrics {
+                state.metricsFile = MetricsFile(path, { [control] in control.metrics }) { Logger(label: "kiosk").warning("\($0)") }
+            }
+        }
+        if configuration.log.proofOfPlay != former?.log.proofOfPlay {
+            state.proof?.stop()
+            state.proof = nil
+            if case .file(let path) = configuration.log.proofOfPlay {
+                state.proof = ProofOfPlay(path, player) { Logger(label: "kiosk").warning("\($0)") }
+            }
         }
     }
 
     /// Ends all conversations.
     func close() {
         service?.stop()
-        metrics?.stop()
-        metricsFile?.stop()
-        proof?.stop()
-        socket?.close()
+        state.withLock { state in
+            state.metrics?.stop()
+            state.metricsFile?.stop()
+            state.proof?.stop()
+            state.isClosed = true
+        }
+        socket.withLock { $0.take() }?.close()
     }
 
     private static func listen(_ choice: ControlSocketChoice, _ control: RemoteControl) -> ControlSocket? {

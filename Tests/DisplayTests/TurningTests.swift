@@ -49,6 +49,29 @@ import Testing
         #expect(output.rotation == .clockwise180 && told.withLock { $0 } == [.none, .clockwise180])
     }
 
+    /// As for a turn: what lies ready is shown as it is, and the next picture is the first with it; in a pause it is asked for.
+    @Test func aBackgroundComesWithOneFrame() throws {
+        let stage = PlaneStage(PlaneScreen())
+        let output = stage.output
+        func prepare() throws -> PreparedScene {
+            guard case .prepared(let scene) = output.prepare(Scene()) else { throw PlaneStage.Unexpected() }
+            return scene
+        }
+        guard case .queued = stage.commit(try prepare()) else { throw PlaneStage.Unexpected() }
+        try stage.flip()
+        let ready = try prepare()
+        output.setBackground(Color(red: 0x20, green: 0x40, blue: 0x60))
+        _ = output.wait(until: .now)
+        guard case .queued = stage.commit(ready) else { throw PlaneStage.Unexpected() }
+        try stage.flip()
+        #expect(stage.screen.seen(5, 5) == 0)
+        guard case .changed = output.wait(until: .now + .seconds(2)) else { throw PlaneStage.Unexpected() }
+        guard case .queued = stage.commit(try prepare()) else { throw PlaneStage.Unexpected() }
+        try stage.flip()
+        #expect(stage.screen.seen(5, 5) == 0x204060)
+        guard case .deadline = output.wait(until: .now + .milliseconds(200)) else { throw PlaneStage.Unexpected() }
+    }
+
     /// The engine is asked for what is on the screen, once; what was turned otherwise is not shown any more then.
     @Test func inAPauseThePictureIsAskedForAgain() throws {
         let stage = PlaneStage(PlaneScreen())

@@ -45,10 +45,10 @@ package final class ControlTrial {
                 display: { display.mode }, rotation: { display.rotation }, rotationAfter: { display.rotation(after: $0) },
                 audio: { audio.name }, underruns: { audio.underruns }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
                 screenshot: { () throws(ControlRefusal) in throw ControlRefusal(code: "no-picture", message: "there is none here") },
-                items: { $0.map { PlaylistItem(source: $0) } }, allowsQuit: false, seekStep: .seconds(10), reload: {}))
+                items: { $0.map { PlaylistItem(source: $0) } }, reload: {}))
         (self.display, self.player) = (display, player)
         socket = try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
-        control.publish(on: socket)
+        control.publish { [socket] in socket }
         player.start()
     }
 

@@ -39,6 +39,43 @@ import Testing
         #expect(kiosk.isRunning && !kiosk.errors.contains("3 items"))
     }
 
+    @Test("Whatever need not wait for a restart does not") func whatIsTakenOver() throws {
+        let folder = try TestFolder()
+        let clip = try Clips.numbered("turns.mp4", frames: 15, from: 1)
+        func save(_ table: String, _ rest: String = "") throws -> String {
+            try folder.file(
+                "kiosk.conf",
+                "[display]\nconnector = \"offscreen\"\nmode = \"320x180\"\n[audio]\ndevice = \"off\"\n" + table
+                    + "[[playlist]]\nsource = \"\(clip)\"\n")
+        }
+        let (first, second) = (folder.path + "/first.sock", folder.path + "/second.sock")
+        let proof = folder.path + "/proof.jsonl"
+        let input = "[input]\ngrab = false\ntouch = false\n"
+        let path = try save(input + "[control]\nsocket = \"\(first)\"\n")
+        let kiosk = try KioskProcess(["--config", path])
+        #expect(kiosk.waits(for: "playing turns.mp4"))
+        func ask(_ words: String..., at socket: String) throws -> (status: Int32?, output: String) {
+            let client = try KioskProcess(["ctl", "--socket", socket] + words)
+            return (client.status(), client.output)
+        }
+        #expect(try ask("quit", at: first).status == 1)
+
+        _ = try save(
+            input + "allow-quit = true\n[input.keys]\nspace = \"pause\"\n[theme]\naccent = \"#ff0000\"\n"
+                + "[idle]\nafter = 10\n[control]\nsocket = \"\(second)\"\n[log]\nlevel = \"debug\"\nproof-of-play = \"\(proof)\"\n")
+        #expect(
+            kiosk.waits(for: "kiosk.conf was read again: [input], [theme], [idle], [control] socket, [log] level, [log] proof-of-play"))
+        #expect(eventually(20) { FileManager.default.fileExists(atPath: second) && !FileManager.default.fileExists(atPath: first) })
+        #expect(try ask("log-level", at: second).output.contains("debug"))
+        #expect(eventually(20) { (FileManager.default.contents(atPath: proof)?.count ?? 0) > 0 })
+        #expect(try ask("log-level", "warning", at: second).status == 0)
+        #expect(!kiosk.errors.contains("a restart is needed"))
+        // That it may be ended holds now, too.
+        #expect(try ask("quit", at: second).status == 0)
+        #expect(kiosk.status() == 0)
+        #expect(!FileManager.default.fileExists(atPath: second))
+    }
+
     @Test("A service reads the file again on SIGHUP, also what no watch of its folder tells") func aHangupOfAService() throws {
         let (folder, other) = try (TestFolder(), TestFolder())
         // The link's folder is watched, and not that of what it leads to.

@@ -14,7 +14,7 @@ final class Machine: @unchecked Sendable {
     /// What is its own: sockets, dumps, recordings, disk.
     let folder: String
     let adapter: Adapter
-    private let base: String
+    let base: String
     private let disk: String
     private(set) var qmp: QMP
     private var qemu: Process
@@ -126,6 +126,17 @@ extension Machine {
         try wait("\(count) seams", within: 60) { order.seams(in: $0) >= count }
     }
 
+    /// Looks at the screen again and again until a frame of `clip` is on it.
+    func watch(until clip: ClosedRange<Int>, within seconds: Double) throws -> Sightings {
+        try wait("frames \(clip)", within: seconds) { $0.frames.last.map { clip.contains($0.number) } ?? false }
+    }
+
+    /// Looks at the screen again and again for so long.
+    func watch(seconds: Double) throws -> Sightings {
+        let end = Date() + seconds
+        return try wait("the end", within: seconds + 60) { _ in Date() >= end }
+    }
+
     /// What stands on the screen now, and adds it to what was seen.
     @discardableResult
     private func look(_ seen: inout Sightings) throws -> ScreenDump {
@@ -199,6 +210,16 @@ struct Sightings: CustomStringConvertible {
     /// The frames.
     var frames: [(number: Int, time: DateInterval)] { all.compactMap { seen in seen.number.map { ($0, seen.time) } } }
 
+    /// For how many seconds at least the same stood on the screen, at most.
+    var longestStill: Double {
+        var (longest, first) = (0.0, all.first)
+        for seen in all {
+            if seen.number != first?.number { first = seen }
+            longest = max(longest, seen.time.start.timeIntervalSince(first!.time.end))
+        }
+        return longest
+    }
+
     var description: String { all.map { $0.number.map(String.init) ?? "-" }.joined(separator: " ") }
 }
 
@@ -242,6 +263,17 @@ extension Machine {
             guard line == tag + " 0" else { throw MachineError("\(command): status\(line.dropFirst(tag.count))\n\(output)") }
             return output
         }
+    }
+
+    /// Has kiosk.conf name these sources and no others, and say `more` besides.
+    func setPlaylist(_ sources: [String], _ more: String = "") throws {
+        let text = ([more] + sources.map { "[[playlist]]\nsource = \"\($0)\"" }).joined(separator: "\n") + "\n"
+        let file = "/etc/kiosk/kiosk.conf"
+        try shell(
+            """
+            { sed '/^\\[\\[playlist/,$d' \(file); echo \(Data(text.utf8).base64EncodedString()) | base64 -d; } > \(file).new
+            mv \(file).new \(file)
+            """)
     }
 
     /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost,

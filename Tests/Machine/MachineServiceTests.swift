@@ -75,9 +75,34 @@ extension MachineTests {
         #expect(well.contains("kernel-command-line"))
         #expect(
             well.isDisjoint(with: ["service", "getty", "display-permission", "sound-permission", "display-manager", "codecs"]), "\(well)")
-        try machine.shell("systemctl disable kiosk.service && systemctl unmask getty@tty1.service && chmod 600 /dev/snd/pcm*")
-        let ill = try codes()
-        #expect(ill.isSuperset(of: ["service", "getty", "sound-permission"]), "\(ill)")
+        func expect(_ wrong: Set<String>, after command: String) throws {
+            #expect(well.isDisjoint(with: wrong), "\(well)")
+            try machine.shell(command)
+            let found = try codes()
+            #expect(found.isSuperset(of: wrong), "missing: \(wrong.subtracting(found)), found: \(found)")
+        }
+        try expect(
+            ["service", "getty", "display-permission", "sound-permission", "input-permission", "display-manager", "console-blanking"],
+            after: """
+                systemctl disable kiosk.service && systemctl unmask getty@tty1.service
+                chmod 600 /dev/snd/pcm* /dev/dri/card* /dev/input/event*
+                ln -s /lib/systemd/system/lightdm.service /etc/systemd/system/display-manager.service
+                systemctl set-default graphical.target && printf '\\033[9;10]' > /dev/tty1
+                """)
+        // Somebody else has the display; the plugs are out, the disk is full, and the clock has no battery.
+        try expect(
+            ["display-holder", "display-connected", "sound-card", "free-space", "time"],
+            after: """
+                systemctl stop kiosk.service kiosk.path && systemctl enable kiosk.service && systemctl disable kiosk.path
+                (exec 3<>/dev/dri/card0 && sleep 600) >/dev/null 2>&1 &
+                for connector in /sys/class/drm/card0-*/status; do echo off > $connector; done
+                modprobe -r snd_hda_intel
+                fallocate -l $(($(df -B1 --output=avail / | tail -n 1) - (40 << 20))) /var/full
+                date -s @1000
+                """)
+        #expect(try codes().contains("service-path"))
+        try machine.shell("rm /var/full && echo 'volume = 101' >> /etc/kiosk/kiosk.conf")
+        #expect(try codes().contains("configuration"))
     }
 }
 

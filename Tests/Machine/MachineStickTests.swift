@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// `[playback] usb`: what is done with the videos of a stick that somebody plugs in.
@@ -40,4 +41,151 @@ extension MachineTests {
         #expect(try machine.shell("ls /var/lib/kiosk/usb") == "two.mp4")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
     }
+}
+
+/// Sticks that go wrong.
+extension MachineTests {
+    /// Frames 101 to 145 again and again for two minutes, read at less than twice the speed they are played at: somebody always reads.
+    @Test func `a stick is pulled out in the middle of a read`() throws {
+        let machine = try Machine.playing()
+        try machine.askForSticks("play")
+        let long = try machine.makeLongClip()
+        try machine.makeStick("slow", [long], bytesPerSecond: 150_000)
+        try machine.pull("stick")
+        try machine.plugStick("slow")
+        try machine.wait(for: PlayOrder.stick, within: 120)
+        let playing = try machine.watch(frames: 20)
+        #expect(playing.foreign == 0, "\(playing)")
+        try machine.pull("stick")
+        // The old playlist is back, and on the way there nothing else is seen and nothing stands for long.
+        let after = try machine.watch(until: PlayOrder.disk, within: 20)
+        #expect(after.foreign == 0, "\(after)")
+        #expect(after.longestStill < 5, "stood for \(after.longestStill) s: \(after)")
+        let alone = PlayOrder(clips: [PlayOrder.disk])
+        let seen = try machine.watch(seams: 2, of: alone)
+        #expect(seen.foreign == 0 && alone.faults(in: seen).isEmpty, "\(seen)")
+        try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    @Test func `a stick is pulled out while it is copied, and one does not fit`() throws {
+        let machine = try Machine.playing()
+        let alone = PlayOrder(clips: [PlayOrder.disk])
+        try machine.askForSticks("copy")
+        let long = try machine.makeLongClip()
+        try machine.makeStick("slow", [long], bytesPerSecond: 100_000)
+        try machine.pull("stick")
+        try machine.plugStick("slow")
+        try machine.wait(untilSucceeds: "test -n \"$(find /var/lib/kiosk/usb.new -size +100k)\"")
+        try machine.pull("stick")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: .*; what was played before goes on'")
+        #expect(try machine.shell("ls /var/lib/kiosk") == "")
+        try machine.wait(for: PlayOrder.disk)
+        let seen = try machine.watch(seams: 1, of: alone)
+        #expect(seen.foreign == 0 && alone.faults(in: seen).isEmpty, "\(seen)")
+
+        // The box is full, but for what is to stay free (64 MB).
+        try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
+        try machine.shell("fallocate -l $(($(df -B1 --output=avail / | tail -n 1) - (65 << 20))) /var/full")
+        try machine.makeStick("fast", [long])
+        try machine.plugStick("fast")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: .* do not fit into .* MB: '")
+        #expect(try machine.shell("ls /var/lib/kiosk") == "")
+        // There is room again: the stick is copied when it is plugged in again.
+        try machine.pull("stick")
+        try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
+        try machine.shell("rm /var/full")
+        try machine.plugStick("fast")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: 1 files, .*it may be pulled out'")
+        try machine.pull("stick")
+        try machine.wait(for: PlayOrder.stick)
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+
+    /// With sectors that cannot be read, in the middle of a file; and with a file system that is nonsense.
+    @Test func `a damaged stick is played as far as it goes`() throws {
+        let machine = try Machine.playing()
+        try machine.askForSticks("play")
+        let good = try machine.makeLongClip(turns: 1, named: "good.mp4"), bad = try machine.makeLongClip(named: "bad.mp4")
+        try machine.makeStick("damaged", [bad, good], unreadable: bad)
+        try machine.pull("stick")
+        try machine.plugStick("damaged")
+        try machine.wait(for: PlayOrder.stick, within: 120)
+        // What cannot be read of the one is said, and the other is played; and so on, round after round.
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'bad.mp4: '")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'playing good.mp4'")
+        let seen = try machine.watch(frames: 20)
+        #expect(seen.foreign == 0, "\(seen)")
+        #expect(seen.frames.allSatisfy { PlayOrder.stick.contains($0.number) }, "\(seen)")
+        try machine.pull("stick")
+        try machine.wait(for: PlayOrder.disk)
+
+        // The table of files is overwritten: the kernel mounts it, or does not, and there is nothing to play.
+        try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
+        try machine.makeStick("nonsense", [good], hasNonsense: true)
+        try machine.plugStick("nonsense")
+        try machine.wait(untilSucceeds: "journalctl -b -k | grep -q 'sd .*Attached SCSI removable disk' && sleep 5")
+        let alone = PlayOrder(clips: [PlayOrder.disk])
+        let after = try machine.watch(seams: 2, of: alone)
+        #expect(after.foreign == 0 && alone.faults(in: after).isEmpty, "\(after)")
+        #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+    }
+}
+
+extension Machine {
+    /// Has kiosk.conf say what is done with sticks, and waits until that is taken over.
+    fileprivate func askForSticks(_ use: String) throws {
+        // The stick that belongs to the playlist is not in these tests.
+        try setPlaylist(["/srv/kiosk/one.mp4"], "[playback]\nusb = \"\(use)\"")
+        try wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'was read again: .*usb'")
+    }
+
+    /// Frames 101 to 145 so many times in one file of the machine's folder.
+    fileprivate func makeLongClip(turns: Int = 40, named name: String = "long.mp4") throws -> String {
+        let path = folder + "/" + name
+        let short = folder + "/two.mp4"
+        try run("mcopy", ["-n", "-i", base + "/stick.img", "::two.mp4", short])
+        try run(
+            "ffmpeg", ["-nostdin", "-v", "error", "-y", "-stream_loop", "\(turns - 1)", "-i", short, "-c", "copy", path])
+        return path
+    }
+
+    /// Makes the image of a stick with these files on it, for ``plugStick(_:)``.
+    ///
+    /// - Parameters:
+    ///   - bytesPerSecond: how fast it can be read.
+    ///   - unreadable: the file of which a sector in the middle cannot be read.
+    ///   - hasNonsense: whether its table of files is overwritten.
+    fileprivate func makeStick(
+        _ name: String, _ files: [String], bytesPerSecond: Int? = nil, unreadable: String? = nil, hasNonsense: Bool = false
+    ) throws {
+        let image = "\(folder)/\(name).img"
+        try run("truncate", ["-s", "64M", image])
+        try run(
+            "env", ["PATH=\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin", "mkfs.vfat", "-F", "32", "-n", "STICK", image])
+        try run("mcopy", ["-i", image] + files + ["::"])
+        if hasNonsense {
+            // Behind the boot sector and its copies.
+            try run("dd", ["if=/dev/urandom", "of=\(image)", "bs=512", "seek=32", "count=8000", "conv=notrunc", "status=none"])
+        }
+        var node: [String: Any] = ["driver": "file", "filename": image, "read-only": true]
+        if let unreadable {
+            let (all, file) = (try Data(contentsOf: URL(fileURLWithPath: image)), try Data(contentsOf: URL(fileURLWithPath: unreadable)))
+            let middle = file.count / 2 / 4096 * 4096
+            guard let place = all.range(of: file[middle..<middle + 4096]) else { throw MachineError("\(unreadable) is not on \(image)") }
+            node = [
+                "driver": "blkdebug", "image": node, "read-only": true,
+                "inject-error": [["event": "none", "iotype": "read", "errno": 5, "sector": place.lowerBound / 512, "once": false]],
+            ]
+        }
+        if let bytesPerSecond {
+            try qmp.execute(
+                "object-add", ["qom-type": "throttle-group", "id": "\(name)-speed", "limits": ["bps-read": bytesPerSecond]])
+            node = ["driver": "throttle", "throttle-group": "\(name)-speed", "file": node, "read-only": true]
+        }
+        node["node-name"] = name
+        try qmp.execute("blockdev-add", node)
+    }
+
+    fileprivate func plugStick(_ name: String) throws { try plug("usb-storage", id: "stick", ["drive": name, "removable": true]) }
 }

@@ -13,10 +13,15 @@ struct PlaylistRules: Hashable, Sendable {
     var transition = MediaTime.zero
     /// How far one seek step moves.
     var seekStep = MediaTime.seconds(10)
+    /// Whether playing goes on while a finger holds the slider.
+    var playsWhileScrubbing = false
+    /// Whether ``Command/quit`` is passed on.
+    var allowsQuit = false
 
     /// What the options say.
     init(_ options: Player.Options) {
         (loop, imageDuration, seekStep) = (options.loop, options.imageDuration, options.seekStep)
+        (playsWhileScrubbing, allowsQuit) = (options.playsWhileScrubbing, options.allowsQuit)
         shuffle = options.shuffles ? ShuffledOrder(seed: .random(in: 0 ... .max)) : nil
         transition = options.transition == .cut ? .zero : options.transitionDuration
     }

@@ -56,7 +56,7 @@ package final class Player: Sendable {
     /// Starts the threads and, with them, playing. Call once.
     package func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
-        let (options, now) = (options, now)
+        let now = now
         let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
@@ -79,8 +79,7 @@ package final class Player: Sendable {
                 Thread("presenter", realtimePriority: 20) {
                     video.waitUntilOpen()
                     var presenter = Presenter(
-                        pipeline: pipeline, output: video, audioOutput: output, audio: audio,
-                        playsWhileScrubbing: options.playsWhileScrubbing, emit: emit, now: now)
+                        pipeline: pipeline, output: video, audioOutput: output, audio: audio, emit: emit, now: now)
                     presenter.run()
                 },
             ]

@@ -30,7 +30,7 @@ extension Player {
         case .scrub(let target): scrub(to: target, at: time)
         case .endScrub(let target): endScrub(at: target, event: time)
         case .rotate, .showControls, .hideControls: break  // the display's and the controls'
-        case .quit: if options.allowsQuit { events.send(.quitRequested) }
+        case .quit: if allowsQuit { events.send(.quitRequested) }
         }
     }
 

@@ -33,8 +33,12 @@ extension Player {
         package init() {}
     }
 
+    /// Whether ``Command/quit`` is passed on.
+    package var allowsQuit: Bool { pipeline.withLock { $0.cursor.rules.allowsQuit } }
+
     /// Plays by other options from now on: what happens at the end, the order, and the lengths of stills, fades and seek steps, from the next
-    /// item on; loudness where it is another than `former` said, ramped. The others hold from the start on.
+    /// item on; what the slider and ``Command/quit`` do, at once; loudness where it is another than `former` said, ramped. The others hold from
+    /// the start on.
     package func setOptions(_ new: Options, instead former: Options) {
         pipeline.signal { pipeline in
             var rules = PlaylistRules(new)

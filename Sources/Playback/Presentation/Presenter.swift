@@ -14,7 +14,6 @@ struct Presenter: ~Copyable {
     let audioOutput: any AudioOutput
     let audio: AudioQueue
     let now: @Sendable () -> HostTime
-    let playsWhileScrubbing: Bool
     private let emit: @Sendable (PlayerEvent) -> Void
     private let logger = Logger(label: "playback")
 
@@ -81,9 +80,8 @@ struct Presenter: ~Copyable {
 
     init(
         pipeline: Monitor<Pipeline>, output: any VideoOutput, audioOutput: any AudioOutput, audio: AudioQueue,
-        playsWhileScrubbing: Bool = false, emit: @escaping @Sendable (PlayerEvent) -> Void, now: @escaping @Sendable () -> HostTime
+        emit: @escaping @Sendable (PlayerEvent) -> Void, now: @escaping @Sendable () -> HostTime
     ) {
-        self.playsWhileScrubbing = playsWhileScrubbing
         self.pipeline = pipeline
         self.output = output
         self.audioOutput = audioOutput

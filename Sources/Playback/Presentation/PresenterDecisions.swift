@@ -75,7 +75,7 @@ extension Presenter {
     }
 
     /// Whether the slider is held, and the picture is to stand meanwhile.
-    private func isHeld(_ pipeline: borrowing Pipeline) -> Bool { pipeline.scrub.isHeld && !playsWhileScrubbing }
+    private func isHeld(_ pipeline: borrowing Pipeline) -> Bool { pipeline.scrub.isHeld && !pipeline.cursor.rules.playsWhileScrubbing }
 
     private mutating func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
         guard awaitsStart(pipeline) else { return }
