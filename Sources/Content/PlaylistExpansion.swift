@@ -74,7 +74,8 @@ package final class PlaylistExpansion: Sendable {
         watch?.start { [self] changes in state.signal { $0.note(changes, at: .now) } }
         startWorker(0)
         Thread("probe") { [self] in
-            Thread.giveWay()
+            // Where decoding takes all of the processor, what gives way to everything would never be probed, and no new file ever be played.
+            Thread.comeSecond()
             while probeNext() {}
         }.detach()
         Thread("playlist") { [self] in

@@ -101,20 +101,24 @@ class ScanoutBuffer: @unchecked Sendable {
     let pixels: PixelMemory
     /// Where the picture stands that was drawn last, so that bars are drawn only when they move; nil when nothing was drawn.
     var layout: PixelRectangle?
+    /// What is beside it.
+    private var colour: UInt32?
 
     init(pixels: PixelMemory) { self.pixels = pixels }
 
     /// Draws the bare background.
     func clear(to rgb: UInt32) {
         let nothing = PixelRectangle(x: 0, y: 0, width: 0, height: 0)
-        if layout != nothing { pixels.fill(PixelRectangle(x: 0, y: 0, width: pixels.width, height: pixels.height), with: rgb) }
-        layout = nothing
+        if layout != nothing || colour != rgb {
+            pixels.fill(PixelRectangle(x: 0, y: 0, width: pixels.width, height: pixels.height), with: rgb)
+        }
+        (layout, colour) = (nothing, rgb)
     }
 
     /// Draws the bars around a picture at `r`.
     func frame(_ r: PixelRectangle, with rgb: UInt32) {
-        if layout != r { pixels.fill(around: r, with: rgb) }
-        layout = r
+        if layout != r || colour != rgb { pixels.fill(around: r, with: rgb) }
+        (layout, colour) = (r, rgb)
     }
 }
 

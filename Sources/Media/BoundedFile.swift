@@ -234,8 +234,8 @@ private final class FileWorker: Sendable {
 }
 
 /// The system calls that no thread waits for any more and that have not returned. Each holds a thread, so their number must not grow with
-/// each round of a playlist: a file whose call was abandoned after its time limit is not opened again until that call returns, and no file
-/// of a folder in which several are.
+/// each round of a playlist: a file whose call was abandoned after its time limit is not opened again until that call returns, no file
+/// of a folder in which several are, and none of the same network share: there one call that hangs is a server that does not answer.
 enum AbandonedCalls {
     private struct Call {
         var path: String
@@ -267,7 +267,12 @@ enum AbandonedCalls {
             if calls.isEmpty { return false }
             if calls.count >= limit { return true }
             let stuck = calls.filter { $0.since <= limitTime }
-            return stuck.contains { $0.path == path } || stuck.count { folder($0.path) == folder(path) } >= folderLimit
+            if stuck.isEmpty { return false }
+            if stuck.contains(where: { $0.path == path }) || stuck.count(where: { folder($0.path) == folder(path) }) >= folderLimit {
+                return true
+            }
+            let mounts = NetworkMounts()
+            return mounts.mount(of: path).map { mount in stuck.contains { mounts.mount(of: $0.path) == mount } } ?? false
         }
     }
 

@@ -54,6 +54,10 @@ package final class Thread: Sendable {
     /// idle class of disk access. The corresponding C functions are `setpriority` and the system call `ioprio_set`.
     package static func giveWay() { kiosk_thread_give_way() }
 
+    /// Has the calling thread, and those that it starts, come after all others, but not wait for them: 10 nice values above the caller's, a tenth
+    /// of what one of them gets, and last in the queue of the disk. The same C functions.
+    package static func comeSecond() { kiosk_thread_come_second() }
+
     private final class Start: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -127,7 +127,7 @@ extension ControlSchema {
                 effect: "when the turned picture is on the screen", answer: [ControlMember("rotation", "the turn, 0, 90, 180 or 270")])
         case .gravity:
             schema(
-                "Fits pictures of another shape in another way, each item from its next showing on.",
+                "Fits pictures of another shape in another way, each item from its next showing on, until reload.",
                 [
                     ControlParameter(
                         name: "to", kind: .word(VideoGravity.allCases.map(\.rawValue)), isRequired: true, text: "How.", word: .place)

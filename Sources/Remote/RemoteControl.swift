@@ -52,6 +52,8 @@ package final class RemoteControl: Sendable {
     /// How often the service had been started again when this player was, where systemd keeps a folder for it.
     let restarts = RestartCount.next()
     let hasOwnPlaylist = Mutex(false)
+    /// What a program has set for all items; nil where each has its own.
+    let ownGravity = Mutex<VideoGravity?>(nil)
 
     /// How long an effect is waited for.
     static let longestEffect = MediaTime.seconds(5)
@@ -63,6 +65,14 @@ package final class RemoteControl: Sendable {
 
     /// Whether a program has set the playlist, so that what kiosk.conf's stands for now is not to replace it.
     package var ownsPlaylist: Bool { hasOwnPlaylist.withLock { $0 } }
+
+    /// Items as they are to be played: by the gravity that a program has set, if one has.
+    package func adapted(_ items: [PlaylistItem]) -> [PlaylistItem] {
+        guard let gravity = ownGravity.withLock({ $0 }) else { return items }
+        var items = items
+        for index in items.indices { items[index].gravity = gravity }
+        return items
+    }
 
     /// Carries out a request; returns at once.
     ///
@@ -106,6 +116,7 @@ package final class RemoteControl: Sendable {
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own
         case .reload:
             hasOwnPlaylist.withLock { $0 = false }
+            ownGravity.withLock { $0 = nil }
             surroundings.reload()
             return .answer(ControlAnswer([:]))
         case .logLevel:
@@ -198,7 +209,7 @@ package final class RemoteControl: Sendable {
     }
 
     private func gravity(_ gravity: VideoGravity) -> ControlReply {
-        hasOwnPlaylist.withLock { $0 = true }
+        ownGravity.withLock { $0 = gravity }
         var items = player.items
         for index in items.indices { items[index].entry.gravity = gravity }
         player.arrange(items)

@@ -73,7 +73,7 @@ extension RemoteControl {
         }
         let done = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
         Thread("sources") { [surroundings] in
-            let items = surroundings.items(sources)
+            let items = self.adapted(surroundings.items(sources))
             guard !items.isEmpty else {
                 return done.signal {
                     $0 = .failure(ControlRefusal(code: "no-such-item", message: "there is nothing to play in what the sources name"))

@@ -25,6 +25,7 @@ struct Ctl: ParsableCommand {
         parsing: .captureForPassthrough, help: ArgumentHelp("What to ask for.", valueName: "command"),
         completion: .custom { words, _, _ in
             let words = words.drop { $0 != "ctl" }.dropFirst().dropLast().filter { $0 != "--json" }
+            if words.first == "watch" { return ControlCommand.completions(after: ["observe"] + words.dropFirst()) }
             return ControlCommand.completions(after: Array(words)) + (words.isEmpty ? ["watch"] : [])
         })
     var words: [String] = []

@@ -165,7 +165,7 @@ struct Play: ParsableCommand {
                 if remote.control.ownsPlaylist { return }
                 reporter.listChanges(to: items)
                 // Whoever plugs a stick in, or pulls it out, waits for what follows.
-                player.setItems(items, at: isOfStick(items) || isOfStick(before) ? .now : .atNextBoundary)
+                player.setItems(remote.control.adapted(items), at: isOfStick(items) || isOfStick(before) ? .now : .atNextBoundary)
             }
         }
         player.addObserver { event in

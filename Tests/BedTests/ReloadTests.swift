@@ -15,7 +15,7 @@ extension BedTests {
             let stage = try OnScreenStage()
             let (x, y) = OnScreenStage.beside
             let slider = try #require(OnScreenStage.layout().slider)
-            let input = "controls = \"none\"\n[input.keys]\nspace = \"mute\"\nm = \"pause\""
+            let input = "controls = \"none\"\n[input.keys]\nspace = \"mute\"\nm = \"pause\"\nhome = \"show-controls\""
             let record = try await stage.run("reload-input", for: 24, input: input) { at in
                 at(3, .tap(x, y), "pause, bare")
                 at(4, .tap(x, y), "play, bare")
@@ -23,8 +23,7 @@ extension BedTests {
                 at(8, .key(.space), "pause")
                 at(10, .key(.m), "play")
                 // A finger holds the slider while the file is saved once more, and lifts where nobody knows of it any more.
-                at(15, .down((slider.left + slider.right) / 2, slider.y), "show")
-                at(15.1, .up())
+                at(15, .key(.home), "show")
                 at(16, .down((slider.left + slider.right) / 2, slider.y), "hold")
                 at(16.5, edit("s/^controls = .*/controls = \"none\"/"))
                 at(18, .up())

@@ -57,8 +57,7 @@ extension Machine {
                 mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
                 exportfs -o ro,fsid=0,insecure,no_subtree_check "*:/srv/remote"
                 rpc.mountd -N 2 -N 3
-                rpc.nfsd -N 3 -G 10 1
-                echo Y > /proc/fs/nfsd/v4_end_grace'
+                rpc.nfsd -N 3 -G 10 1'
             mount -t nfs4 -o ro,hard,timeo=50 10.9.0.2:/ /media/share
             test -e /media/share/two.mp4
             """, within: 120)

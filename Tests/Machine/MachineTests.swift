@@ -13,6 +13,9 @@ extension MachineTests {
         try machine.waitForMovingPicture()
         #expect(try machine.shell("systemctl is-system-running") == "running")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
+        #expect(try machine.shell("systemctl show -P Type kiosk.service") == "notify")
+        #expect(try machine.shell("systemctl show -P StatusText kiosk.service").hasPrefix("playing: "))
+        #expect(try machine.shell("systemctl show -P After -P Wants -P Requires kiosk.service | grep -c network; true") == "0")
         #expect(try machine.shell("stat -c %U /proc/$(systemctl show -P MainPID kiosk.service)") == "kiosk")
         #expect(try machine.shell("systemctl is-enabled kiosk.service kiosk.path getty@tty1.service || true") == "enabled\nenabled\nmasked")
     }

@@ -69,6 +69,10 @@ private final class Box {
         #expect(try box.ask(#"{"command":"play","item":"still.png"}"#)["item"]?["place"] == .number(2))
         #expect(try box.ask(#"{"command":"item","item":9}"#)["error"]?["code"] == .string("no-such-item"))
         #expect(try box.ask(#"{"command":"quit"}"#)["error"]?["code"] == .string("not-allowed"))
+        #expect(try box.ask(#"{"command":"gravity","to":"fill"}"#)["gravity"] == .string("fill"))
+        #expect(box.player.items.allSatisfy { $0.entry.gravity == .resizeAspectFill })
+        // What kiosk.conf brings from now on is shown so, too; the playlist is still the file's.
+        #expect(box.control.adapted([PlaylistItem(source: "/a.mp4")])[0].gravity == .resizeAspectFill && !box.control.ownsPlaylist)
         #expect(try box.ask(#"{"command":"playlist remove","item":1}"#)["count"] == .number(1))
         #expect(box.control.ownsPlaylist)
         let clip = JSONValue.string(try Clips.named("a60.mp4")).line
