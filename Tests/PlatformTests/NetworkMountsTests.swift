@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Platform
+@testable import KioskPlatform
 
 @Suite struct NetworkMountsTests {
     private static let mounts = NetworkMounts(
