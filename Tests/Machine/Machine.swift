@@ -278,14 +278,17 @@ extension Machine {
 
     /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost,
     /// whole or in part.
-    func waitForShell(within seconds: Double = 240) throws {
+    func waitForShell(within seconds: Double = 480) throws {
         let end = Date() + seconds
+        // On a busy host an answer alone can take longer than what is asked first is lost for.
+        var patience = 2.0
         while true {
             do {
-                try shell("true", within: 2)
+                try shell("true", within: patience)
                 return
             } catch {
                 guest = nil
+                patience = min(patience * 1.5, 30)
                 guard Date() < end, qemu.isRunning else { throw MachineError("no shell in the machine: \(error)") }
             }
         }

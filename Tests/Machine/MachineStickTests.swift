@@ -113,7 +113,7 @@ extension MachineTests {
         try machine.wait(for: PlayOrder.stick, within: 120)
         // What cannot be read of the one is said, and the other is played; and so on, round after round.
         try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'bad.mp4: '")
-        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'playing good.mp4'")
+        try machine.wait(untilSucceeds: "kiosk status --socket /run/kiosk/control.sock | grep -q '^Source .*/good.mp4'")
         let seen = try machine.watch(frames: 20)
         #expect(seen.foreign == 0, "\(seen)")
         #expect(seen.frames.allSatisfy { PlayOrder.stick.contains($0.number) }, "\(seen)")
@@ -154,7 +154,7 @@ extension Machine {
     ///
     /// - Parameters:
     ///   - bytesPerSecond: how fast it can be read.
-    ///   - unreadable: the file of which a sector in the middle cannot be read.
+    ///   - unreadable: the file of which a sector, after an eighth of it, cannot be read.
     ///   - hasNonsense: whether its table of files is overwritten.
     fileprivate func makeStick(
         _ name: String, _ files: [String], bytesPerSecond: Int? = nil, unreadable: String? = nil, hasNonsense: Bool = false
@@ -171,7 +171,7 @@ extension Machine {
         var node: [String: Any] = ["driver": "file", "filename": image, "read-only": true]
         if let unreadable {
             let (all, file) = (try Data(contentsOf: URL(fileURLWithPath: image)), try Data(contentsOf: URL(fileURLWithPath: unreadable)))
-            let middle = file.count / 2 / 4096 * 4096
+            let middle = file.count / 8 / 4096 * 4096
             guard let place = all.range(of: file[middle..<middle + 4096]) else { throw MachineError("\(unreadable) is not on \(image)") }
             node = [
                 "driver": "blkdebug", "image": node, "read-only": true,
