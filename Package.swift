@@ -64,7 +64,8 @@ let package = Package(
         .target(
             name: "KioskDisplay",
             dependencies: [
-                "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
+                "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskPlatform", "KioskPlayback", "KioskMedia", "KioskVocabulary",
+                "KioskPlatform", log,
             ], path: "Sources/Display",
             swiftSettings: upcoming),
         .target(

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <malloc.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,7 +15,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+// Where times have 64 bits and words 32, the call that takes such times.
+#if defined(SYS_futex_time64) && defined(_TIME_BITS) && _TIME_BITS == 64 && __SIZEOF_LONG__ == 4
+#define FUTEX_CALL SYS_futex_time64
+#else
+#define FUTEX_CALL SYS_futex
+#endif
 
 int kiosk_thread_setup(const char *name, int fifo_priority) {
     struct sched_param parameters = {.sched_priority = fifo_priority};
@@ -38,10 +47,17 @@ void kiosk_thread_come_second(void) {
     syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_BEST_EFFORT << CLASS_SHIFT | LAST);
 }
 
-void kiosk_tune_malloc(void) {
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+void kiosk_futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns) {
+    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
+    // The bitset is what makes the deadline a time instead of a span; it is on CLOCK_MONOTONIC.
+    syscall(FUTEX_CALL, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline_ns < 0 ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
 }
+
+void kiosk_futex_wake_all(const uint32_t *word) { syscall(FUTEX_CALL, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0); }
+
+uint32_t kiosk_futex_value(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+
+void kiosk_futex_advance(uint32_t *word) { __atomic_fetch_add(word, 1, __ATOMIC_RELAXED); }
 
 int kiosk_memory_file(const char *name, const void *bytes, size_t count) {
     int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -20,6 +20,9 @@ final class DRMCard: @unchecked Sendable {
     /// What every CRTC showed before we drove it.
     let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
+    /// What its properties are, by their ids (``PropertyTable``).
+    let properties = Monitor<[UInt32: (name: String, property: PropertyTable.Property)]>([:])
+
     /// Whether framebuffers may say how their memory is laid out.
     let takesModifiers: Bool
     /// The kernel driver, such as `vc4`.

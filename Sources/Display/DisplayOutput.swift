@@ -101,7 +101,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         activation = DisplayActivation(
             DisplayFinder(settings, seat: seat, output: number) { posted.wake() }, seat: seat, output: number)
         activation.onChange = { [unowned self] in change(to: $0) }
-        if inBackground { Thread("display") { [self] in lookFirst() }.detach() } else { lookFirst() }
+        // Before the item that is opened meanwhile: the picture of that waits for the display, and the display mostly waits for the driver.
+        if inBackground { Thread("display", realtimePriority: 5) { [self] in lookFirst() }.detach() } else { lookFirst() }
     }
 
     /// The first look; then the presenter takes over.

@@ -1,5 +1,5 @@
 import CKioskDRM
-import CKioskDisplay
+import CKioskPlatform
 import Glibc
 
 /// Memory of a card that the processor writes and any KMS driver can scan out, mapped.
@@ -30,9 +30,8 @@ struct DumbMemory: ~Copyable {
         }
         // A child would keep the card, and its master, alive.
         madvise(base, Int(size), MADV_DONTFORK)
-        // One call instead of a page fault for every 4 KiB, which would make the first frames late. Before Linux 5.14, and for memory
-        // without pages, it is refused.
-        madvise(base, Int(size), kMADV_POPULATE_WRITE)
+        // One call instead of a page fault for every 4 KiB, which would make the first frames late.
+        kiosk_populate(base, Int(size))
         return DumbMemory(card: card, handle: handle, pitch: Int(pitch), base: base, byteCount: Int(size))
     }
 

@@ -1,4 +1,5 @@
 import CKioskDRM
+import KioskPlatform
 
 /// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
 struct PropertyTable {
@@ -24,13 +25,25 @@ struct PropertyTable {
         guard let properties = drmModeObjectGetProperties(card.fd, object.rawValue, Object.objectType) else { return }
         defer { drmModeFreeObjectProperties(properties) }
         for index in 0..<Int(properties.pointee.count_props) {
-            guard let property = drmModeGetProperty(card.fd, properties.pointee.props[index]) else { continue }
-            defer { drmModeFreeProperty(property) }
-            let name = withUnsafePointer(to: &property.pointee.name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
-            }
-            entries[name] = Property(property.pointee, value: properties.pointee.prop_values[index])
+            guard let (name, property) = Self.describe(properties.pointee.props[index], of: card) else { continue }
+            entries[name] = property
+            entries[name]!.value = properties.pointee.prop_values[index]
         }
+    }
+
+    /// What the kernel says of a property: the same for as long as the card is there, and for all objects that offer it, so that it is asked
+    /// once. (A card with four planes has ten descriptions to give, and is read some sixty times before the first picture.) The corresponding C
+    /// function is `drmModeGetProperty`.
+    private static func describe(_ id: UInt32, of card: DRMCard) -> (name: String, property: Property)? {
+        if let known = card.properties.withLock({ $0[id] }) { return known }
+        guard let property = drmModeGetProperty(card.fd, id) else { return nil }
+        defer { drmModeFreeProperty(property) }
+        let name = withUnsafePointer(to: &property.pointee.name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
+        }
+        let description = (name: name, property: Property(property.pointee))
+        card.properties.withLock { $0[id] = description }
+        return description
     }
 
     /// The property's id; nil when the object does not offer it.
@@ -49,9 +62,9 @@ struct PropertyTable {
 }
 
 extension PropertyTable.Property {
-    /// From the kernel's description.
-    init(_ property: drmModePropertyRes, value: UInt64) {
-        self.init(id: property.prop_id, value: value, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
+    /// From the kernel's description; without a value.
+    init(_ property: drmModePropertyRes) {
+        self.init(id: property.prop_id, value: 0, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
         if property.flags & UInt32(DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK) != 0, let enums = property.enums {
             for choice in UnsafeBufferPointer(start: enums, count: Int(property.count_enums)) {
                 let name = withUnsafePointer(to: choice.name) {

@@ -36,10 +36,23 @@ extension DecoderChoice.Nodes {
         if let device {
             if access(device, F_OK) == 0 { render = [device] }
         } else {
-            // The kernel numbers them from 128 on.
-            if access("/dev/dri", F_OK) == 0 { render = (128..<192).map { "/dev/dri/renderD\($0)" }.filter { access($0, F_OK) == 0 } }
+            render = Self.numbers(of: "renderD", in: "/dev/dri").sorted().map { "/dev/dri/renderD\($0)" }
         }
-        hasVideo = (0..<64).contains { access("/dev/video\($0)", F_OK) == 0 }
+        hasVideo = !Self.numbers(of: "video", in: "/dev").isEmpty
+    }
+
+    /// The numbers of the devices in `folder` whose names begin with `name`.
+    private static func numbers(of name: String, in folder: String) -> [Int] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var numbers: [Int] = []
+        while let entry = readdir(directory) {
+            let device = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if device.hasPrefix(name), let number = Int(device.dropFirst(name.count)) { numbers.append(number) }
+        }
+        return numbers
     }
 }
 

@@ -1,7 +1,9 @@
+import CKioskPlatform
 import Glibc
 
-/// State behind a lock that can be waited on: a mutex and a condition variable in one. The standard library's `Mutex` has no condition
-/// variable.
+/// State behind a lock that can be waited on: a mutex and condition variables in one. The standard library's `Mutex` has no condition
+/// variable, and glibc's costs a system call more at each wake-up: whoever comes back from waiting takes a mutex that inherits priority in such a
+/// manner that giving it back is a call of the kernel. So a condition is a number here that grows with each wake-up, and futex(2) waits for that.
 ///
 /// The mutex inherits priority (PTHREAD_PRIO_INHERIT): a real-time thread that waits for it lends its priority to the holder. Deadlines are
 /// on CLOCK_MONOTONIC, so setting the date neither shortens nor prolongs a wait.
@@ -12,31 +14,28 @@ import Glibc
 package final class Monitor<State: ~Copyable>: @unchecked Sendable {
     // Sendable because `state` is touched only with `mutex` held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// One for each bit of ``Waiters``.
-    private let conditions: UnsafeMutableBufferPointer<pthread_cond_t>
+    /// How often each group has been woken; one for each bit of ``Waiters``. Changed with `mutex` held.
+    private let wakes: UnsafeMutableBufferPointer<UInt32>
+    /// Those who wait and have not been woken, as bits of ``Waiters``; touched with `mutex` held.
+    private var waiting = Waiters()
     private var state: State
 
     /// Puts `state` behind a lock, on which threads wait in so many groups.
     package init(_ state: consuming sending State, groups: Int = 1) {
         self.state = state
         mutex = .allocate(capacity: 1)
-        conditions = .allocate(capacity: groups)
+        wakes = .allocate(capacity: groups)
+        wakes.initialize(repeating: 0)
         var mutexAttributes = pthread_mutexattr_t()
         pthread_mutexattr_init(&mutexAttributes)
         pthread_mutexattr_setprotocol(&mutexAttributes, Int32(PTHREAD_PRIO_INHERIT))
         pthread_mutex_init(mutex, &mutexAttributes)
         pthread_mutexattr_destroy(&mutexAttributes)
-        var conditionAttributes = pthread_condattr_t()
-        pthread_condattr_init(&conditionAttributes)
-        pthread_condattr_setclock(&conditionAttributes, CLOCK_MONOTONIC)
-        for index in 0..<groups { pthread_cond_init(conditions.baseAddress! + index, &conditionAttributes) }
-        pthread_condattr_destroy(&conditionAttributes)
     }
 
     deinit {
-        for index in conditions.indices { pthread_cond_destroy(conditions.baseAddress! + index) }
         pthread_mutex_destroy(mutex)
-        conditions.deallocate()
+        wakes.deallocate()
         mutex.deallocate()
     }
 
@@ -49,10 +48,9 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Runs `body` with the lock held, then wakes all who wait. The corresponding C function is `pthread_cond_broadcast`.
+    /// Runs `body` with the lock held, then wakes all who wait.
     package func signal<Result: ~Copyable>(_ body: (inout State) -> sending Result) -> sending Result {
-        defer { wake(.all) }
-        return withLock(body)
+        signal({ _ in .all }, body)
     }
 
     /// Runs `body` with the lock held, then wakes those of whom `waiters` says that they have something to do in what the state is then.
@@ -63,17 +61,15 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
         var woken = Waiters()
         defer {
             pthread_mutex_unlock(mutex)
-            wake(woken)
+            for index in wakes.indices where woken.contains(Waiters(group: index)) { kiosk_futex_wake_all(wakes.baseAddress! + index) }
         }
         let result = body(&state)
-        woken = waiters(state)
-        return result
-    }
-
-    private func wake(_ waiters: Waiters) {
-        for index in conditions.indices where waiters.contains(Waiters(group: index)) {
-            pthread_cond_broadcast(conditions.baseAddress! + index)
+        woken = waiting.intersection(waiters(state))
+        if !woken.isEmpty {
+            waiting.subtract(woken)
+            for index in wakes.indices where woken.contains(Waiters(group: index)) { kiosk_futex_advance(wakes.baseAddress! + index) }
         }
+        return result
     }
 
     /// Runs `body` with the lock held, again after each ``signal(_:)`` and each that wakes this group, until it returns a value; nil once
@@ -81,17 +77,17 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
     package func wait<Result: ~Copyable>(
         as group: Waiters = Waiters(group: 0), until deadline: HostTime? = nil, _ body: (inout State) -> sending Result?
     ) -> sending Result? {
-        let condition = conditions.baseAddress! + group.rawValue.trailingZeroBitCount
+        let word = wakes.baseAddress! + group.rawValue.trailingZeroBitCount
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
             if let result = body(&state) { return result }
-            guard let deadline else {
-                pthread_cond_wait(condition, mutex)
-                continue
-            }
-            var time = deadline.timespec
-            if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&state) }
+            if let deadline, deadline <= .now { return nil }
+            let seen = kiosk_futex_value(word)
+            waiting.insert(group)
+            pthread_mutex_unlock(mutex)
+            kiosk_futex_wait(word, seen, deadline.map { max(0, $0.nanoseconds) } ?? -1)
+            pthread_mutex_lock(mutex)
         }
     }
 }

@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 
 /// Where the time of a start goes: with `KIOSK_START_TRACE=1` in the environment one log line a stage, with the time since the process
-/// began. Without it nothing is done.
+/// began and the page faults it has had. Without it nothing is done.
 ///
 /// The process begins before its own code does: the dynamic linker loads and binds the libraries first. That time is taken to be the
 /// processor time that the process has used when ``begin()`` is called; waiting for a disk is not in it, and what the same process did
@@ -62,7 +62,7 @@ package enum StartTrace {
         let now = HostTime.now
         let line: String? = record.withLock { record -> String? in
             guard record?.told.insert(stage).inserted == true else { return nil }
-            let line = Self.line(stage, after: now - record!.origin)
+            let line = Self.line(stage, after: now - record!.origin, faults: Self.pageFaults)
             guard record!.early == nil else {
                 record!.early!.append(line)
                 return nil
@@ -72,11 +72,22 @@ package enum StartTrace {
         if let line { tell(line) }
     }
 
-    /// A line of the log: milliseconds to a tenth, and the stage.
-    static func line(_ stage: Stage, after time: MediaTime) -> String {
+    /// Page faults of the process that needed no disk.
+    private static var pageFaults: Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_minflt
+    }
+
+    /// A line of the log: milliseconds to a tenth, page faults, and the stage.
+    static func line(_ stage: Stage, after time: MediaTime, faults: Int) -> String {
         let tenths = (time.nanoseconds + 50_000) / 100_000
         let number = "\(tenths / 10).\(abs(tenths % 10))"
-        return String(repeating: " ", count: max(0, 7 - number.count)) + "\(number) ms: \(stage.rawValue)"
+        return "\(padded(number, to: 7)) ms, \(padded("\(faults)", to: 5)) page faults: \(stage.rawValue)"
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
     private static func tell(_ line: String) { Logger(label: "start").notice("\(line)") }

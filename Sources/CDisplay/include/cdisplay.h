@@ -9,9 +9,6 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
-/// madvise(2): fault all pages in for writing. Linux 5.14; the headers may be older.
-static const int kMADV_POPULATE_WRITE = 23;
-
 /// ppoll(2) with a time-out in nanoseconds; negative waits for ever. Returns what ppoll returns, with errno set.
 int kiosk_poll(struct pollfd *_Nullable descriptors, unsigned long count, int64_t timeout_ns);
 

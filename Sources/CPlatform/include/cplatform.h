@@ -1,5 +1,6 @@
 // What Swift cannot say itself of the C library: GNU-only thread calls, and headers that Glibc's module leaves out.
 #pragma once
+#include <stdint.h>
 #include <sys/eventfd.h>
 
 #include <sys/types.h>
@@ -25,6 +26,16 @@ void kiosk_thread_come_second(void);
 /// little, and large blocks in mappings of their own, which go back to the system when they are freed (glibc would otherwise learn
 /// to keep them). Call once, before there are threads. About 8 MB less at 720p.
 void kiosk_tune_malloc(void);
+
+/// Finds the pages of new memory, which is still all zero: one call instead of a page fault for each. `base` is the beginning of a mapping.
+void kiosk_populate(void *_Nonnull base, size_t count);
+
+/// Waits while `word` has the value `seen`, at most to `deadline_ns` on CLOCK_MONOTONIC, for ever where that is negative; may also return without a reason. futex(2).
+void kiosk_futex_wait(const uint32_t *_Nonnull word, uint32_t seen, int64_t deadline_ns);
+/// Ends the waiting of all who wait on `word`. futex(2).
+void kiosk_futex_wake_all(const uint32_t *_Nonnull word);
+uint32_t kiosk_futex_value(const uint32_t *_Nonnull word);
+void kiosk_futex_advance(uint32_t *_Nonnull word);
 
 /// The kind of the file system that `path` lies on (linux/magic.h); -1 where there is nothing. statfs(2), which the Glibc module lacks.
 long kiosk_file_system(const char *_Nonnull path);

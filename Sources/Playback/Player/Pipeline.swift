@@ -110,8 +110,8 @@ struct Pipeline: ~Copyable {
 
     /// So many frames may wait to be freed until the feeder has something else to do.
     private static let mostReleased = 4
-    /// And no more bytes of them: two frames of 1080p, less than one of 2160p.
-    private static let mostReleasedBytes = 8 << 20
+    /// And no more bytes of them: one frame of 1080p, less than one of 2160p.
+    private static let mostReleasedBytes = 6 << 20
 
     // MARK: Frames
 

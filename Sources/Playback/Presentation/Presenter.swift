@@ -44,6 +44,8 @@ struct Presenter: ~Copyable {
     var candidates: [FrameScheduler.Frame] = []
     /// What observers are to be told once the lock has been given back; kept for its memory.
     var events: [PlayerEvent] = []
+    /// Whether there has been a flip since the last decision. The others are woken with that: before, they would find the lock taken.
+    private var hasFlipped = false
 
     /// A frame on its way to the screen.
     struct Commit {
@@ -110,7 +112,9 @@ struct Presenter: ~Copyable {
         while true {
             var returned: [PreparedScene] = []
             let isLost = pending?.isOverdue == true
-            let step = pipeline.withLock { decide(&$0, &returned) }
+            let wakes = hasFlipped
+            hasFlipped = false
+            let step = pipeline.signal({ wakes ? $0.waitersWithWork : [] }) { decide(&$0, &returned) }
             discard(returned)
             tell()
             if case .stop = step { return }
@@ -181,7 +185,8 @@ struct Presenter: ~Copyable {
             var commit = pending?.id == flip.id ? pending.take() : nil
             // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
             if let due = commit?.due { commit?.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
-            pipeline.signal({ $0.waitersWithWork }) { pipeline in
+            hasFlipped = true
+            pipeline.withLock { pipeline in
                 pipeline.buffers.cameBack()
                 pipeline.awaitsFlip = false
                 if let commit { reached(commit, at: flip.time, &pipeline) }

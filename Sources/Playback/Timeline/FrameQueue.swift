@@ -19,11 +19,11 @@ struct FrameQueue: ~Copyable {
     static let longest = MediaTime.milliseconds(200)
     /// Less than this is short, and less than this share of the bytes. Two frames more lie ready.
     static let short = MediaTime.milliseconds(120)
-    private static let shortBytes = byteLimit * 3 / 5
+    private static let shortBytes = byteLimit * 4 / 5
     /// So many may always wait, however long they stand.
     static let fewest = 4
     /// No more bytes than this wait beyond those: they are the largest part of the memory the player needs.
-    static let byteLimit = 48 << 20
+    static let byteLimit = 20 << 20
 
     var count: Int { frames.count }
     var isEmpty: Bool { frames.isEmpty }
