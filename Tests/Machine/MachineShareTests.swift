@@ -9,13 +9,14 @@ extension MachineTests {
         try machine.wait(for: PlayOrder.stick)
         try machine.serveShare(holding: "/media/stick/two.mp4")
         try machine.setPlaylist(["/srv/kiosk/one.mp4", "/media/share"])
-        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'was read again: '")
         try machine.pull("stick")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'the playlist has changed: .*new: far.mp4'")
+        try machine.wait(for: PlayOrder.stick)
         let order = PlayOrder.whole
         let whole = try machine.watch(seams: 3, of: order)
         #expect(whole.foreign == 0 && order.faults(in: whole).isEmpty, "\(whole)")
         // Written on the server: no inotify of this side tells of it.
-        try machine.shell("cp /srv/remote/two.mp4 /srv/remote/.three && mv /srv/remote/.three /srv/remote/three.mp4")
+        try machine.shell("cp /srv/remote/far.mp4 /srv/remote/.three && mv /srv/remote/.three /srv/remote/three.mp4")
         try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'the playlist has changed: 3 items; new: three.mp4'")
 
         try machine.shell("ip -n server link set far down")
@@ -45,7 +46,7 @@ extension Machine {
             """
             set -e
             mkdir -p /srv/remote /media/share
-            cp \(file) /srv/remote/two.mp4
+            cp \(file) /srv/remote/far.mp4
             ip netns add server
             ip link add near type veth peer name far netns server
             ip addr add 10.9.0.1/24 dev near
@@ -59,7 +60,7 @@ extension Machine {
                 rpc.mountd -N 2 -N 3
                 rpc.nfsd -N 3 -G 10 1'
             mount -t nfs4 -o ro,hard,timeo=50 10.9.0.2:/ /media/share
-            test -e /media/share/two.mp4
+            test -e /media/share/far.mp4
             """, within: 120)
     }
 }
