@@ -15,6 +15,8 @@ package struct Configuration: Hashable, Sendable {
         package var rotation = Rotation.none
         /// `background`: of the bars beside the picture, and of the screen when nothing is played.
         package var background = Color.black
+        /// `region`: where on the display the picture is.
+        package var region = Region.full
         /// `physical-size`, where the connector's own is not to be believed.
         package var physicalSize: PhysicalSize?
         /// `picture-path`.
@@ -170,7 +172,7 @@ extension Configuration {
         if let loop = overrides.loop { playback.loop = loop }
         if let level = overrides.logLevel { log.level = level }
         if !overrides.sources.isEmpty {
-            let folder = Files.workingFolder
+            let folder = workingFolder
             playlist = overrides.sources.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: folder)) }
         }
         if let gravity = overrides.gravity {

@@ -12,6 +12,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[[playlist]]", old.playlist == new.playlist, in: &applied)
         note("[display] gravity", old.display.gravity == new.display.gravity, in: &applied)
         note("[display] rotation", old.display.rotation == new.display.rotation, in: &applied)
+        note("[display] region", old.display.region == new.display.region, in: &applied)
         note("[display] background", old.display.background == new.display.background, in: &applied)
         note("[audio] volume", old.audio.volume == new.audio.volume, in: &applied)
         note("[audio] muted", old.audio.isMuted == new.audio.isMuted, in: &applied)

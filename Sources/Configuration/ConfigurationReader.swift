@@ -24,7 +24,7 @@ extension Configuration {
         guard text.count <= TOMLDocument.longestText else {
             throw unreadable("it is longer than \(TOMLDocument.longestText) bytes; this cannot be a kiosk.conf")
         }
-        let folder = FilePath(Files.workingFolder).pushing(FilePath(path)).removingLastComponent().lexicallyNormalized()
+        let folder = FilePath(workingFolder).pushing(FilePath(path)).removingLastComponent().lexicallyNormalized()
         return try parse(text, path: path, folder: folder.string)
     }
 
@@ -115,6 +115,10 @@ extension Configuration.Display {
                 return Int(exactly: degrees).flatMap(Rotation.init(rawValue:))
             } ?? rotation
         background = table.text("background", Color.self, "a colour such as \"#000000\"") ?? background
+        region =
+            table.text(
+                "region", Region.self,
+                "left, top, width and height in hundredths of the display, such as \"60 60 35 35\"") ?? region
         physicalSize = table.text("physical-size", PhysicalSize.self, "width and height in millimetres, such as \"154x86\"") ?? physicalSize
         picturePath = table.word("picture-path", PicturePathChoice.self) ?? picturePath
     }

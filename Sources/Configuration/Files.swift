@@ -55,13 +55,6 @@ enum Files {
         }
     }
 
-    /// The folder relative paths of the command line are relative to; `/` where it has been deleted.
-    static var workingFolder: String {
-        guard let path = unsafe getcwd(nil, 0) else { return "/" }
-        defer { unsafe free(path) }
-        return unsafe String(cString: path)
-    }
-
     private static func refused<Result>(_ body: () throws -> Result) throws(FileError) -> Result {
         do { return try body() } catch let error as Errno { throw FileError(errno: error) } catch { preconditionFailure("\(error)") }
     }

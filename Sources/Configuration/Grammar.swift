@@ -11,7 +11,7 @@ enum Grammar {
 
     static let display = Table(
         name: "display", heading: "[display]",
-        keys: ["connector", "mode", "gravity", "rotation", "background", "physical-size", "picture-path"])
+        keys: ["connector", "mode", "gravity", "rotation", "background", "region", "physical-size", "picture-path"])
     static let audio = Table(name: "audio", heading: "[audio]", keys: ["device", "volume", "muted"])
     static let playback = Table(
         name: "playback", heading: "[playback]",

@@ -159,7 +159,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let show = video(scene, slot)
         if show == nil {
             painter.paint(
-                scene, rotation: turn.rotation, background: slot.background, under: placer.blended, into: slot.buffer)
+                scene, rotation: turn.rotation, region: placer.region, background: slot.background, under: placer.blended,
+                into: slot.buffer)
         }
         // Freed here, too.
         _ = shared.withLock { shared -> ([OverlayFrame], OutputState.Content?) in
@@ -202,7 +203,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let (taken, former) = shared.withLock { ($0.overlay.taken, $0.videoPlane?.id) }
         guard placer.blended == nil else { return video.convert(former: former) }
         return video.prepare(
-            scene, rotation: slot.turn.rotation, background: slot.background, slot: slot.prepared.buffer, besides: taken,
+            scene, rotation: slot.turn.rotation, region: placer.region, background: slot.background, slot: slot.prepared.buffer,
+            besides: taken,
             former: former)
     }
 

@@ -1,5 +1,6 @@
 import KioskPlatform
 import KioskPlayback
+import KioskVocabulary
 import Logging
 
 /// Keeps the overlay that an output was given, and brings it to where the screen can show it: onto planes (``OverlayPlanes``), else into the
@@ -11,6 +12,9 @@ import Logging
 final class OverlayPlacer {
     /// What is to be painted into pictures; nil where nothing is.
     private(set) var blended: PlacedOverlay?
+
+    /// Where the pictures of scenes are.
+    private(set) var region = Region.full
 
     private let shared: Monitor<OutputState>
     private var overlay = Overlay()
@@ -25,6 +29,7 @@ final class OverlayPlacer {
     /// Takes over an overlay. `target` is nil without a display.
     func set(_ overlay: Overlay, for target: OutputState.Target?) -> OverlayPlacement {
         self.overlay = overlay
+        region = overlay.region
         canvas = overlay.width.flatMap { width in overlay.height.map { (width, $0) } } ?? target?.canvas
         guard let target else {
             self.target = nil

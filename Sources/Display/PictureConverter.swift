@@ -47,23 +47,24 @@ final class PictureConverter {
     private var key: Key?
     private var steps: Steps?
 
-    /// Draws `frame`, or what `crop` leaves of it, where `gravity` and `rotation` put it on `buffer`, and the bars around it. `turn` turns
+    /// Draws `frame`, or what `crop` leaves of it, where `gravity`, `region` and `rotation` put it on `buffer`, and the bars around it. `turn` turns
     /// the picture alone, on top of its own orientation; `rotation` turns everything. Where `writer` is given, which writes to the buffer,
     /// its overlay lies over all of it.
     func draw(
-        _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, rotation: Rotation,
-        background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
+        _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, region: Region = .full,
+        rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
     ) throws(Refusal) {
         if frame.surface != nil {
             guard let downloaded = frame.downloaded() else { throw .unreadable }
             return try draw(
-                downloaded, crop: crop, turn: turn, gravity: gravity, rotation: rotation, background: background, into: buffer, by: writer)
+                downloaded, crop: crop, turn: turn, gravity: gravity, region: region, rotation: rotation, background: background,
+                into: buffer, by: writer)
         }
         let format = try Self.format(of: frame)
         let geometry = PictureGeometry(
             storedWidth: frame.width, storedHeight: frame.height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
             orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
-            gravity: gravity, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
+            gravity: gravity, region: region, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
         try draw(frame, geometry, background: background, into: buffer, by: writer)
     }

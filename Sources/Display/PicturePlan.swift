@@ -26,8 +26,9 @@ struct PictureShape: Hashable {
 
     /// That of a frame; nil where there is nothing to show, or only the converter can tell.
     init?(
-        _ frame: borrowing VideoFrame, crop: PixelRectangle?, turn: Rotation, gravity: VideoGravity, rotation: Rotation, background: UInt32,
-        screenWidth: Int, screenHeight: Int
+        _ frame: borrowing VideoFrame, crop: PixelRectangle?, turn: Rotation, gravity: VideoGravity, region: Region = .full,
+        rotation: Rotation,
+        background: UInt32, screenWidth: Int, screenHeight: Int
     ) {
         guard frame.width > 0, frame.height > 0, frame.av.pointee.data.0 != nil, let format = PictureFormat(frame.pixelFormat) else {
             return nil
@@ -38,7 +39,7 @@ struct PictureShape: Hashable {
         geometry = PictureGeometry(
             storedWidth: width, storedHeight: height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
             orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
-            gravity: gravity, screenWidth: screenWidth, screenHeight: screenHeight, rotation: rotation,
+            gravity: gravity, region: region, screenWidth: screenWidth, screenHeight: screenHeight, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
         if let surface = frame.surface?.pointee, surface.nb_layers > 0, surface.nb_objects > 0 {
             let modifier = surface.objects.0.format_modifier

@@ -22,13 +22,17 @@ final class ScenePainter {
     private var bitmaps: [SurfaceBitmap] = []
     /// What could not be drawn, so that it is logged once.
     private var refusals: Set<PictureConverter.Refusal> = []
+    /// Where the pictures of the scene that is painted are.
+    private var region = Region.full
     /// A row of the screen.
     private var line: MemoryBuffer?
 
-    /// Paints `scene` on `background` where it names none itself, turned by `rotation`, with `overlay` over it.
+    /// Paints `scene` on `background` where it names none itself, its pictures in `region`, turned by `rotation`, with `overlay` over it.
     func paint(
-        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, under overlay: PlacedOverlay? = nil, into buffer: ScanoutBuffer
+        _ scene: borrowing Scene, rotation: Rotation, region: Region = .full, background: UInt32, under overlay: PlacedOverlay? = nil,
+        into buffer: ScanoutBuffer
     ) {
+        self.region = region
         let background = scene.background ?? background
         let writer = overlay.flatMap { $0.pictures.isEmpty ? nil : self.writer(to: buffer.pixels, over: $0) }
         let isOnePicture =
@@ -125,7 +129,7 @@ final class ScenePainter {
         case .video(let video):
             do throws(PictureConverter.Refusal) {
                 try converter.draw(
-                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, rotation: rotation,
+                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, region: region, rotation: rotation,
                     background: background, into: buffer, by: writer)
             } catch {
                 clear(buffer, to: background, by: writer)

@@ -77,11 +77,12 @@ final class VideoPlanes: @unchecked Sendable {
         obstacle = paths.isEmpty ? PicturePath.reasonForNone(choice, driver: hardware.driver) : nil
     }
 
-    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, on `background` where the scene names none. `taken` are
+    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, in `region` of the screen, on `background` where the scene names none. `taken` are
     /// the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if they have one. nil
     /// where it is to be converted.
     func prepare(
-        _ scene: borrowing Scene, rotation: Rotation, background: UInt32, slot: Int, besides taken: [PlaneID], former: PlaneID?
+        _ scene: borrowing Scene, rotation: Rotation, region: Region = .full, background: UInt32, slot: Int, besides taken: [PlaneID],
+        former: PlaneID?
     ) -> VideoShow? {
         let background = scene.background ?? background
         guard scene.count == 1 else { return convert(former: former) }
@@ -91,8 +92,8 @@ final class VideoPlanes: @unchecked Sendable {
             case .surface: return nil
             case .video(let video):
                 let shape = PictureShape(
-                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, rotation: rotation, background: background,
-                    screenWidth: hardware.width, screenHeight: hardware.height)
+                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, region: region, rotation: rotation,
+                    background: background, screenWidth: hardware.width, screenHeight: hardware.height)
                 return shape.flatMap { self.show(video.frame, Request(shape: $0, taken: taken), slot) }
             }
         }

@@ -9,7 +9,7 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case volume
     case volumeUp = "volume-up"
     case volumeDown = "volume-down"
-    case mute, rate, rotate, gravity
+    case mute, rate, rotate, gravity, region
     case seekForward = "seek-forward"
     case seekBack = "seek-back"
     case showControls = "show-controls"
@@ -132,6 +132,24 @@ extension ControlSchema {
                     ControlParameter(
                         name: "to", kind: .word(VideoGravity.allCases.map(\.rawValue)), isRequired: true, text: "How.", word: .place)
                 ], answer: [ControlMember("gravity", "how")])
+        case .region:
+            schema(
+                "Has the picture be in a rectangle of the display, playing on; `0 0 100 100` is all of it.",
+                [
+                    ControlParameter(
+                        name: "x", kind: .number(0...99), isRequired: true,
+                        text: "From the left edge, in hundredths of the display's width.",
+                        word: .place),
+                    ControlParameter(
+                        name: "y", kind: .number(0...99), isRequired: true, text: "From the top edge, in hundredths of its height.",
+                        word: .place),
+                    ControlParameter(
+                        name: "width", kind: .number(1...100), isRequired: true, text: "Across; what is beyond the edge is cut off.",
+                        word: .place),
+                    ControlParameter(name: "height", kind: .number(1...100), isRequired: true, text: "Down, likewise.", word: .place),
+                    ControlParameter(
+                        name: "within", kind: .number(0...60), text: "For how many seconds it is on its way there; else at once."),
+                ], answer: [ControlMember("region", "`x`, `y`, `width` and `height`, in hundredths")])
         case .showControls: schema("Shows the controls as a touch does.")
         case .hideControls: schema("Hides the controls.")
         case .status:

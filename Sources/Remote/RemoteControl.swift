@@ -105,6 +105,7 @@ package final class RemoteControl: Sendable {
             return .answer(ControlAnswer(["rate": .number(player.rate)]))
         case .rotate: return rotate(arguments.integer("to").flatMap(Rotation.init(rawValue:)))
         case .gravity: return gravity(arguments.text("to").flatMap(VideoGravity.init(rawValue:)) ?? .resizeAspect)
+        case .region: return region(arguments)
         case .showControls: return surround(.showControls)
         case .hideControls: return surround(.hideControls)
         case .status: return .answer(ControlAnswer(status))
@@ -206,6 +207,20 @@ package final class RemoteControl: Sendable {
             guard surroundings.rotation() == wanted else { return nil }
             return .success(ControlAnswer(["rotation": .number(Double(wanted.rawValue))]))
         }
+    }
+
+    private func region(_ arguments: ControlArguments) -> ControlReply {
+        func share(_ name: String) -> Double { (arguments.number(name) ?? 0) / 100 }
+        let region = Region(x: share("x"), y: share("y"), width: share("width"), height: share("height"))
+        player.setRegion(region, within: .seconds(arguments.number("within") ?? 0))
+        func hundredths(_ share: Double) -> JSONValue { .number((share * 1e4).rounded() / 100) }
+        return .answer(
+            ControlAnswer([
+                "region": .object([
+                    "x": hundredths(region.x), "y": hundredths(region.y), "width": hundredths(region.width),
+                    "height": hundredths(region.height),
+                ])
+            ]))
     }
 
     private func gravity(_ gravity: VideoGravity) -> ControlReply {

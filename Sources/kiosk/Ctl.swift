@@ -71,10 +71,3 @@ struct Ctl: ParsableCommand {
         throw ExitCode(1)
     }
 }
-
-/// The present folder, which paths are relative to.
-private var workingFolder: String {
-    guard let folder = getcwd(nil, 0) else { return "/" }
-    defer { free(folder) }
-    return String(cString: folder)
-}

@@ -255,6 +255,7 @@ extension Player.Options {
         transition = configuration.playback.transition
         transitionDuration = configuration.playback.transitionDuration
         seekStep = configuration.playback.seekStep
+        region = configuration.display.region
         decoderDevice = configuration.playback.decoderDevice
         playsWhileScrubbing = configuration.input.scrubPlays
         volume = Double(configuration.audio.volume) / 100

@@ -136,6 +136,10 @@ let values: [Row] = [
         "kiosk.conf:2:15: [input.gestures] volume-drag: expected true or false, found \"volume\""),
     Row("[input.gestures]\nlong-pres = \"next\"", "kiosk.conf:2:1: [input.gestures] long-pres: unknown key, did you mean “long-press”?"),
     Row(
+        "[display]\nregion = \"60 60 50 35\"",
+        "kiosk.conf:2:10: [display] region: expected left, top, width and height in hundredths of the display, such as \"60 60 35 35\", found \"60 60 50 35\""
+    ),
+    Row(
         "[display]\nphysical-size = \"154\"",
         "kiosk.conf:2:17: [display] physical-size: expected width and height in millimetres, such as \"154x86\", found \"154\""),
     Row("[theme]\naccent = \"blue\"", "kiosk.conf:2:10: [theme] accent: expected a colour such as \"#339eff\", found \"blue\""),
@@ -194,13 +198,13 @@ let keys: [Row] = [
     Row(
         "[display]\nbrightness = 90",
         "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, "
-            + "rotation, background, physical-size, picture-path"),
+            + "rotation, background, region, physical-size, picture-path"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display]"),
     Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
         "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, "
-            + "rotation, background, physical-size, picture-path"),
+            + "rotation, background, region, physical-size, picture-path"),
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
@@ -275,7 +279,7 @@ let syntax: [Row] = [
         #expect(
             complaints(Array(text.utf8)) == [
                 "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 45",
-                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, physical-size, picture-path",
+                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, region, physical-size, picture-path",
             ])
     }
 

@@ -51,7 +51,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
     @Test func everyValue() throws {
         let configuration = try parsed(
             """
-            display = { connector = "card1:HDMI-A-2", mode = "1280x720@59.94", gravity = "fill", rotation = 270, background = "#0a10FF", physical-size = "154.5x86", picture-path = "copy" }
+            display = { connector = "card1:HDMI-A-2", mode = "1280x720@59.94", gravity = "fill", rotation = 270, background = "#0a10FF", physical-size = "154.5x86", region = "60 50 35 30", picture-path = "copy" }
             audio.device = "hw:1,0"
             audio.volume = 40
             audio.muted = true
@@ -133,6 +133,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
         #expect(configuration.playback.decoder == .hardware && configuration.playback.decoderDevice == "/dev/dri/renderD129")
         #expect(configuration.display.physicalSize?.description == "154.5x86")
+        #expect(configuration.display.region == Region(x: 0.6, y: 0.5, width: 0.35, height: 0.3))
         #expect(configuration.display.picturePath == .copy)
         let input = configuration.input
         #expect(input.controls == .tapOnly && input.scrubPlays && input.usesAccelerometer)
@@ -305,7 +306,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         overrides.sources = ["x.mp4", "/y.mp4", "rtsp://camera/1"]
         configuration.apply(overrides)
         #expect(configuration.display.rotation == .clockwise180)
-        #expect(configuration.playlist.map(\.source.location) == ["\(Files.workingFolder)/x.mp4", "/y.mp4", "rtsp://camera/1"])
+        #expect(configuration.playlist.map(\.source.location) == ["\(workingFolder)/x.mp4", "/y.mp4", "rtsp://camera/1"])
     }
 
     @Test("A file that cannot be read says what to do") func unreadable() throws {

@@ -1,5 +1,6 @@
 import DequeModule
 import KioskPlatform
+import KioskVocabulary
 
 /// What is done about an overlay with the lock held: what is stale, what the compositor does about it, what the presenter waits for.
 extension Pipeline {
@@ -10,14 +11,17 @@ extension Pipeline {
         if overlay.set(&new), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
     }
 
+    /// Where the pictures of scenes are to be from now on.
+    mutating func setRegion(_ region: Region) { overlay.setRegion(region) }
+
     /// An overlay will be set soon.
     mutating func expectOverlay(until time: HostTime) { overlay.expect(until: time) }
 
     // MARK: The compositor
 
     /// The output has taken over an overlay.
-    mutating func gaveOverlay(_ number: UInt64, isEmpty: Bool, placement: OverlayPlacement) {
-        overlay.gave(number, isEmpty: isEmpty, placement: placement)
+    mutating func gaveOverlay(_ number: UInt64, isEmpty: Bool, region: Region, placement: OverlayPlacement) {
+        overlay.gave(number, isEmpty: isEmpty, region: region, placement: placement)
     }
 
     /// Whether anything shows another overlay than it is to, where scenes contain it.

@@ -22,6 +22,8 @@ package final class Player: Sendable {
     let video: any VideoOutput
     let audioOutput: any AudioOutput
     let events = PlayerEvents()
+    /// PlayerRegion.swift.
+    let regionMoves = Monitor(RegionMoves())
     private let opener: ItemOpener
     private let threads: Mutex<[Thread]>
 
@@ -51,6 +53,7 @@ package final class Player: Sendable {
         ) { pipeline.signal { _ in } }
         threads = Mutex([])
         setLoudness { _ in }
+        pipeline.withLock { $0.setRegion(options.region) }
     }
 
     /// Starts the threads and, with them, playing. Call once.
@@ -63,7 +66,7 @@ package final class Player: Sendable {
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         threads.withLock { threads in
             threads = [
-                Thread("events") { [weak self] in events.run { self?.currentTime ?? .zero } },
+                Thread("events") { [weak self] in events.run { self?.progress ?? .init() } },
                 Thread("opener") { opener.run() },
                 Thread("feeder") {
                     var feeder = Feeder(

@@ -8,6 +8,7 @@ final class PlayerEvents: Sendable {
         /// In the order they were added, which is that of their numbers.
         var observers: [(token: PlayerObserver, call: @Sendable (PlayerEvent) -> Void)] = []
         var timers: [Timer] = []
+        var boundaries: [Boundary] = []
         var added = 0
         var isStopping = false
 
@@ -22,6 +23,21 @@ final class PlayerEvents: Sendable {
         var interval: MediaTime
         var next: HostTime
         var call: @Sendable (MediaTime) -> Void
+    }
+
+    private struct Boundary: Sendable {
+        var token: PlayerObserver
+        var times: BoundaryTimes
+        /// nil while time stands still.
+        var next: HostTime?
+        var call: @Sendable () -> Void
+    }
+
+    /// Where an item is.
+    struct Progress {
+        var time = MediaTime.zero
+        var rate = 1.0
+        var isPlaying = false
     }
 
     private enum Work {
@@ -50,32 +66,46 @@ final class PlayerEvents: Sendable {
         }
     }
 
+    func add(times: [MediaTime], _ observer: @escaping @Sendable () -> Void) -> PlayerObserver {
+        state.signal { state in
+            let token = state.newToken()
+            state.boundaries.append(Boundary(token: token, times: BoundaryTimes(times), next: .now, call: observer))
+            return token
+        }
+    }
+
     /// Calls an observer no more. A call that is under way on the event thread goes on.
     func remove(_ token: PlayerObserver) {
         state.signal { state in
             state.observers.removeAll { $0.token == token }
             state.timers.removeAll { $0.token == token }
+            state.boundaries.removeAll { $0.token == token }
         }
     }
 
     func stop() { state.signal { $0.isStopping = true } }
 
     /// The thread's body; the queue is emptied before it ends.
-    func run(currentTime: () -> MediaTime) {
+    func run(progress: () -> Progress) {
         while true {
-            let deadline = state.withLock { $0.timers.map(\.next).min() }
+            let deadline = state.withLock { ($0.timers.map(\.next) + $0.boundaries.compactMap(\.next)).min() }
             let work: Work? = state.wait(until: deadline) { state -> Work? in
                 if let event = state.queue.popFirst() { return .event(event) }
                 if state.isStopping { return .stop }
                 // A timer that was added meanwhile is due at once, and has an earlier deadline than the one waited for.
-                return state.timers.contains { $0.next <= HostTime.now } ? .tick : nil
+                let now = HostTime.now
+                let isDue = state.timers.contains { $0.next <= now } || state.boundaries.contains { $0.next.map { $0 <= now } ?? false }
+                return isDue ? .tick : nil
             }
             switch work ?? .tick {
             case .stop: return
-            case .tick: fireTimers(all: false, currentTime)
+            case .tick:
+                fireTimers(all: false, progress)
+                lookAtBoundaries(progress)
             case .event(let event):
                 tell(event)
-                fireTimers(all: true, currentTime)
+                fireTimers(all: true, progress)
+                lookAtBoundaries(progress)
             }
         }
     }
@@ -89,7 +119,24 @@ final class PlayerEvents: Sendable {
         }
     }
 
-    private func fireTimers(all: Bool, _ currentTime: () -> MediaTime) {
+    private func lookAtBoundaries(_ progress: () -> Progress) {
+        if state.withLock({ $0.boundaries.isEmpty }) { return }
+        let present = progress()
+        let passed = state.withLock { state -> [@Sendable () -> Void] in
+            let now = HostTime.now
+            var passed: [@Sendable () -> Void] = []
+            for index in state.boundaries.indices {
+                if state.boundaries[index].times.look(present.time, rate: present.rate, at: now) {
+                    passed.append(state.boundaries[index].call)
+                }
+                state.boundaries[index].next = present.isPlaying ? state.boundaries[index].times.nextLook(rate: present.rate, at: now) : nil
+            }
+            return passed
+        }
+        for call in passed { call() }
+    }
+
+    private func fireTimers(all: Bool, _ progress: () -> Progress) {
         let now = HostTime.now
         let due = state.withLock { state -> [PlayerObserver] in
             var due: [PlayerObserver] = []
@@ -100,7 +147,7 @@ final class PlayerEvents: Sendable {
             return due
         }
         guard !due.isEmpty else { return }
-        let time = currentTime()
+        let time = progress().time
         for token in due { state.withLock { state in state.timers.first { $0.token == token }?.call }?(time) }
     }
 }

@@ -26,6 +26,8 @@ extension Player {
         package var decoderDevice: String?
         /// Whether playing goes on from each key frame while a finger holds the slider; else the picture stands there until it is let go.
         package var playsWhileScrubbing = false
+        /// Where on the display the picture is.
+        package var region = Region.full
         /// Whether ``Command/quit`` is passed on.
         package var allowsQuit = false
 
@@ -37,8 +39,8 @@ extension Player {
     package var allowsQuit: Bool { pipeline.withLock { $0.cursor.rules.allowsQuit } }
 
     /// Plays by other options from now on: what happens at the end, the order, and the lengths of stills, fades and seek steps, from the next
-    /// item on; what the slider and ``Command/quit`` do, at once; loudness where it is another than `former` said, ramped. The others hold from
-    /// the start on.
+    /// item on; what the slider and ``Command/quit`` do, at once; loudness and region where they are others than `former` said. The others hold
+    /// from the start on.
     package func setOptions(_ new: Options, instead former: Options) {
         pipeline.signal { pipeline in
             var rules = PlaylistRules(new)
@@ -50,5 +52,6 @@ extension Player {
         }
         if new.volume != former.volume { volume = new.volume }
         if new.isMuted != former.isMuted { isMuted = new.isMuted }
+        if new.region != former.region { setRegion(new.region) }
     }
 }

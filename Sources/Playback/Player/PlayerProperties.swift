@@ -98,6 +98,19 @@ extension Player {
         events.add(interval: max(interval, .milliseconds(10)), observer)
     }
 
+    /// Calls `observer` each time that playing passes one of these item times, within some milliseconds, until it is removed. A seek passes none.
+    package func addBoundaryTimeObserver(forTimes times: [MediaTime], using observer: @escaping @Sendable () -> Void) -> PlayerObserver {
+        events.add(times: times, observer)
+    }
+
+    /// Where the item on the screen is.
+    var progress: PlayerEvents.Progress {
+        pipeline.withLock { pipeline in
+            PlayerEvents.Progress(
+                time: itemTime(pipeline), rate: pipeline.rate, isPlaying: pipeline.playback.status == .playing)
+        }
+    }
+
     /// Calls an observer no more. A call that is under way on the event thread goes on; one that removes itself is not called again.
     package func removeObserver(_ observer: PlayerObserver) { events.remove(observer) }
 }

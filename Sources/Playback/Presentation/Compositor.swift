@@ -1,5 +1,6 @@
 import DequeModule
 import KioskPlatform
+import KioskVocabulary
 
 /// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the
 /// deadline.
@@ -36,7 +37,7 @@ struct Compositor: Sendable {
         fileprivate enum Result: ~Copyable {
             case composed(EnqueuedFrame, WorkContext, Preparation)
             case repainted(EnqueuedFrame, WorkContext, Preparation)
-            case gaveOverlay(number: UInt64, isEmpty: Bool, OverlayPlacement)
+            case gaveOverlay(number: UInt64, isEmpty: Bool, Region, OverlayPlacement)
             case renewed(EnqueuedFrame, of: PreparedScene, WorkContext, Preparation)
             case gaveBack
         }
@@ -55,7 +56,7 @@ struct Compositor: Sendable {
         /// Whether an overlay was given.
         var isOverlay: Bool {
             switch result {
-            case .gaveOverlay(_, _, _): true
+            case .gaveOverlay(_, _, _, _): true
             default: false
             }
         }
@@ -120,15 +121,17 @@ struct Compositor: Sendable {
             return Done(result: .renewed(copy, of: old, context, preparation), begin: begin)
         case .giveOverlay(let overlay, let number):
             let placement = output.setOverlay(overlay)
-            return Done(result: .gaveOverlay(number: number, isEmpty: overlay.pictures.isEmpty, placement), begin: nil)
+            return Done(result: .gaveOverlay(number: number, isEmpty: overlay.pictures.isEmpty, overlay.region, placement), begin: nil)
         case .discard(let scene):
             if let scene { output.discard(scene) }
             return Done(result: .gaveBack, begin: nil)
         }
     }
 
-    /// When preparing begins, where it is measured: with an overlay in the scene.
-    private func beginning(_ context: WorkContext) -> HostTime? { context.mark.content == 0 ? nil : now() }
+    /// When preparing begins, where it is measured: with an overlay in the scene, or in a window.
+    private func beginning(_ context: WorkContext) -> HostTime? {
+        context.mark.content == 0 && context.mark.region == .full ? nil : now()
+    }
 
     /// The first frame from `first` on that is worth being shown, or the last one there is. `ahead` frames lie ready that will be shown
     /// before it.
@@ -168,8 +171,8 @@ struct Compositor: Sendable {
         case .composed(let frame, let context, let preparation): composed(frame, context, preparation, took)
         case .repainted(let frame, let context, let preparation): repainted(frame, context, preparation, took)
         case .renewed(let copy, let old, let context, let preparation): renewed(copy, of: old, context, preparation, took)
-        case .gaveOverlay(let number, let isEmpty, let placement):
-            pipeline.signal { $0.gaveOverlay(number, isEmpty: isEmpty, placement: placement) }
+        case .gaveOverlay(let number, let isEmpty, let region, let placement):
+            pipeline.signal { $0.gaveOverlay(number, isEmpty: isEmpty, region: region, placement: placement) }
             output.wake()
         case .gaveBack: pipeline.signal { $0.buffers.cameBack() }
         }

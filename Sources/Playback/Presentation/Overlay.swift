@@ -1,4 +1,6 @@
-/// Drawn pictures that lie over every scene, such as controls, from back to front.
+import KioskVocabulary
+
+/// Drawn pictures that lie over every scene, such as controls, from back to front; and where the scene's pictures are.
 package struct Overlay: Sendable, Equatable {
     /// One of them. Its place is in pixels of the screen as a viewer sees it (before the output's rotation), from the top left corner; what
     /// lies outside the screen is cut off.
@@ -23,6 +25,8 @@ package struct Overlay: Sendable, Equatable {
     /// The screen that the places are on, as a viewer sees it: pixels across and down. Where that is another one, because the screen has
     /// been turned since, nothing is shown of it. nil: the screen at the time it is given to an output.
     package var width: Int?, height: Int?
+    /// Where on the screen the scene's pictures are. The player's own (``Player/setRegion(_:within:)``), whatever is set here.
+    package var region = Region.full
 
     /// Pictures from back to front, on a screen of `width` x `height` pixels.
     package init(pictures: [Picture] = [], width: Int? = nil, height: Int? = nil) {

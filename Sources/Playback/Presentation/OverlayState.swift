@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 
 /// What lies over every scene, and how far the output has it. A pure value behind the pipeline's lock.
 ///
@@ -7,6 +8,9 @@ import KioskPlatform
 /// Each overlay that is set has a number. Where the output has a plane for it, the first commit after it was given shows it, of a frame or of
 /// the overlay alone. Where it has none, scenes contain it: each prepared scene bears a ``OverlayMark`` of what it was prepared under, and one
 /// that contains anything else than what has been given last is *stale*. ``OverlayPlan`` says what is prepared again.
+///
+/// Where the pictures of scenes are (``Overlay/region``) goes the same way. It is in the mark of every scene, as a plane for the overlay does not
+/// help there.
 ///
 /// With a display that goes, all that was given is gone: what lies over it counts as set anew.
 struct OverlayState: Sendable {
@@ -17,6 +21,12 @@ struct OverlayState: Sendable {
     private(set) var given: UInt64 = 0
     private(set) var placement = OverlayPlacement.blended
     private var givenIsEmpty = true
+    /// The number with which what is drawn changed last; after it only the region has.
+    private var drawn: UInt64 = 0
+    private var givenRegion = Region.full
+    /// So many scenes are to be committed yet until none that is ready can be in another region.
+    private var unsettled = 0
+    private static let scenesAhead = 4
     /// Whether one was given after the last frame was taken to be composed.
     private var wasJustGiven = false
     /// The number of what is on its plane with the newest commit, and whether anything lies there.
@@ -26,17 +36,28 @@ struct OverlayState: Sendable {
     private var expectedUntil: HostTime?
 
     /// Whether anything lies over the picture, is to, or did until the last commit.
-    var isInUse: Bool { !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || expectedUntil != nil }
+    var isInUse: Bool {
+        !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || expectedUntil != nil || unsettled > 0
+    }
 
     // MARK: Setting
 
     /// What is to lie over every scene from now on; gives back what was to, to be freed. False where that is the same.
     mutating func set(_ new: inout Overlay) -> Bool {
         expectedUntil = nil
+        new.region = overlay.region
         if new == overlay { return false }
         swap(&overlay, &new)
         number += 1
+        drawn = number
         return true
+    }
+
+    /// Where the pictures of scenes are to be from now on.
+    mutating func setRegion(_ region: Region) {
+        if region == overlay.region { return }
+        overlay.region = region
+        number += 1
     }
 
     /// Another one will be set soon, before `time` if at all.
@@ -54,7 +75,8 @@ struct OverlayState: Sendable {
     }
 
     /// The output has taken over the overlay of this number.
-    mutating func gave(_ number: UInt64, isEmpty: Bool, placement: OverlayPlacement) {
+    mutating func gave(_ number: UInt64, isEmpty: Bool, region: Region = .full, placement: OverlayPlacement) {
+        if region != givenRegion { (givenRegion, unsettled) = (region, Self.scenesAhead) }
         (given, givenIsEmpty, self.placement, wasJustGiven) = (number, isEmpty, placement, true)
     }
 
@@ -64,25 +86,31 @@ struct OverlayState: Sendable {
     /// The display has changed: it has nothing of what it was given.
     mutating func displayChanged() {
         (committed, liesOnPlane, givenIsEmpty) = (number, false, true)
-        if overlay.pictures.isEmpty { given = number } else { number += 1 }
+        if overlay.pictures.isEmpty, overlay.region == givenRegion {
+            given = number
+        } else {
+            number += 1
+            drawn = number
+        }
     }
 
     // MARK: Showing
 
     /// What a scene bears that is prepared now.
-    var mark: OverlayMark { OverlayMark(number: given, content: placement == .blended && !givenIsEmpty ? given : 0) }
+    var mark: OverlayMark { OverlayMark(number: given, content: placement == .blended && !givenIsEmpty ? given : 0, region: givenRegion) }
 
     /// Whether a scene shows something else than it is to.
-    func isStale(_ mark: OverlayMark) -> Bool { mark.content != self.mark.content }
+    func isStale(_ mark: OverlayMark) -> Bool { mark.content != self.mark.content || mark.region != givenRegion }
 
     /// Whether only a commit is missing: of the overlay alone where that is on a plane.
-    var awaitsCommit: Bool { placement == .plane && committed != given }
+    var awaitsCommit: Bool { placement == .plane && committed != given && (given < drawn || committed < drawn) }
 
     /// Whether something lies on a plane that is no longer to, and goes with the next scene.
     var hasToLeavePlane: Bool { placement == .blended && liesOnPlane }
 
     /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone. Returns the number of what is seen with it.
     mutating func commit(_ mark: OverlayMark?) -> UInt64 {
+        if unsettled > 0, mark?.region == givenRegion { unsettled -= 1 }
         committed = given
         liesOnPlane = placement == .plane && !givenIsEmpty
         return placement == .plane ? given : mark?.number ?? 0
@@ -98,4 +126,6 @@ struct OverlayMark: Hashable, Sendable {
     var number: UInt64 = 0
     /// The same where the scene contains it; 0 where it contains none.
     var content: UInt64 = 0
+    /// Where its pictures are.
+    var region = Region.full
 }

@@ -49,12 +49,14 @@ package struct PictureGeometry: Hashable, Sendable {
     ///   - pixelAspectRatio: width of a stored pixel divided by its height; nonsense (0, negative, not finite, beyond 10000:1) counts as 1.
     ///   - source: the part of the stored picture that there is to see, nil for all of it; widened to the chroma grid.
     ///   - orientation: how the stored picture must be turned to stand upright.
+    ///   - region: where on the canvas the picture is fitted into.
     ///   - screenWidth: pixels across in scan-out, at least 1; likewise `screenHeight`.
     ///   - rotation: the clockwise turn of the canvas into scan-out (`[display] rotation`).
     ///   - chromaWidth: luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
     package init(
         storedWidth: Int, storedHeight: Int, source: PixelRectangle? = nil, pixelAspectRatio: Double = 1, orientation: Orientation = .up,
-        gravity: VideoGravity, screenWidth: Int, screenHeight: Int, rotation: Rotation = .none, chromaWidth: Int = 1, chromaHeight: Int = 1
+        gravity: VideoGravity, region: Region = .full, screenWidth: Int, screenHeight: Int, rotation: Rotation = .none,
+        chromaWidth: Int = 1, chromaHeight: Int = 1
     ) {
         let canvasSize = rotation.swapsAxes ? (screenHeight, screenWidth) : (screenWidth, screenHeight)
         let aspect = (1e-4...1e4).contains(pixelAspectRatio) ? pixelAspectRatio : 1
@@ -62,16 +64,17 @@ package struct PictureGeometry: Hashable, Sendable {
         let down = Self.widen(source.map { ($0.y, $0.height) }, within: storedHeight, grid: chromaHeight)
         let (storedWidth, storedHeight) = (across.length, down.length)
         crop = PixelRectangle(x: 0, y: 0, width: storedWidth, height: storedHeight)
-        canvas = PixelRectangle(x: 0, y: 0, width: canvasSize.0, height: canvasSize.1)
+        let bounds = region.pixels(width: canvasSize.0, height: canvasSize.1)
+        canvas = bounds
         switch gravity {
         case .resize: break
         case .resizeAspect:
             let stored = (Double(storedWidth) * aspect, Double(storedHeight))
             let upright = orientation.rotation.swapsAxes ? (stored.1, stored.0) : stored
-            canvas = Self.fit(upright, into: canvasSize)
+            canvas = Self.fit(upright, into: bounds)
         case .resizeAspectFill:
-            // The canvas as the stored picture sees it: what is cut off is cut off before the picture is turned.
-            let turned = orientation.rotation.swapsAxes ? (canvasSize.1, canvasSize.0) : canvasSize
+            // Its place as the stored picture sees it: what is cut off is cut off before the picture is turned.
+            let turned = orientation.rotation.swapsAxes ? (bounds.height, bounds.width) : (bounds.width, bounds.height)
             let shape = Double(turned.0) / Double(turned.1) / aspect
             if Double(storedWidth) > Double(storedHeight) * shape {
                 (crop.x, crop.width) = Self.cut(storedWidth, to: Double(storedHeight) * shape, grid: chromaWidth)
@@ -84,16 +87,17 @@ package struct PictureGeometry: Hashable, Sendable {
         turn = Orientation(rotation: orientation.rotation + rotation, isMirrored: orientation.isMirrored)
     }
 
-    /// The largest rectangle of the shape `size` in the middle of `canvas`, at least one pixel each way. The side that does not
+    /// The largest rectangle of the shape `size` in the middle of `bounds`, at least one pixel each way. The side that does not
     /// reach is rounded to even: bars are then of equal width on the usual screens, and conversion has whole chroma samples.
-    private static func fit(_ size: (Double, Double), into canvas: (Int, Int)) -> PixelRectangle {
-        let scale = min(Double(canvas.0) / size.0, Double(canvas.1) / size.1)
+    private static func fit(_ size: (Double, Double), into bounds: PixelRectangle) -> PixelRectangle {
+        let scale = min(Double(bounds.width) / size.0, Double(bounds.height) / size.1)
         func side(_ length: Double, _ limit: Int) -> Int {
             let even = Int((length / 2).rounded()) * 2
             return even < limit - 1 ? max(even, 1) : min(max(Int(length.rounded()), 1), limit)
         }
-        let (width, height) = (side(size.0 * scale, canvas.0), side(size.1 * scale, canvas.1))
-        return PixelRectangle(x: (canvas.0 - width) / 2, y: (canvas.1 - height) / 2, width: width, height: height)
+        let (width, height) = (side(size.0 * scale, bounds.width), side(size.1 * scale, bounds.height))
+        return PixelRectangle(
+            x: bounds.x + (bounds.width - width) / 2, y: bounds.y + (bounds.height - height) / 2, width: width, height: height)
     }
 
     /// The middle `wanted` of `length` pixels, beginning and ending on multiples of `grid` (the end of the picture counts as one).
@@ -122,5 +126,18 @@ package struct PictureGeometry: Hashable, Sendable {
             PixelRectangle(x: canvas.0 - r.x - r.width, y: canvas.1 - r.y - r.height, width: r.width, height: r.height)
         case .clockwise270: PixelRectangle(x: r.y, y: canvas.0 - r.x - r.width, width: r.height, height: r.width)
         }
+    }
+}
+
+extension Region {
+    /// In pixels of a canvas; on even ones, where it does not reach the edges, so that chroma samples are whole.
+    package func pixels(width canvasWidth: Int, height canvasHeight: Int) -> PixelRectangle {
+        func side(_ start: Double, _ length: Double, _ whole: Int) -> (Int, Int) {
+            func even(_ share: Double) -> Int { share >= 1 ? whole : min(Int((share * Double(whole) / 2).rounded()) * 2, whole) }
+            let begin = min(even(start), max(whole - 2, 0))
+            return (begin, max(even(start + length) - begin, min(2, whole - begin)))
+        }
+        let (across, down) = (side(x, width, canvasWidth), side(y, height, canvasHeight))
+        return PixelRectangle(x: across.0, y: down.0, width: across.1, height: down.1)
     }
 }

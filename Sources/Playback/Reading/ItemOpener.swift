@@ -1,6 +1,7 @@
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
+import Logging
 
 /// Opens items ahead of their turn, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays
 /// goes on. One item is open ahead at a time.
@@ -89,6 +90,7 @@ final class ItemOpener: Sendable {
                     source, samples: samples, decoderThreads: decoderThreads,
                     decoder: DecoderWish(request.item.decoder, device: decoderDevice), interruption: interruption,
                     deinterlacing: deinterlacing)
+                Logger(label: "playback").debug("\(source.withoutCredentials): opened, and decoders made")
                 if request.item.isMuted { media.leaveOutSound() }
                 var time = MediaTime.zero
                 if request.time > .zero, !media.description.isStill {

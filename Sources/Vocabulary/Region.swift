@@ -1,0 +1,57 @@
+/// A rectangle of the display, as a viewer sees it (before any rotation): where the picture is. Its numbers are shares of the display's width
+/// and height, so that it means the same in each mode.
+package struct Region: Hashable, Sendable {
+    /// From the left edge of the display, 0…1.
+    package let x: Double
+    /// From its top edge, 0…1.
+    package let y: Double
+    /// Across, 0…1 of the display's width.
+    package let width: Double
+    /// Down, 0…1 of the display's height.
+    package let height: Double
+
+    /// The whole display.
+    package static let full = Region(x: 0, y: 0, width: 1, height: 1)
+
+    /// The least of a side.
+    private static let least = 0.01
+
+    /// What of the rectangle lies on the display, at least a hundredth of it each way. The whole display for what is not a number.
+    package init(x: Double, y: Double, width: Double, height: Double) {
+        func side(_ start: Double, _ length: Double) -> (Double, Double) {
+            guard start.isFinite, length.isFinite else { return (0, 1) }
+            let begin = min(max(start, 0), 1 - Self.least)
+            return (begin, max(min(start + length, 1) - begin, Self.least))
+        }
+        (self.x, self.width) = side(x, width)
+        (self.y, self.height) = side(y, height)
+    }
+
+    /// The rectangle that is `share` (0…1) of the way from this one to another.
+    package func moved(to other: Region, share: Double) -> Region {
+        if share >= 1 { return other }
+        func between(_ a: Double, _ b: Double) -> Double { a + (b - a) * max(share, 0) }
+        return Region(
+            x: between(x, other.x), y: between(y, other.y), width: between(width, other.width), height: between(height, other.height))
+    }
+}
+
+extension Region: LosslessStringConvertible {
+    /// As it is written in kiosk.conf: `60 60 35 35`, four numbers in hundredths of the display. nil for anything else, and for what does not
+    /// lie on the display.
+    package init?(_ text: String) {
+        let numbers = text.split(separator: " ").map { Double($0) }
+        guard numbers.count == 4, case let known = numbers.compactMap({ $0 }), known.count == 4, known.allSatisfy(\.isFinite),
+            known[0] >= 0, known[1] >= 0, known[2] >= 1, known[3] >= 1, known[0] + known[2] <= 100, known[1] + known[3] <= 100
+        else { return nil }
+        self.init(x: known[0] / 100, y: known[1] / 100, width: known[2] / 100, height: known[3] / 100)
+    }
+
+    /// The text in kiosk.conf.
+    package var description: String {
+        [x, y, width, height].map { share in
+            let hundredths = (share * 1e6).rounded() / 1e4
+            return hundredths == hundredths.rounded() ? "\(Int(hundredths))" : "\(hundredths)"
+        }.joined(separator: " ")
+    }
+}
