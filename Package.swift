@@ -15,6 +15,10 @@ let package = Package(
     name: "kiosk",
     products: [
         .executable(name: "kiosk", targets: ["kiosk"]),
+        .library(name: "KioskPlayer", targets: ["KioskPlayer"]),
+        .library(name: "KioskDisplay", targets: ["KioskDisplay"]),
+        .library(name: "KioskAudio", targets: ["KioskAudio"]),
+        .library(name: "KioskInput", targets: ["KioskInput"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
         // For LD_PRELOAD in tests.
@@ -59,20 +63,27 @@ let package = Package(
             name: "Export", dependencies: ["CKioskFFmpeg", "Configuration", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
             swiftSettings: upcoming),
         .target(
-            name: "KioskInput", dependencies: ["CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
+            name: "KioskInput", dependencies: ["KioskPlayer", "CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
             path: "Sources/Input", swiftSettings: upcoming),
         .target(
             name: "KioskDisplay",
             dependencies: [
+                "KioskPlayer",
                 "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskPlatform", "KioskPlayback", "KioskMedia", "KioskVocabulary",
                 "KioskPlatform", log,
             ], path: "Sources/Display",
             swiftSettings: upcoming),
         .target(
             name: "KioskAudio",
-            dependencies: ["CKioskALSA", "CKioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
+            dependencies: [
+                "KioskPlayer", "CKioskALSA", "CKioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
+            ],
             path: "Sources/Audio",
             swiftSettings: upcoming),
+        // What applications are built on, with the outputs above it: docs are Sources/Player/KioskPlayer.docc.
+        .target(
+            name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"], path: "Sources/Player",
+            swiftSettings: pure),
         .target(
             name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
             swiftSettings: pure),
@@ -151,6 +162,10 @@ let package = Package(
                 "KioskPlayback", "KioskAudio", "KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", deque, "KioskVocabulary",
             ], swiftSettings: upcoming
         ),
+        // What applications see of the libraries; Tests/Client is one.
+        .testTarget(
+            name: "LibraryTests", dependencies: ["KioskPlayer", "KioskPlayback", "KioskMedia", "KioskPlatform"], exclude: ["Expected"],
+            swiftSettings: upcoming),
         // Damaged files by the thousand: docs/testing.md.
         .executableTarget(
             name: "Fuzz",

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import KioskAudio
+@testable import KioskPlayback
 
 /// The output on cards that fail.
 @Suite(.blocking) struct CardTests {

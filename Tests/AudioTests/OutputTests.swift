@@ -1,12 +1,12 @@
 import Glibc
 import KioskMedia
 import KioskPlatform
-import KioskPlayback
 import KioskVocabulary
 import Synchronization
 import Testing
 
 @testable import KioskAudio
+@testable import KioskPlayback
 
 /// Counts what it is asked for, and checks the contract as it goes.
 final class CountingRenderer: AudioRenderer {

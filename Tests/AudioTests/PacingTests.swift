@@ -2,6 +2,7 @@ import KioskPlatform
 import Testing
 
 @testable import KioskAudio
+@testable import KioskPlayback
 
 @Suite struct SilentClockTests {
     private let start = HostTime(nanoseconds: 1_000_000_000)

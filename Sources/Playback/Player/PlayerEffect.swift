@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
@@ -69,6 +70,14 @@ extension Player {
             default: return .none
             }
         }
+    }
+
+    /// Seeks as ``seek(to:precision:)`` does; returns what it leads to, likewise.
+    package func seekEffect(to time: MediaTime, precision: MediaReader.SeekPrecision) -> PlayerEffect {
+        let before = pipeline.withLock { $0.moves.last.number }
+        seek(to: time, precision: precision)
+        let move = pipeline.withLock { $0.moves.last }
+        return move.number == before ? .none : .move(number: move.number, generation: move.generation)
     }
 
     /// How far an effect is.

@@ -1,6 +1,5 @@
 import KioskMedia
 import KioskPlatform
-import KioskPlayback
 
 /// Renders in time by the monotonic clock and plays nothing: `[audio] device = "off"`.
 package final class SilentOutput: AudioOutput {
@@ -11,7 +10,7 @@ package final class SilentOutput: AudioOutput {
     private let control = AudioThreadControl()
 
     /// Frames rendered at a time, as a fraction of a second.
-    static let periodsPerSecond = 50
+    package static let periodsPerSecond = 50
 
     /// An output of `format` that is silent for `reason`, which becomes its name.
     package init(format: AudioFormat = AudioFormat(sampleRate: 48_000, channelCount: 2), reason: String = "silent: turned off") {

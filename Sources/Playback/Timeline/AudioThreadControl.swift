@@ -2,20 +2,24 @@ import KioskPlatform
 import Synchronization
 
 /// The audio thread of an output, and the requests of other threads to it.
-final class AudioThreadControl: Sendable {
-    let wakeUp = WakeUp()
+package final class AudioThreadControl: Sendable {
+    package let wakeUp = WakeUp()
     private let interrupted = Atomic(false)
     private let stopped = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
     /// SCHED_FIFO, above the decoders and the compositor, equal to the presenter: a period that comes too late is a click, but the card
     /// holds several periods.
-    static let realtimePriority: Int32 = 20
+    package static let realtimePriority: Int32 = 20
 
-    struct Request { var interrupt: Bool }
+    /// What is asked for.
+    package struct Request { package var interrupt: Bool }
+
+    /// A thread that has not been started.
+    package init() {}
 
     /// Runs `body` on the audio thread. Called once.
-    func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    package func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         thread.withLock {
             precondition($0 == nil, "an audio output is started once")
             $0 = Thread(name, realtimePriority: Self.realtimePriority, body)
@@ -23,19 +27,19 @@ final class AudioThreadControl: Sendable {
     }
 
     /// What has been asked for since the last call; nil once the thread is to end.
-    func nextRequest() -> Request? {
+    package func nextRequest() -> Request? {
         if stopped.load(ordering: .acquiring) { return nil }
         return Request(interrupt: interrupted.exchange(false, ordering: .acquiringAndReleasing))
     }
 
     /// Has the audio thread take back what was not heard. From any thread.
-    func interrupt() {
+    package func interrupt() {
         interrupted.store(true, ordering: .releasing)
         wakeUp.wake()
     }
 
     /// Ends the audio thread and waits for it. From any other thread.
-    func stop() {
+    package func stop() {
         stopped.store(true, ordering: .releasing)
         wakeUp.wake()
         let thread = thread.withLock { $0.take() }

@@ -1,0 +1,27 @@
+// example-picture-in-picture FILE SMALL   plays one file on the whole display and another one in a window over it. Every ten seconds the
+// large one makes room for a moment.
+import KioskAudio
+import KioskDisplay
+import KioskPlayer
+
+let files = CommandLine.arguments.dropFirst()
+guard files.count == 2, let large = files.first, let small = files.last else {
+    fatalError("usage: example-picture-in-picture FILE SMALL")
+}
+
+// Two players on one display and one sound card: they are mixed, and have one clock.
+let display = VideoOutput.display()
+let sound = AudioOutput.alsa(display: display)
+let main = QueuePlayer(items: [PlayerItem(large)], loop: .queue, video: display, audio: sound)
+let window = QueuePlayer(
+    items: [PlayerItem(small)], loop: .queue, video: display, audio: sound, region: Region(x: 0.7, y: 0.05, width: 0.25, height: 0.25))
+window.isMuted = true
+main.play()
+window.play()
+
+while true {
+    try await Task.sleep(for: .seconds(10))
+    main.setRegion(Region(x: 0, y: 0, width: 0.65, height: 0.65), within: .milliseconds(500))
+    try await Task.sleep(for: .seconds(3))
+    main.setRegion(.full, within: .milliseconds(500))
+}

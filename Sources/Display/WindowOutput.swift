@@ -1,0 +1,176 @@
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+internal import KioskPlayer
+import KioskVocabulary
+
+/// A window over another player's picture: an output whose pictures become drawn pictures of the display.
+///
+/// The compositor paints scenes, in the size of the window (``Overlay/region``), into ordinary memory; a commit hands the newest one on to be
+/// laid over the display's picture, and counts as a flip at the next vblank of the display. So the window moves and grows as a picture on
+/// planes does, and its player notices nothing of whose display it is. It may lie on a plane of its own; else it is blended into pictures.
+///
+/// Here a picture is copied twice more than on a display of its own, which is little for a window and much for a whole screen.
+final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
+    // Sendable because the painter and its memory are touched by the compositor thread alone (VideoOutput's contract).
+
+    private enum Use { case spare, ready, pending, shown }
+
+    private struct State {
+        var uses = [Use](repeating: .spare, count: slotCount)
+        var pictures = [Overlay.Picture?](repeating: nil, count: slotCount)
+        var pending: (slot: Int, id: UInt64, due: HostTime)?
+        var region = KioskVocabulary.Region.full
+        var mode: DisplayMode?
+        var generation: UInt64 = 0
+        var hasChanged = false
+        var isWoken = false
+    }
+
+    /// One shown, one on its way there, one ready and one being painted.
+    private static let slotCount = 4
+    /// What is committed so shortly before a vblank is seen with the next one.
+    private static let leastLead = MediaTime.milliseconds(2)
+
+    private let state = Monitor(State())
+    private let display: DisplayOutput
+    private let background: UInt32
+    private let vblank: @Sendable () -> HostTime?
+    private let show: @Sendable (Overlay.Picture?) -> Void
+    private let painter = ScenePainter()
+    private var memory: MemoryBuffer?
+
+    init(
+        _ display: DisplayOutput, background: UInt32, vblank: @escaping @Sendable () -> HostTime?,
+        show: @escaping @Sendable (Overlay.Picture?) -> Void
+    ) {
+        (self.display, self.background, self.vblank, self.show) = (display, background, vblank, show)
+    }
+
+    // MARK: Any thread
+
+    func waitUntilOpen() {
+        display.waitUntilOpen()
+        state.withLock { $0.mode = upright(display.mode) }
+    }
+
+    /// The display's mode as a viewer sees it: the window is turned with what it lies over.
+    private func upright(_ mode: DisplayMode?) -> DisplayMode? {
+        guard var mode, display.rotation.swapsAxes else { return mode }
+        (mode.width, mode.height) = (mode.height, mode.width)
+        return mode
+    }
+
+    var mode: DisplayMode? { state.withLock { $0.mode } }
+    var generation: UInt64 { state.withLock { $0.generation } }
+    var reportsVblank: Bool { true }
+    var rotation: Rotation { .none }
+    func setRotation(_ rotation: Rotation) {}
+
+    func displayChanged() {
+        let mode = upright(display.mode)
+        state.signal { state in
+            guard state.mode != mode else { return }
+            state.mode = mode
+            state.generation += 1
+            state.uses = state.uses.map { _ in .spare }
+            (state.pending, state.hasChanged) = (nil, true)
+        }
+    }
+
+    func wake() { state.signal { $0.isWoken = true } }
+
+    func discard(_ prepared: PreparedScene) {
+        state.withLock { if prepared.generation == $0.generation { $0.uses[prepared.buffer] = .spare } }
+    }
+
+    func close() { show(nil) }
+
+    // MARK: The compositor
+
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
+        state.withLock { $0.region = overlay.region }
+        return .blended
+    }
+
+    func prepare(_ scene: borrowing Scene) -> Preparation {
+        let slot = state.withLock { state -> (index: Int, place: PixelRectangle, generation: UInt64)? in
+            guard let mode = state.mode, let index = state.uses.firstIndex(of: .spare) else { return nil }
+            state.uses[index] = .ready
+            return (index, state.region.pixels(width: mode.width, height: mode.height), state.generation)
+        }
+        guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
+        let picture = paint(scene, slot.place)
+        return state.withLock { state -> Preparation in
+            guard state.generation == slot.generation else { return .noDisplay }
+            state.pictures[slot.index] = picture
+            return .prepared(PreparedScene(buffer: slot.index, generation: slot.generation))
+        }
+    }
+
+    private func paint(_ scene: borrowing Scene, _ place: PixelRectangle) -> Overlay.Picture {
+        if memory?.pixels.width != place.width || memory?.pixels.height != place.height {
+            memory = MemoryBuffer(width: place.width, height: place.height, format: .xrgb8888)
+        }
+        let memory = memory!
+        painter.paint(scene, rotation: .none, background: background, into: memory)
+        let pixels = [UInt32](unsafeUninitializedCapacity: place.width * place.height) { buffer, count in
+            for y in 0..<place.height {
+                let row = memory.pixels.address(0, y).assumingMemoryBound(to: UInt32.self)
+                for x in 0..<place.width { buffer[y * place.width + x] = row[x] | 0xff00_0000 }
+            }
+            count = place.width * place.height
+        }
+        return Overlay.Picture(surface: Surface(width: place.width, height: place.height, pixels: pixels), x: place.x, y: place.y)
+    }
+
+    // MARK: The presenter
+
+    func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
+        let result = state.withLock { state -> (CommitResult, Overlay.Picture?) in
+            guard prepared.generation == state.generation, let mode = state.mode else { return (.stale, nil) }
+            if state.pending != nil { return (.busy, nil) }
+            state.uses[prepared.buffer] = .pending
+            state.pending = (prepared.buffer, id, nextVblank(mode.refreshPeriod))
+            return (.queued, state.pictures[prepared.buffer])
+        }
+        if let picture = result.1 { show(picture) }
+        return result.0
+    }
+
+    func commitOverlay(id: UInt64) -> CommitResult { .stale }
+
+    /// The vblank with which what is handed on now is seen.
+    private func nextVblank(_ period: MediaTime) -> HostTime {
+        let earliest = HostTime.now + Self.leastLead
+        guard let last = vblank(), period > .zero else { return earliest + period }
+        let count = max(0, (earliest - last).nanoseconds / period.nanoseconds + 1)
+        return last + period * count
+    }
+
+    func wait(until deadline: HostTime?) -> VideoOutputEvent {
+        while true {
+            let due = state.withLock { $0.pending?.due }
+            let limit = [due, deadline].compactMap { $0 }.min()
+            let event: VideoOutputEvent? = state.wait(until: limit) { state in
+                if let pending = state.pending, pending.due <= HostTime.now {
+                    for index in state.uses.indices where state.uses[index] == .shown { state.uses[index] = .spare }
+                    state.uses[pending.slot] = .shown
+                    state.pending = nil
+                    return .flipped(Flip(id: pending.id, time: pending.due, sequence: nil))
+                }
+                if state.hasChanged {
+                    state.hasChanged = false
+                    return .changed
+                }
+                if state.isWoken {
+                    state.isWoken = false
+                    return .woken
+                }
+                return nil
+            }
+            if let event { return event }
+            if let deadline, deadline <= .now { return .deadline }
+        }
+    }
+}

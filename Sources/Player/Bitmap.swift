@@ -1,0 +1,53 @@
+internal import KioskPlayback
+
+/// A drawn picture in memory, such as text or a button. It does not change once it is made: another drawing is another bitmap.
+public struct Bitmap: Hashable, Sendable {
+    let surface: Surface
+
+    /// Pixels across.
+    public var width: Int { surface.width }
+    /// Pixels down.
+    public var height: Int { surface.height }
+    /// Row by row: 0xAARRGGBB, the colours multiplied by alpha already.
+    public var pixels: [UInt32] { surface.pixels }
+
+    /// A bitmap of `width` x `height` pixels: 0xAARRGGBB row by row without gaps, the colours multiplied by alpha already (cairo's ARGB32).
+    /// nil where there are not so many, or none.
+    public init?(width: Int, height: Int, pixels: [UInt32]) {
+        guard width > 0, height > 0, width <= 16384, height <= 16384, pixels.count == width * height else { return nil }
+        surface = Surface(width: width, height: height, pixels: pixels)
+    }
+
+    /// A bitmap whose pixels `draw` gives: called with x and y, row by row. nil where it would have no pixel, or more than 16384 each way.
+    public init?(width: Int, height: Int, draw: (_ x: Int, _ y: Int) -> UInt32) {
+        guard 1...16384 ~= width, 1...16384 ~= height else { return nil }
+        var pixels: [UInt32] = []
+        pixels.reserveCapacity(width * height)
+        for y in 0..<height { for x in 0..<width { pixels.append(draw(x, y)) } }
+        self.init(width: width, height: height, pixels: pixels)
+    }
+
+    /// Whether they are one drawing.
+    public static func == (a: Bitmap, b: Bitmap) -> Bool { a.surface === b.surface }
+    /// Hashes the identity of the drawing.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(surface)) }
+}
+
+/// A bitmap that lies over the pictures of a ``VideoOutput``.
+public struct OverlayPicture: Hashable, Sendable {
+    /// What is drawn.
+    public var bitmap: Bitmap
+    /// Pixels from the left edge of the display, as a viewer sees it.
+    public var x: Int
+    /// Pixels from its top edge.
+    public var y: Int
+    /// How much of it is seen, 0…1.
+    public var alpha: Double
+
+    /// A bitmap with its top left corner at `x`, `y`.
+    public init(_ bitmap: Bitmap, x: Int, y: Int, alpha: Double = 1) {
+        (self.bitmap, self.x, self.y, self.alpha) = (bitmap, x, y, alpha)
+    }
+
+    var engine: Overlay.Picture { Overlay.Picture(surface: bitmap.surface, x: x, y: y, alpha: alpha) }
+}

@@ -1,0 +1,108 @@
+internal import KioskPlayback
+internal import KioskVocabulary
+internal import Synchronization
+
+/// Which of the engine's items is which ``PlayerItem``, and who is told what happens.
+final class ItemBoard: Sendable {
+    private struct State {
+        var items: [KioskPlayback.PlayerItem.ID: PlayerItem] = [:]
+        var watchers: [Int: AsyncStream<PlayerEvent>.Continuation] = [:]
+        var lastWatcher = 0
+        var hasEnded = false
+        /// What has left the list.
+        var gone: [KioskPlayback.PlayerItem.ID] = []
+    }
+
+    private let state = Mutex(State())
+
+    subscript(id: KioskPlayback.PlayerItem.ID) -> PlayerItem? { state.withLock { $0.items[id] } }
+
+    /// The identity of an item on the list.
+    func id(of item: PlayerItem) -> KioskPlayback.PlayerItem.ID? {
+        state.withLock { state in state.items.first { $0.value === item }?.key }
+    }
+
+    /// Items come onto the engine's list by `enlist`, which returns their identities. The lock is held, so that no event of theirs comes
+    /// before they are known.
+    func add(_ new: [PlayerItem], _ enlist: () -> [KioskPlayback.PlayerItem.ID]) {
+        state.withLock { state in for (id, item) in zip(enlist(), new) { state.items[id] = item } }
+    }
+
+    /// Items have left the list. What is on the screen may be one of them: it is kept until another one is.
+    func remove(_ ids: [KioskPlayback.PlayerItem.ID]) { state.withLock { $0.gone += ids } }
+
+    /// Everything that happens from now on.
+    var events: AsyncStream<PlayerEvent> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1024)) { continuation in
+            let number: Int? = state.withLock { state in
+                if state.hasEnded { return nil }
+                state.lastWatcher += 1
+                state.watchers[state.lastWatcher] = continuation
+                return state.lastWatcher
+            }
+            guard let number else { return continuation.finish() }
+            continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) } }
+        }
+    }
+
+    /// Nothing happens any more.
+    func end() {
+        let watchers = state.withLock { state in
+            defer { (state.watchers, state.hasEnded) = ([:], true) }
+            return state.watchers
+        }
+        for watcher in watchers.values { watcher.finish() }
+    }
+
+    /// Something has happened in the engine. Called on its event thread.
+    func note(_ event: KioskPlayback.PlayerEvent) {
+        guard let event = translated(event) else { return }
+        let watchers = state.withLock { $0.watchers }
+        for watcher in watchers.values { watcher.yield(event) }
+    }
+
+    private func translated(_ event: KioskPlayback.PlayerEvent) -> PlayerEvent? {
+        switch event {
+        case .itemStarted(let id, let isSeam, _):
+            guard let item = self[id] else { return nil }
+            forget(besides: id)
+            item.note(.readyToPlay)
+            return .itemStarted(item, isSeam: isSeam)
+        case .itemEnded(let id): return self[id].map { .itemEnded($0) }
+        case .itemFailed(let id, let message):
+            guard let item = self[id] else { return nil }
+            let error = PlaybackError(message)
+            item.note(.failed(error))
+            return .itemFailed(item, error)
+        case .nothingPlayable: return .nothingPlayable
+        case .playlistEnded: return .playedToEnd
+        case .statusChanged(let status): return .timeControlStatusChanged(TimeControlStatus(status))
+        default: return nil
+        }
+    }
+
+    /// Another item is on the screen than those that have left the list.
+    private func forget(besides present: KioskPlayback.PlayerItem.ID) {
+        state.withLock { state in
+            for id in state.gone where id != present { state.items[id] = nil }
+            state.gone.removeAll { $0 != present }
+        }
+    }
+}
+
+/// What happens in a player, in order.
+public enum PlayerEvent: Hashable, Sendable {
+    /// The first frame of an item is on the screen. `isSeam` where it followed the frame before without a seek or a skip.
+    case itemStarted(PlayerItem, isSeam: Bool)
+    /// An item was on the screen to its end.
+    case itemEnded(PlayerItem)
+    /// Something is wrong with an item: it could not be opened or broke off, and what follows is played; or it is played without its sound,
+    /// or seems to be cut off.
+    case itemFailed(PlayerItem, PlaybackError)
+    /// Nothing there is can be played. It is tried again by itself.
+    case nothingPlayable
+    /// The last item has ended, and its last frame stays.
+    case playedToEnd
+    /// ``Player/timeControlStatus`` has changed.
+    case timeControlStatusChanged(TimeControlStatus)
+}

@@ -1,0 +1,193 @@
+internal import Glibc
+internal import KioskPlatform
+internal import KioskPlayback
+internal import KioskVocabulary
+internal import Synchronization
+
+/// Plays an item on a display and a sound card: AVPlayer for bare Linux.
+///
+/// A player is made with its outputs and stands still; ``play()`` sets it going. All of it may be called from any thread and returns at once.
+/// Nothing that goes wrong with an item ends a player: the item's ``PlayerItem/status`` and ``events`` tell of it. A display or a sound card
+/// that is pulled out is waited for.
+///
+/// Several players may share a ``VideoOutput`` (picture in picture) and an ``AudioOutput`` (they are mixed, and have one clock).
+public class Player: @unchecked Sendable {
+    // Sendable because its properties are constants that are themselves; subclasses are in this module and add none.
+
+    let engine: KioskPlayback.Player
+    let options: Mutex<KioskPlayback.Player.Options>
+    let items = ItemBoard()
+    private let isStopped = Mutex(false)
+    private let rateBeforePause = Mutex(1.0)
+    private let connection: VideoOutput.Connection
+
+    /// Where its pictures are shown.
+    public let videoOutput: VideoOutput
+    /// Where it is heard.
+    public let audioOutput: AudioOutput
+
+    /// A player that stands still on the first picture of `item`, where there is one.
+    ///
+    /// The first player of a video output has the display. Each other one, as long as that plays, shows its picture in a window over the
+    /// first one's: `region`.
+    public convenience init(_ item: PlayerItem? = nil, video: VideoOutput, audio: AudioOutput = .silent(), region: Region = .full) {
+        self.init([item].compactMap { $0 }, loop: .off, video: video, audio: audio, region: region)
+    }
+
+    init(_ first: [PlayerItem], loop: KioskVocabulary.LoopMode, video: VideoOutput, audio: AudioOutput, region: Region) {
+        var options = KioskPlayback.Player.Options()
+        options.loop = loop
+        options.region = region.engine
+        options.decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+        (videoOutput, audioOutput) = (video, audio)
+        self.options = Mutex(options)
+        let connection = video.connect()
+        self.connection = connection
+        engine = KioskPlayback.Player(items: [], options: options, video: connection.output, audio: audio.connect())
+        let items = items
+        engine.addObserver { items.note($0) }
+        append(first)
+        engine.pause()
+        engine.start()
+        video.connected(connection, engine)
+    }
+
+    deinit {
+        // What it waits for is not the business of whoever lets go of it.
+        if isStopped.withLock({ $0 }) { return }
+        let (engine, connection, video) = (engine, connection, videoOutput)
+        Thread("player-end") {
+            engine.stop()
+            video.disconnect(connection)
+        }.detach()
+    }
+
+    /// Ends playing, within a few seconds, and lets go of the outputs, which stay open. Nothing can be played after it. Waits; not to be
+    /// called from an observer.
+    public func stop() {
+        if isStopped.withLock({
+            let was = $0; $0 = true; return was
+        }) {
+            return
+        }
+        items.end()
+        engine.stop()
+        videoOutput.disconnect(connection)
+    }
+
+    var hasStopped: Bool { isStopped.withLock { $0 } }
+
+    /// Puts items at the end of the list.
+    func append(_ new: [PlayerItem]) { items.add(new) { engine.append(new.map(\.entry)) } }
+
+    // MARK: Playing
+
+    /// Plays on from where it stands, at ``defaultRate``; from the beginning where it has played to the end.
+    public func play() { engine.play() }
+
+    /// Holds the picture that is on the screen; the sound stops within a period.
+    public func pause() { engine.pause() }
+
+    /// Item seconds a second while it plays, 0.5…2, the pitch kept.
+    public var defaultRate: Double {
+        get { engine.rate }
+        set { engine.rate = newValue }
+    }
+
+    /// Item seconds a second: 0 while it is paused. To set it to 0 is to pause, to anything else (0.5…2) to play at that rate.
+    public var rate: Double {
+        get { engine.timeControlStatus == .paused ? 0 : engine.rate }
+        set {
+            if newValue == 0 { return pause() }
+            engine.rate = newValue
+            play()
+        }
+    }
+
+    /// Loudness, 0…1 of full scale; changes are ramped.
+    public var volume: Double {
+        get { engine.volume }
+        set { engine.volume = newValue }
+    }
+
+    /// Whether the sound is off; changes are ramped.
+    public var isMuted: Bool {
+        get { engine.isMuted }
+        set { engine.isMuted = newValue }
+    }
+
+    /// What it is doing about time.
+    public var timeControlStatus: TimeControlStatus { TimeControlStatus(engine.timeControlStatus) }
+
+    // MARK: Items
+
+    /// The item on the screen; nil before the first picture, and when there is nothing to play.
+    public var currentItem: PlayerItem? { engine.snapshot.item.flatMap { items[$0] } }
+
+    /// Plays an item instead of whatever there is, from its beginning; the picture before stays until the first of it is ready. With nil
+    /// there is nothing to play.
+    public func replaceCurrentItem(with item: PlayerItem?) {
+        let former = engine.items.map(\.id)
+        if let item { append([item]) }
+        engine.remove(former, at: .now)
+        items.remove(former)
+    }
+
+    /// How long the item on the screen is; nil where it never ends, or nobody knows yet.
+    public var duration: Duration? { engine.snapshot.duration?.duration }
+
+    // MARK: The picture
+
+    /// Where on the display the picture is; where it is on its way somewhere, where that is.
+    public var region: Region {
+        get { Region(engine.region) }
+        set { setRegion(newValue) }
+    }
+
+    /// Has the picture be in `region`, or go there within `duration`: to full screen and back, playing on. Nothing is opened or decoded anew
+    /// for it, and no frame is left out.
+    public func setRegion(_ region: Region, within duration: Duration = .zero) {
+        engine.setRegion(region.engine, within: MediaTime(duration))
+    }
+
+    /// Counts since the player was made.
+    public var statistics: Statistics { Statistics(engine.snapshot.statistics) }
+
+    /// Counts of a player, made at the flips of the display.
+    public struct Statistics: Hashable, Sendable {
+        /// Frames that reached the screen.
+        public var framesShown: Int
+        /// Of those, how many came a vblank or more after their time.
+        public var framesLate: Int
+        /// Frames whose time had passed before they could be shown.
+        public var framesDropped: Int
+        /// Joints of one showing and the next that reached the screen.
+        public var seams: Int
+        /// How often picture and sound stood still because nothing was ready.
+        public var stalls: Int
+
+        init(_ counts: PlayerStatistics) {
+            (framesShown, framesLate, framesDropped) = (counts.framesShown, counts.framesLate, counts.framesDropped)
+            (seams, stalls) = (counts.seams, counts.stalls)
+        }
+    }
+}
+
+/// What a player is doing about time.
+public enum TimeControlStatus: Hashable, Sendable {
+    /// It stands still because it was asked to, or has not been asked to play.
+    case paused
+    /// It should be playing and has nothing to play yet: opening, seeking, or waiting for the disk or the network.
+    case waitingToPlay
+    /// It plays.
+    case playing
+
+    init(_ status: KioskPlayback.TimeControlStatus) {
+        self =
+            switch status {
+            case .paused: .paused
+            case .waiting: .waitingToPlay
+            case .playing: .playing
+            }
+    }
+}

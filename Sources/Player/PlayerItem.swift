@@ -1,0 +1,126 @@
+internal import KioskPlatform
+internal import KioskVocabulary
+internal import Synchronization
+
+/// An asset as it is played: from where to where, how often, how loud, and how it stands in the picture. It has an identity: two items of one
+/// asset are two items.
+///
+/// What is set of an item is fixed when it is made. ``status`` changes when a player has opened it.
+public final class PlayerItem: Sendable {
+    /// What is played.
+    public let asset: Asset
+    /// How it is played.
+    public let options: Options
+
+    /// How an item is played.
+    public struct Options: Hashable, Sendable {
+        /// Where in the asset to begin.
+        public var start = Duration.zero
+        /// Where in the asset to end; nil is its end.
+        public var end: Duration?
+        /// How long one showing lasts: a still stands for it, a longer movie is cut, a shorter one begins again. nil is the asset's own
+        /// length, and ten seconds for a still.
+        public var duration: Duration?
+        /// How many times in a row it is played, without a seam.
+        public var repeatCount = 1
+        /// Loudness of this item, 0…1, on top of the player's.
+        public var volume = 1.0
+        /// Whether its sound is left out.
+        public var isMuted = false
+        /// How its picture is fitted to where the player shows it.
+        public var videoGravity = VideoGravity.resizeAspect
+
+        /// All of the asset, once, as loud as the player.
+        public init() {}
+    }
+
+    /// What is known of an item.
+    public enum Status: Hashable, Sendable {
+        /// It has not been opened yet.
+        case unknown
+        /// It is, or was, on the screen.
+        case readyToPlay
+        /// It could not be played, or not to its end.
+        case failed(PlaybackError)
+    }
+
+    private struct State {
+        var status = Status.unknown
+        var watchers: [Int: AsyncStream<Status>.Continuation] = [:]
+        var lastWatcher = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// An item of an asset.
+    public init(_ asset: Asset, options: Options = Options()) { (self.asset, self.options) = (asset, options) }
+
+    /// An item of a path or a URL.
+    public convenience init(_ source: String, options: Options = Options()) { self.init(Asset(source), options: options) }
+
+    /// What is known of it.
+    public var status: Status { state.withLock { $0.status } }
+
+    /// The status now, and whenever it changes.
+    public var statusUpdates: AsyncStream<Status> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
+            let number = state.withLock { state in
+                state.lastWatcher += 1
+                state.watchers[state.lastWatcher] = continuation
+                continuation.yield(state.status)
+                return state.lastWatcher
+            }
+            continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) } }
+        }
+    }
+
+    func note(_ status: Status) {
+        state.withLock { state in
+            if state.status == status { return }
+            state.status = status
+            for watcher in state.watchers.values { watcher.yield(status) }
+        }
+    }
+
+    /// What the engine plays of it.
+    var entry: PlaylistItem {
+        var path = asset.source
+        if !isURL(path), !path.hasPrefix("/") {
+            path = workingFolder + "/" + path
+        }
+        var entry = PlaylistItem(source: path)
+        entry.gravity = options.videoGravity.engine
+        entry.volume = options.volume.isFinite ? min(max(options.volume, 0), 1) : 1
+        entry.isMuted = options.isMuted
+        entry.repeatCount = max(1, options.repeatCount)
+        entry.start = max(.zero, MediaTime(options.start))
+        entry.end = options.end.map(MediaTime.init)
+        entry.duration = options.duration.map { max(.milliseconds(10), MediaTime($0)) }
+        return entry
+    }
+}
+
+extension PlayerItem: Hashable {
+    /// Whether they are one item.
+    public static func == (a: PlayerItem, b: PlayerItem) -> Bool { a === b }
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// How a picture of another shape is fitted to where it is shown.
+public enum VideoGravity: Hashable, Sendable, CaseIterable {
+    /// All of it is seen, with bars beside it.
+    case resizeAspect
+    /// It fills the place, and what is beyond is cut off.
+    case resizeAspectFill
+    /// It is stretched.
+    case resize
+
+    var engine: KioskVocabulary.VideoGravity {
+        switch self {
+        case .resizeAspect: .resizeAspect
+        case .resizeAspectFill: .resizeAspectFill
+        case .resize: .resize
+        }
+    }
+}

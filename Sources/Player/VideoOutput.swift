@@ -1,0 +1,177 @@
+package import KioskPlatform
+package import KioskPlayback
+package import KioskVocabulary
+internal import Synchronization
+
+/// A display, or memory that stands for one. Each product that can show pictures makes such outputs; KioskDisplay by KMS, on a framebuffer
+/// device or in memory.
+///
+/// One or more players show their pictures on it, with drawn pictures (``overlay``) over them. The player that came first has the display; each
+/// other one has a window over its picture, as long as the first one lasts.
+public final class VideoOutput: Sendable {
+    /// What a product gives for it.
+    package struct Parts: Sendable {
+        /// The display itself.
+        package var engine: any KioskPlayback.VideoOutput
+        /// A window's output, which shows what it has to by `show`; `vblank` is the last one of the display.
+        package var makeWindow:
+            @Sendable (_ vblank: @escaping @Sendable () -> HostTime?, _ show: @escaping @Sendable (Overlay.Picture?) -> Void) ->
+                any WindowVideoOutput
+        /// What is on the screen, as a PNG file.
+        package var capture: @Sendable () throws -> [UInt8]
+        /// Whether input devices are ours, as another program may have the virtual terminal; called once.
+        package var observeTerminal: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
+        /// The turn of touches; called once.
+        package var observeRotation: @Sendable (@escaping @Sendable (Rotation) -> Void) -> Void
+
+        /// An output's parts.
+        package init(
+            engine: any KioskPlayback.VideoOutput,
+            makeWindow:
+                @escaping @Sendable (@escaping @Sendable () -> HostTime?, @escaping @Sendable (Overlay.Picture?) -> Void) ->
+                any WindowVideoOutput, capture: @escaping @Sendable () throws -> [UInt8],
+            observeTerminal: @escaping @Sendable (@escaping @Sendable (Bool) -> Void) -> Void = { _ in },
+            observeRotation: @escaping @Sendable (@escaping @Sendable (Rotation) -> Void) -> Void = { _ in }
+        ) {
+            (self.engine, self.makeWindow, self.capture) = (engine, makeWindow, capture)
+            (self.observeTerminal, self.observeRotation) = (observeTerminal, observeRotation)
+        }
+    }
+
+    /// A player's way to the output.
+    struct Connection: Sendable {
+        var number: Int
+        var output: any KioskPlayback.VideoOutput
+    }
+
+    private struct State {
+        var lastNumber = 0
+        /// The connection that has the display.
+        var first: Int?
+        var presenting: KioskPlayback.Player?
+        /// What windows show, in the order in which they came.
+        var windows: [(number: Int, output: any WindowVideoOutput, picture: Overlay.Picture?)] = []
+        var overlay: [OverlayPicture] = []
+        var isClosed = false
+    }
+
+    package let parts: Parts
+    private let state = Mutex(State())
+    private let lastVblank = LastVblank()
+
+    /// An output of these parts.
+    package init(_ parts: Parts) { self.parts = parts }
+
+    deinit { if !state.withLock({ $0.isClosed }) { parts.engine.close() } }
+
+    // MARK: The display
+
+    /// Pixels across and down as a viewer sees it; nil while there is no display.
+    public var size: PixelSize? {
+        parts.engine.mode.map { mode in
+            parts.engine.rotation.swapsAxes
+                ? PixelSize(width: mode.height, height: mode.width) : PixelSize(width: mode.width, height: mode.height)
+        }
+    }
+
+    /// Vblanks a second; nil while there is no display.
+    public var refreshRate: Double? { parts.engine.mode.map { 1 / $0.refreshPeriod.seconds } }
+
+    /// What the display is called, with its mode: `HDMI-A-1 1920x1080@60.00`; nil while there is none.
+    public var name: String? { parts.engine.mode?.name }
+
+    /// Waits until it is known whether there is a display.
+    public func waitUntilOpen() { parts.engine.waitUntilOpen() }
+
+    /// What is on the screen, with all that lies over it, as a PNG file. Takes some 50 ms at 1080p.
+    ///
+    /// - Throws: ``PlaybackError`` where there is no display, or it cannot be read.
+    public func png() throws -> [UInt8] {
+        do { return try parts.capture() } catch { throw PlaybackError("\(error)") }
+    }
+
+    /// Gives the display back. All players must have been stopped; nothing can be shown after it.
+    public func close() {
+        if state.withLock({ state in
+            let was = state.isClosed; state.isClosed = true; return was
+        }) {
+            return
+        }
+        parts.engine.close()
+    }
+
+    // MARK: What lies over the pictures
+
+    /// What is drawn over the pictures of all players, the rearmost first. A change is seen within two refresh periods, and no frame comes
+    /// later for it.
+    public var overlay: [OverlayPicture] {
+        get { state.withLock { $0.overlay } }
+        set { change { $0.overlay = newValue } }
+    }
+
+    /// Changes what lies over the first player's pictures, and tells that player.
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            body(&state)
+            // With the lock held, so that of two changes the later one is the last.
+            state.presenting?.setOverlay(Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine)))
+        }
+    }
+
+    // MARK: Players
+
+    /// A player comes.
+    func connect() -> Connection {
+        state.withLock { state in
+            state.lastNumber += 1
+            let number = state.lastNumber
+            if state.first == nil {
+                state.first = number
+                return Connection(
+                    number: number,
+                    output: WatchedOutput(parts.engine, lastVblank) { [weak self] in
+                        self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
+                    })
+            }
+            let window = parts.makeWindow({ [lastVblank] in lastVblank.time }) { [weak self] picture in
+                self?.change { state in
+                    guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
+                    state.windows[index].picture = picture
+                }
+            }
+            state.windows.append((number, window, nil))
+            return Connection(number: number, output: window)
+        }
+    }
+
+    /// Its engine is there.
+    func connected(_ connection: Connection, _ player: KioskPlayback.Player) {
+        change { state in if state.first == connection.number { state.presenting = player } }
+    }
+
+    /// A player has stopped.
+    func disconnect(_ connection: Connection) {
+        change { state in
+            if state.first == connection.number { (state.first, state.presenting) = (nil, nil) }
+            state.windows.removeAll { $0.number == connection.number }
+        }
+    }
+}
+
+/// The output of a player that has a window over another one's picture.
+package protocol WindowVideoOutput: KioskPlayback.VideoOutput {
+    /// The display has come, gone or changed. From any thread.
+    func displayChanged()
+}
+
+/// When the last vblank was that something was seen to change at.
+final class LastVblank: Sendable {
+    private let nanoseconds = Atomic<Int64>(0)
+
+    var time: HostTime? {
+        let value = nanoseconds.load(ordering: .relaxed)
+        return value == 0 ? nil : HostTime(nanoseconds: value)
+    }
+
+    func note(_ time: HostTime) { nanoseconds.store(time.nanoseconds, ordering: .relaxed) }
+}

@@ -1,0 +1,13 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What an application does: it uses the products and nothing else, and has modules of its own whose names it chose itself.
+let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary"]
+let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput"].map { Target.Dependency.product(name: $0, package: "kiosk") }
+
+let package = Package(
+    name: "Client",
+    dependencies: [.package(name: "kiosk", path: "../..")],
+    targets: [.executableTarget(name: "Client", dependencies: products + own.map { .target(name: $0) })] + own.map { .target(name: $0) },
+    swiftLanguageModes: [.v6]
+)

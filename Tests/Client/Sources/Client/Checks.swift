@@ -1,0 +1,131 @@
+import KioskAudio
+import KioskDisplay
+import KioskInput
+import KioskPlayer
+
+func checkAssets(_ clips: [String]) async throws {
+    let properties = try await Asset(clips[0]).load()
+    Check.expect((properties.duration ?? .zero) > .seconds(1), "an asset has a duration")
+    Check.expect(properties.tracks.contains { $0.mediaType == .video && $0.naturalSize != nil }, "and a picture track")
+    do {
+        _ = try await Asset("/nowhere/at/all.mp4").load()
+        Check.expect(false, "what is not there cannot be loaded")
+    } catch {
+        Check.expect("\(error)".contains("all.mp4"), "what is not there cannot be loaded, and the error names it: \(error)")
+    }
+}
+
+func checkPlayer(_ clips: [String]) async {
+    let display = VideoOutput.offscreen(width: 640, height: 360)
+    let item = PlayerItem(clips[0])
+    let player = Player(item, video: display, audio: .silent())
+    Check.expect(player.timeControlStatus != .playing && item.status == .unknown, "a player stands still at first")
+    let (periods, boundaries) = (Counter(), Counter())
+    let periodic = player.addPeriodicTimeObserver(forInterval: .milliseconds(50)) { _ in periods.add() }
+    let boundary = player.addBoundaryTimeObserver(forTimes: [.milliseconds(500)]) { boundaries.add() }
+    player.play()
+    Check.expect(await eventually { player.timeControlStatus == .playing }, "it plays")
+    Check.expect(await eventually { item.status == .readyToPlay && player.currentItem == item }, "its item is ready")
+    Check.expect(await eventually { boundaries.count == 1 }, "a boundary observer is called")
+    Check.expect(periods.count > 3, "a periodic observer is called")
+    player.removeTimeObserver(periodic)
+    player.removeTimeObserver(boundary)
+    try? await Task.sleep(for: .milliseconds(100))
+    let former = periods.count
+    try? await Task.sleep(for: .milliseconds(300))
+    Check.expect(periods.count == former, "an observer that was removed is not")
+
+    player.pause()
+    Check.expect(await player.seek(to: .milliseconds(800)), "a seek lands")
+    Check.expect(abs(player.currentTime / .milliseconds(1) - 800) < 50, "where it was to: \(player.currentTime)")
+    async let first = player.seek(to: .milliseconds(200))
+    async let second = player.seek(to: .milliseconds(300))
+    async let third = player.seek(to: .milliseconds(400))
+    let landed = await [first, second, third]
+    Check.expect(landed.contains(true), "of several seeks at once the last one lands: \(landed)")
+
+    player.play()
+    let before = player.statistics
+    for turn in 0..<20 {
+        player.setRegion(turn % 2 == 0 ? Region(x: 0.5, y: 0.5, width: 0.4, height: 0.4) : .full, within: .milliseconds(turn % 3 * 20))
+        try? await Task.sleep(for: .milliseconds(60))
+    }
+    Check.expect(player.region == .full, "the picture goes into a window and back")
+    Check.expect(player.statistics.framesShown > before.framesShown, "and plays meanwhile")
+    Check.expect((try? display.png())?.starts(with: [0x89, 0x50, 0x4e, 0x47]) == true, "what is on the screen is a PNG")
+
+    let bad = PlayerItem("/nowhere/at/all.mp4")
+    player.replaceCurrentItem(with: bad)
+    Check.expect(
+        await eventually { if case .failed = bad.status { true } else { false } }, "an item that cannot be played has failed: \(bad.status)"
+    )
+    player.stop()
+    display.close()
+}
+
+func checkQueue(_ clips: [String]) async {
+    let display = VideoOutput.offscreen(width: 320, height: 180)
+    var short = PlayerItem.Options()
+    short.end = .milliseconds(400)
+    let items = clips.map { PlayerItem($0, options: short) }
+    let player = QueuePlayer(items: [items[0]], loop: .queue, video: display)
+    Check.expect(player.insert(items[1]) && !player.insert(items[1]), "an item is on a queue once")
+    Check.expect(player.queue == items, "in its order")
+    let events = player.events
+    player.play()
+    var started: [PlayerItem] = []
+    for await event in events {
+        if case .itemStarted(let item, let isSeam) = event {
+            Check.expect(isSeam || started.isEmpty, "each item follows by a seam")
+            started.append(item)
+        }
+        if started.count == 4 { break }
+    }
+    Check.expect(started == [items[0], items[1], items[0], items[1]], "a queue loops")
+    player.go(to: items[0])
+    Check.expect(await eventually { player.currentItem == items[0] }, "one can go to an item")
+    player.remove(items[1])
+    Check.expect(player.queue == [items[0]], "and take one off")
+    let looper = PlayerLooper(player: player, item: items[0])
+    Check.expect(player.loopMode == .item, "a looper repeats an item")
+    looper.disableLooping()
+    let statuses = player.timeControlStatusUpdates
+    player.stop()
+    for await _ in statuses {}
+    Check.expect(true, "sequences end with their player")
+    display.close()
+}
+
+func checkTwoPlayers(_ clips: [String]) async {
+    // Two on one output and one sound, and a third on an output of its own.
+    let (display, other) = (VideoOutput.offscreen(width: 640, height: 360), VideoOutput.offscreen(width: 320, height: 180, refreshRate: 50))
+    let sound = AudioOutput.silent()
+    let large = QueuePlayer(items: [PlayerItem(clips[0])], loop: .queue, video: display, audio: sound)
+    let small = QueuePlayer(
+        items: [PlayerItem(clips[1])], loop: .queue, video: display, audio: sound, region: Region(x: 0.7, y: 0.1, width: 0.25, height: 0.25)
+    )
+    let third = QueuePlayer(items: [PlayerItem(clips[1])], loop: .queue, video: other)
+    let all = [large, small, third]
+    for player in all { player.play() }
+    Check.expect(
+        await eventually { all.allSatisfy { $0.statistics.framesShown > 30 } },
+        "three players play at once: \(all.map(\.statistics.framesShown))")
+    small.setRegion(Region(x: 0.1, y: 0.5, width: 0.4, height: 0.4), within: .milliseconds(200))
+    Check.expect(await eventually { small.region.width == 0.4 }, "a window moves")
+    small.pause()
+    let (still, moving) = (small.currentTime, large.statistics.framesShown)
+    Check.expect(await eventually { large.statistics.framesShown > moving + 10 }, "one plays on while another one is paused")
+    Check.expect(small.currentTime - still < .milliseconds(200), "which stands still")
+    small.stop()
+    large.stop()
+    third.stop()
+    display.close()
+    other.close()
+}
+
+func checkInput() {
+    do throws(InputDevices.UnknownKeyError) {
+        _ = try InputDevices(keys: ["spcae"])
+        Check.expect(false, "a key that there is not is refused")
+    } catch { Check.expect("\(error)".contains("SPACE"), "a key that there is not is refused: \(error)") }
+}

@@ -1,0 +1,26 @@
+// Client CLIP OTHER   uses the libraries as an application does, on displays in memory and without a sound card; says what was not so.
+import Audio
+import Display
+import Glibc
+import Input
+import KioskAudio
+import KioskDisplay
+import KioskInput
+import KioskPlayer
+import Media
+import Platform
+import Playback
+import Vocabulary
+
+let own = [nameOfMedia, nameOfDisplay, nameOfAudio, nameOfInput, nameOfPlatform, nameOfPlayback, nameOfVocabulary]
+Check.expect(own.count == 7, "modules of the application's own beside those of the libraries")
+
+let clips = CommandLine.arguments.dropFirst().map { String($0) }
+guard clips.count == 2 else { fatalError("usage: Client CLIP OTHER") }
+
+try await checkAssets(clips)
+await checkPlayer(clips)
+await checkQueue(clips)
+await checkTwoPlayers(clips)
+checkInput()
+exit(Check.failed == 0 ? 0 : 1)
