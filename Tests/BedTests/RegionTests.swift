@@ -17,7 +17,7 @@ extension BedTests {
             for record in [large, small] {
                 let told = try #require(record.statistics)
                 #expect(told.dropped == 0 && told.late == 0 && told.stalls.count == 0, "\(told)")
-                #expect(record.outputs.values.filter { !$0.contains("width: 45") && !$0.contains("width: 100") } == [])
+                #expect(record.outputs.values.filter { !$0.contains("\"width\":45") && !$0.contains("\"width\":100") } == [])
                 #expect(record.status == 0)
                 // The item is opened, and a decoder made, once.
                 #expect(

@@ -1,11 +1,14 @@
-// example-loop FILE…   plays files one after the other for ever, without a gap, on a bare console.
+// example-loop [hw:…] FILE…   plays files one after the other for ever, without a gap, on a bare console, and on a sound card by ALSA's name.
 import KioskAudio
 import KioskDisplay
 import KioskPlayer
 
+var arguments = CommandLine.arguments.dropFirst()
+let device = arguments.first?.hasPrefix("hw:") == true ? arguments.removeFirst() : nil
+
 let display = VideoOutput.display()
-let items = CommandLine.arguments.dropFirst().map { PlayerItem($0) }
-let player = QueuePlayer(items: items, loop: .queue, video: display, audio: .alsa(display: display))
+let sound = AudioOutput.alsa(device: device, display: display)
+let player = QueuePlayer(items: arguments.map { PlayerItem($0) }, loop: .queue, video: display, audio: sound)
 player.play()
 
 for await event in player.events {

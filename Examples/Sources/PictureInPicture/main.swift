@@ -1,17 +1,19 @@
-// example-picture-in-picture FILE SMALL   plays one file on the whole display and another one in a window over it. Every ten seconds the
+// example-picture-in-picture [hw:…] FILE SMALL   plays one file on the whole display and another one in a window over it. Every ten seconds the
 // large one makes room for a moment.
 import KioskAudio
 import KioskDisplay
 import KioskPlayer
 
-let files = CommandLine.arguments.dropFirst()
+var files = CommandLine.arguments.dropFirst()
+// A sound card by ALSA's name.
+let device = files.first?.hasPrefix("hw:") == true ? files.removeFirst() : nil
 guard files.count == 2, let large = files.first, let small = files.last else {
-    fatalError("usage: example-picture-in-picture FILE SMALL")
+    fatalError("usage: example-picture-in-picture [hw:…] FILE SMALL")
 }
 
 // Two players on one display and one sound card: they are mixed, and have one clock.
 let display = VideoOutput.display()
-let sound = AudioOutput.alsa(display: display)
+let sound = AudioOutput.alsa(device: device, display: display)
 let main = QueuePlayer(items: [PlayerItem(large)], loop: .queue, video: display, audio: sound)
 let window = QueuePlayer(
     items: [PlayerItem(small)], loop: .queue, video: display, audio: sound, region: Region(x: 0.7, y: 0.05, width: 0.25, height: 0.25))
