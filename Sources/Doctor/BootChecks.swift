@@ -107,8 +107,8 @@ extension BoxCheck {
             findings.append(
                 Finding(
                     "way-out", .warning, "the SysRq key is on (kernel.sysrq = \(sysrq)): a keyboard can end the player or reboot the box",
-                    advice: ["echo 'kernel.sysrq = 0' | sudo tee \(file) && sudo sysctl -p \(file)"],
-                    remedies: [.write(path: file, text: "kernel.sysrq = 0\n"), .run(["sysctl", "-q", "-p", file])]))
+                    advice: ["echo 'kernel.sysrq = 0' | sudo tee \(file) && sudo systemctl restart systemd-sysctl"],
+                    remedies: [.write(path: file, text: "kernel.sysrq = 0\n"), .run(["systemctl", "restart", "systemd-sysctl.service"])]))
         }
         if facts.startsLogins == true {
             let file = "/etc/systemd/logind.conf.d/kiosk.conf"

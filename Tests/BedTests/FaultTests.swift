@@ -223,6 +223,33 @@ extension BedTests {
             #expect(sound.tone?.phaseJumps == [])
         }
 
+        /// Neither a folder without files nor a file that is none leaves the console or a black screen: the fallback is on the screen, its marks in the
+        /// corners; without one the background, in one colour.
+        @Test(arguments: [true, false]) func `nothing can be played`(hasFallback: Bool) async throws {
+            let picture = try BedGallery.path("corners.png")
+            let configuration = KioskConfiguration(
+                display: "background = \"#2080a0\"\ngravity = \"stretch\"", playback: hasFallback ? "fallback = \"\(picture)\"" : "",
+                playlist: ["source = \"/proc/self/task/nothing\"", "source = \"/etc/hostname\""])
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let record = try await Bed.run(
+                "nothing to play, \(hasFallback ? "fallback" : "background")", for: .seconds(8), .kiosk(configuration), on: machine
+            ) { at in
+                at(6, .screenshot(), "seen")
+                at(7.5, .screenshot(), "still seen")
+            }
+            let seen = try #require(record.screenshots["seen"])
+            if hasFallback {
+                for (x, y, mark) in [(6, 6, 0), (1273, 6, 1), (1273, 713, 2), (6, 713, 3)] {
+                    #expect(seen[x, y].isLike(Geometry.marks[mark]), "\(x), \(y): \(seen[x, y])")
+                }
+            } else {
+                #expect(seen.isUniform && seen[640, 360].isLike(Geometry.background, within: 2), "\(seen[640, 360])")
+            }
+            #expect(record.screenshots["still seen"] == seen)
+            expectLog(record, "/etc/hostname")
+            #expect(record.status == 0)
+        }
+
         /// Expects that the player said each of these.
         private func expectLog(_ record: Record, _ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
             for text in texts {

@@ -133,7 +133,7 @@ import Testing
             "way-out", .warning, "kernel.sysrq = 438", types: "/etc/sysctl.d/kiosk.conf",
             remedies: [
                 .write(path: "/etc/sysctl.d/kiosk.conf", text: "kernel.sysrq = 0\n"),
-                .run(["sysctl", "-q", "-p", "/etc/sysctl.d/kiosk.conf"]),
+                .run(["systemctl", "restart", "systemd-sysctl.service"]),
             ]
         ) { $0.sysrq = 438 },
         Case("time", .error, "it is the year 1970", types: "timedatectl set-ntp true") { $0.time?.year = 1970 },

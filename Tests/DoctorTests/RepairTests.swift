@@ -7,7 +7,7 @@ import Testing
 /// What `--fix` does, below a made-up root and with commands that are only noted.
 @Suite(.blocking) struct RepairTests {
     private let file = Remedy.write(path: "/etc/sysctl.d/kiosk.conf", text: "kernel.sysrq = 0\n")
-    private let load = Remedy.run(["sysctl", "-q", "-p", "/etc/sysctl.d/kiosk.conf"])
+    private let load = Remedy.run(["systemctl", "restart", "systemd-sysctl.service"])
 
     @Test("A file is written whole, its folder made; then the command runs; each remedy once") func done() throws {
         let box = try BoxFactsTests.Box()
@@ -19,7 +19,7 @@ import Testing
             return nil
         }
         #expect(deeds == [.init(remedy: file, failure: nil), .init(remedy: load, failure: nil)])
-        #expect(ran == [["sysctl", "-q", "-p", "/etc/sysctl.d/kiosk.conf"]])
+        #expect(ran == [["systemctl", "restart", "systemd-sysctl.service"]])
         #expect(try String(contentsOfFile: box.root + "/etc/sysctl.d/kiosk.conf", encoding: .utf8) == "kernel.sysrq = 0\n")
         #expect(try FileManager.default.contentsOfDirectory(atPath: box.root + "/etc/sysctl.d") == ["kiosk.conf"])
     }
