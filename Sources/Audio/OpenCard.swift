@@ -4,33 +4,46 @@ import KioskPlatform
 import KioskPlayback
 
 /// A card that is played to: its PCM, the frames on their way to it, and its position. Used by the audio thread alone.
+///
+/// Just after a start it is filled and asked for its position every period, so that there is a clock soon. Later it wakes the thread when
+/// two thirds of its buffer have been played, which is filled with one call then; but not where it has run dry before.
 struct OpenCard: ~Copyable {
     private let pcm: PCM
     private var frames: UnheardFrames
+    /// A period.
     private let samples: UnsafeMutableBufferPointer<Float>
+    /// As much as the card holds.
     private let bytes: UnsafeMutableRawBufferPointer
     private let wakeUp: WakeUp
     private var descriptors: [pollfd]
-    /// Frames at the end of `bytes` that the card has not taken yet.
-    private var unwritten = 0
+    /// Frames in `bytes` that the card has not taken yet, and how many it has taken that lie before them.
+    private var unwritten = 0, written = 0
+    /// Frames that can be written since the last call.
+    private var space = 0
     /// Whether there is room for a period, and the sound for it has not been decoded yet.
     private var isWaiting = false
     private var isStarted = false
     private var startTime = HostTime.now
     /// Whether the card has been started and not moved since. Until it has there is no clock, and with it no picture but the first.
     private var awaitsMotion = false
+    /// Whether the card wakes the thread less often than every period.
+    private var isRelaxed = false
+    /// Whether there has been an underrun.
+    private var hasRunDry = false
     private var pace: CardPace
 
     /// With so many frames in the card's buffer it waits for more sound instead of writing silence, so that a large buffer is filled only
     /// as far as the engine is ahead. Includes a period, because some cards tell their position by the period.
     private var reserve: Int { pcm.periodSize + 2 * Int(Self.soundRetryInterval.nanoseconds) * pcm.sampleRate / 1_000_000_000 }
+    /// For how long after a start its position is asked for every period: until the first readings have become a clock.
+    private static let settlingTime = MediaTime.seconds(1)
     /// How soon to look again where the sound for a period has not been decoded yet, or the card has not moved yet.
     private static let soundRetryInterval = MediaTime.milliseconds(5)
 
     init(_ pcm: consuming PCM, wakeUp: WakeUp) {
         frames = UnheardFrames(sampleRate: pcm.sampleRate)
         samples = .allocate(capacity: pcm.periodSize * 2)
-        bytes = .allocate(byteCount: pcm.periodSize * pcm.layout.bytesPerFrame, alignment: 16)
+        bytes = .allocate(byteCount: max(pcm.bufferSize, pcm.periodSize) * pcm.layout.bytesPerFrame, alignment: 16)
         self.wakeUp = wakeUp
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
         pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
@@ -65,30 +78,10 @@ struct OpenCard: ~Copyable {
         case SND_PCM_STATE_DISCONNECTED: throw lost("playing", ENODEV)
         default: break
         }
-        var space = position.space
-        isWaiting = false
+        space = min(position.space, pcm.bufferSize)
         // What is written below has not been heard, so this is the position to tell: a second call would say the same some microseconds later.
         var heard = isStarted ? tell(position, to: renderer) : nil
-        while space > 0 {
-            if unwritten == 0 {
-                guard space >= pcm.periodSize else { break }
-                isWaiting = pcm.bufferSize - space >= reserve && !renderer.isReady(frames: pcm.periodSize)
-                if isWaiting { break }
-                renderer.render(into: samples)
-                pcm.layout.convert(UnsafeBufferPointer(samples), into: bytes)
-                frames.add(pcm.periodSize)
-                unwritten = pcm.periodSize
-            }
-            let offset = (pcm.periodSize - unwritten) * pcm.layout.bytesPerFrame
-            let written = pcm.write(bytes.baseAddress! + offset, frames: min(unwritten, space))
-            if written <= 0 {
-                // A suspension shows in the state, at the next call.
-                if written == 0 || [.busy, .suspended].contains(CardFault(errno: Int32(-written))) { break }
-                throw lost("snd_pcm_writei", Int32(-written))
-            }
-            unwritten -= written
-            space -= written
-        }
+        try fill(renderer)
         if !isStarted {
             let result = pcm.start()
             // Suspended since the state was read: shows at the next call.
@@ -104,6 +97,39 @@ struct OpenCard: ~Copyable {
         try checkPace(heard: heard)
     }
 
+    /// Writes as much as there is room and sound for.
+    private mutating func fill(_ renderer: any AudioRenderer) throws(AudioError) {
+        isWaiting = false
+        while space > 0 {
+            render(renderer)
+            if unwritten == 0 { return }
+            let count = pcm.write(bytes.baseAddress! + written * pcm.layout.bytesPerFrame, frames: min(unwritten, space))
+            if count <= 0 {
+                // A suspension shows in the state, at the next call.
+                if count == 0 || [.busy, .suspended].contains(CardFault(errno: Int32(-count))) { return }
+                throw lost("snd_pcm_writei", Int32(-count))
+            }
+            unwritten -= count
+            written += count
+            space -= count
+        }
+    }
+
+    /// Renders periods for the room there is, where all that was rendered has been written.
+    private mutating func render(_ renderer: any AudioRenderer) {
+        if unwritten > 0 { return }
+        written = 0
+        while space - unwritten >= pcm.periodSize {
+            isWaiting = pcm.bufferSize - space + unwritten >= reserve && !renderer.isReady(frames: pcm.periodSize)
+            if isWaiting { return }
+            renderer.render(into: samples)
+            let begin = unwritten * pcm.layout.bytesPerFrame
+            pcm.layout.convert(UnsafeBufferPointer(samples), into: UnsafeMutableRawBufferPointer(rebasing: bytes[begin...]))
+            frames.add(pcm.periodSize)
+            unwritten += pcm.periodSize
+        }
+    }
+
     /// Tells a position of the card; returns the frames that have been heard by then, nil where it does not say.
     private mutating func tell(_ position: PCM.Position, to renderer: any AudioRenderer, isFirst: Bool = false) -> Int? {
         // Just after a start the timestamp can still be from before it.
@@ -116,13 +142,25 @@ struct OpenCard: ~Copyable {
         return heard
     }
 
-    /// Waits for room for a period, or for a wake-up, at most the length of the buffer; ``soundRetryInterval`` where there is room and no
-    /// sound yet, or the card has just been started.
+    /// Waits for room for a period, for much of the buffer where the card has played for a while, or for a wake-up, at most the length of the
+    /// buffer; ``soundRetryInterval`` where there is room and no sound yet, or the card has just been started.
     mutating func wait() {
         if isWaiting { return wakeUp.wait(until: .now + Self.soundRetryInterval) }
+        relax()
         let buffer = MediaTime(nanoseconds: Int64(pcm.bufferSize) * 1_000_000_000 / Int64(pcm.sampleRate))
         wakeUp.wait(for: &descriptors, until: .now + (awaitsMotion ? Self.soundRetryInterval : buffer))
         pcm.acknowledge(&descriptors[1...])
+    }
+
+    /// Has a card that plays well wake the thread when two thirds of its buffer have been played, in whole periods: what it says of its position
+    /// is exact when it wakes somebody by itself.
+    private mutating func relax() {
+        let frames = pcm.bufferSize * 2 / 3 / pcm.periodSize * pcm.periodSize
+        guard !isRelaxed, isStarted, !hasRunDry, !awaitsMotion, frames > pcm.periodSize, .now - startTime > Self.settlingTime else {
+            return
+        }
+        isRelaxed = true
+        pcm.wake(atSpace: frames)
     }
 
     /// Drops what was not heard, gives it back to the renderer, and prepares the card to begin again.
@@ -150,12 +188,17 @@ struct OpenCard: ~Copyable {
     }
 
     /// Prepares the card after an underrun; what is rendered and not written is played next.
-    mutating func recover() throws(AudioError) { try begin() }
+    mutating func recover() throws(AudioError) {
+        hasRunDry = true
+        try begin()
+    }
 
     private mutating func begin() throws(AudioError) {
         frames.restart()
         frames.add(unwritten)
         isStarted = false
+        if isRelaxed { pcm.wake(atSpace: pcm.periodSize) }
+        isRelaxed = false
         let result = pcm.prepare()
         if result < 0 { throw lost("snd_pcm_prepare", -result) }
     }

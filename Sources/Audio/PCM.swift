@@ -18,7 +18,7 @@ struct PCM: ~Copyable {
     /// by period, would change the pitch by the rounding.
     static let period = MediaTime.milliseconds(20)
     /// Asked for at first. A pause drops what is in the buffer, so its length adds no latency; it is what is lost when a card is unplugged.
-    static let shortBuffer = MediaTime.milliseconds(100)
+    static let shortBuffer = MediaTime.milliseconds(120)
     /// The longest that is asked for after underruns: the emulated cards of virtual machines need this much.
     static let longBuffer = MediaTime.milliseconds(500)
 
@@ -143,6 +143,18 @@ struct PCM: ~Copyable {
     /// Writes up to `frames` frames; returns how many were taken, or a negative errno. The corresponding C function is
     /// `snd_pcm_writei`.
     func write(_ bytes: UnsafeRawPointer, frames: Int) -> Int { Int(snd_pcm_writei(handle, bytes, snd_pcm_uframes_t(frames))) }
+
+    /// Has ``pollDescriptors()`` become ready when so many frames can be written; where that is refused it stays as it is. The corresponding C
+    /// function is `snd_pcm_sw_params_set_avail_min`.
+    func wake(atSpace frames: Int) {
+        var parameters: OpaquePointer?
+        snd_pcm_sw_params_malloc(&parameters)
+        defer { snd_pcm_sw_params_free(parameters) }
+        guard snd_pcm_sw_params_current(handle, parameters) >= 0,
+            snd_pcm_sw_params_set_avail_min(handle, parameters, snd_pcm_uframes_t(frames)) >= 0
+        else { return }
+        snd_pcm_sw_params(handle, parameters)
+    }
 
     /// Starts what was written. 0 or a negative errno, as with all below.
     func start() -> Int32 { snd_pcm_start(handle) }

@@ -27,7 +27,7 @@ import Testing
         let output = output(card)
         output.start(renderer)
         #expect(renderer.wait(for: 48_000))
-        #expect(output.name == "made-up S16_LE 48000 Hz stereo, buffer 100 ms")
+        #expect(output.name == "made-up S16_LE 48000 Hz stereo, buffer 120 ms")
         output.stop()
         #expect(renderer.counts.broken == [] && renderer.counts.reports.count > 3)
         #expect(card.state.withLock { $0.starts } == 1)
