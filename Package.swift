@@ -36,7 +36,8 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Content", "Configuration", "KioskPlayback",
+                "Remote", "Doctor", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content", "Configuration",
+                "KioskPlayback",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
                 "CKioskPlatform",
@@ -46,7 +47,10 @@ let package = Package(
             ],
             swiftSettings: upcoming),
         .target(
-            name: "Remote", dependencies: ["CKioskPlatform", "Configuration", "KioskPlayback", "KioskVocabulary", "KioskPlatform", log],
+            name: "Remote",
+            dependencies: [
+                "CKioskPlatform", "Cache", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform", log,
+            ],
             swiftSettings: upcoming
         ),
         .target(
@@ -90,6 +94,7 @@ let package = Package(
         .target(
             name: "KioskMedia", dependencies: ["CKioskFFmpeg", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
             path: "Sources/Media", swiftSettings: upcoming),
+        .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(name: "Content", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform"], swiftSettings: pure),
         .target(name: "Configuration", dependencies: ["CTOML", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
         .target(name: "KioskVocabulary", dependencies: ["KioskPlatform"], path: "Sources/Vocabulary", swiftSettings: pure),
@@ -102,6 +107,7 @@ let package = Package(
         .target(name: "CKioskAudio", dependencies: ["CKioskALSA"], path: "Sources/CAudio", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskInput", dependencies: ["CKioskEvdev"], path: "Sources/CInput", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskDisplay", path: "Sources/CDisplay"),
+        .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
             name: "CKioskFFmpeg", path: "Sources/CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil libva",
@@ -125,6 +131,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
+        .testTarget(
+            name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .testTarget(
             name: "ContentTests", dependencies: ["Content", "Configuration", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
@@ -183,7 +191,8 @@ let package = Package(
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
         .target(
-            name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskVocabulary"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
+            path: "Tests/TestSupport",
             swiftSettings: upcoming),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
         .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),

@@ -44,6 +44,8 @@ package final class ALSAOutput: AudioOutput {
     private let open: Opening
     private let listPCMs: ListPCMs?
     private let shared: Shared
+    /// Whether what the card is plugged into must stay: where it does not another is chosen.
+    private let followsPlugs: Bool
 
     /// The rate of films and of most cards.
     static let preferredRate = 48_000
@@ -111,21 +113,12 @@ package final class ALSAOutput: AudioOutput {
         }
     }
 
-    /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector; where the choice is automatic
-    /// it may take as long as a display needs, and the card is opened then.
-    package convenience init(device: AudioDevice, display: @escaping @Sendable () -> String? = { nil }) {
-        guard device == .automatic else {
-            self.init { rate, buffer throws(AudioError) in try device.open(rate: rate, buffer: buffer, display: nil) }
-            return
-        }
-        self.init(listPCMs: { AudioCard.listing(display()) }, awaitDisplay: { _ = display() }) { rate, buffer throws(AudioError) in
-            try device.open(rate: rate, buffer: buffer, display: display())
-        }
-    }
-
     /// An output to the card that `open` opens, once `awaitDisplay` has returned; it is called again when `listPCMs` shows a new card.
-    init(listPCMs: ListPCMs? = nil, awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening) {
+    init(
+        listPCMs: ListPCMs? = nil, followsPlugs: Bool = false, awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening
+    ) {
         self.open = open
+        self.followsPlugs = followsPlugs
         self.listPCMs = listPCMs
         let shared = Shared(awaitsDisplay: awaitDisplay != nil)
         self.shared = shared
@@ -135,9 +128,12 @@ package final class ALSAOutput: AudioOutput {
                 shared.opening.signal { $0.awaitsDisplay = false }
             }
             // The list is taken before the opening: a card that comes during it counts as new.
-            let watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
+            let list = listPCMs?()
+            let time = HostTime.now
+            var watch = list.map { CardWatch(list: $0, at: time) }
             do throws(AudioError) {
                 let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
+                if followsPlugs, let list { watch = CardWatch(list: list, holding: AudioCard.plugs(of: opened.pcm.hardware), at: time) }
                 let summary = opened.pcm.summary
                 log.info("\(summary): \(opened.reason)")
                 Self.makeAudible(opened.mixer, isAutomatic: listPCMs != nil)
@@ -160,9 +156,10 @@ package final class ALSAOutput: AudioOutput {
 
     /// Begins to render, on the audio thread. Called once.
     package func start(_ renderer: any AudioRenderer) {
-        let (open, listPCMs, format, shared) = (open, listPCMs, format, shared)
+        let (open, listPCMs, followsPlugs, format, shared) = (open, listPCMs, followsPlugs, format, shared)
         shared.control.start("audio") {
-            var player = CardPlayer(open: open, listPCMs: listPCMs, format: format, shared: shared, renderer: renderer)
+            var player = CardPlayer(
+                open: open, listPCMs: listPCMs, followsPlugs: followsPlugs, format: format, shared: shared, renderer: renderer)
             player.run()
         }
     }
@@ -181,6 +178,7 @@ package final class ALSAOutput: AudioOutput {
 private struct CardPlayer: ~Copyable {
     private let open: ALSAOutput.Opening
     private let listPCMs: ALSAOutput.ListPCMs?
+    private let followsPlugs: Bool
     private var watch: CardWatch?
     private let format: AudioFormat
     private let shared: ALSAOutput.Shared
@@ -195,11 +193,12 @@ private struct CardPlayer: ~Copyable {
     private var awaitsFirst = true
 
     init(
-        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, format: AudioFormat, shared: ALSAOutput.Shared,
-        renderer: any AudioRenderer
+        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, followsPlugs: Bool, format: AudioFormat,
+        shared: ALSAOutput.Shared, renderer: any AudioRenderer
     ) {
         self.open = open
         self.listPCMs = listPCMs
+        self.followsPlugs = followsPlugs
         self.format = format
         self.shared = shared
         self.renderer = renderer
@@ -286,10 +285,13 @@ private struct CardPlayer: ~Copyable {
     private mutating func chooseAgain() {
         guard let listPCMs, case .open = state else { return }
         // The display whose sound this card is, switched off and on again, is no new choice.
-        let ours = card!.hardware().map(AudioCard.displayLine)
+        // Where plugs are followed it has to be seen going.
+        let ours = followsPlugs ? nil : card!.hardware().map(AudioCard.displayLine)
         let list = { listPCMs().split(separator: "\n").filter { $0 != ours ?? "" }.joined(separator: "\n") }
         guard watch?.hasNewCard(at: .now, list: list) == true else { return }
-        log.info("a sound card, or a display with sound, has come: choosing again")
+        log.info(
+            "a sound card, a display with sound\(followsPlugs ? " or a plug has come, or the one in use has gone" : " has come"): choosing again"
+        )
         _ = state.handle(.cardCame, at: .now)
         silentSince = .now
         renderer.takeBack(frames: card!.unheard(at: silentSince))
@@ -324,9 +326,11 @@ private struct CardPlayer: ~Copyable {
 
     private mutating func openCard() {
         do throws(AudioError) {
-            let watch = listPCMs.map { CardWatch(list: $0(), at: .now) }
+            let list = listPCMs?()
+            let time = HostTime.now
             let opened = try open(.exactly(format.sampleRate), bufferDuration)
-            self.watch = watch
+            let held = followsPlugs ? AudioCard.plugs(of: opened.pcm.hardware) : []
+            watch = list.map { CardWatch(list: $0, holding: held, at: time) }
             log.info("\(opened.pcm.summary): \(opened.reason)")
             // Opened again with a longer buffer it is the same card: what was muted meanwhile stays muted.
             if case .open = state {} else { ALSAOutput.makeAudible(opened.mixer, isAutomatic: listPCMs != nil) }

@@ -26,9 +26,12 @@ package struct AudioCard: Hashable, Sendable {
         package var name: String
         /// What it is connected to.
         package var output: Output
+        /// Whether something is plugged into it, headphones or a line; nil where nothing tells.
+        package var isPlugged: Bool?
 
         /// A device from its parts.
-        package init(number: Int, pcm: String, name: String, output: Output = .other) {
+        package init(number: Int, pcm: String, name: String, output: Output = .other, isPlugged: Bool? = nil) {
+            self.isPlugged = isPlugged
             self.number = number
             self.pcm = pcm
             self.name = name
@@ -74,7 +77,9 @@ package struct AudioCard: Hashable, Sendable {
             index: Int(index), id: id, name: String(cString: snd_ctl_card_info_get_name(info)),
             driver: String(cString: snd_ctl_card_info_get_driver(info)), devices: [])
 
-        let outputs = Self.outputs(of: control)
+        let controls = CardControl.all(of: control)
+        let outputs = Self.outputs(of: control, among: controls)
+        let jacks = Jack.all(of: control, among: controls)
         var pcm: OpaquePointer?
         snd_pcm_info_malloc(&pcm)
         defer { snd_pcm_info_free(pcm) }
@@ -86,7 +91,12 @@ package struct AudioCard: Hashable, Sendable {
             guard snd_ctl_pcm_info(control, pcm) == 0 else { continue }
             let name = String(cString: snd_pcm_info_get_name(pcm))
             let device = Int(number)
-            devices.append(Device(number: device, pcm: "hw:CARD=\(id),DEV=\(device)", name: name, output: outputs[device] ?? .other))
+            let output = outputs[device] ?? .other
+            let isFirst = !devices.contains { $0.output == .other }
+            devices.append(
+                Device(
+                    number: device, pcm: "hw:CARD=\(id),DEV=\(device)", name: name, output: output,
+                    isPlugged: output == .other ? Jack.isPlugged(jacks, device: device, isFirst: isFirst) : nil))
         }
     }
 
@@ -162,10 +172,10 @@ extension AudioDevice {
     /// would be silent. Closes it again.
     ///
     /// `display` is the active connector: `HDMI-A-1`.
-    package func trial(display: String?) -> String {
+    package func trial(display: String?, session: AudioSession = AudioSession()) -> String {
         if self == .off { return "silent: turned off" }
         do throws(AudioError) {
-            let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer, display: display)
+            let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer, display: display, session: session)
             let silencers = opened.mixer?.silencers() ?? []
             return (["\(opened.pcm.summary) (\(opened.reason))"] + silencers.map(\.description)).joined(separator: "; ")
         } catch {

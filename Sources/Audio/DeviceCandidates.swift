@@ -12,9 +12,11 @@ extension AudioDevice {
     /// once there is one.
     ///
     /// `display` is called on the audio thread and names the active connector (`HDMI-A-1`; what follows a space is ignored), whose sound an
-    /// automatic choice prefers. nil while there is none.
-    package func makeOutput(display: @escaping @Sendable () -> String?) -> any AudioOutput {
-        self == .off ? SilentOutput() : ALSAOutput(device: self, display: display)
+    /// automatic choice prefers. nil while there is none. `session` says how the sound gets along with other programs and with plugs.
+    package func makeOutput(
+        session: AudioSession = AudioSession(), display: @escaping @Sendable () -> String?
+    ) -> any AudioOutput {
+        self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, display: display)
     }
 }
 
@@ -30,23 +32,41 @@ extension AudioDevice {
     /// A default that an administrator has set comes first; then the outputs of active displays; then ALSA's own default, unless that is an
     /// output for a display with nothing connected; then all others, real cards first, outputs without a display last.
     ///
-    /// Where the default is ALSA's own software mixer on a card, that card is opened itself: no other program makes sound on a kiosk, and
-    /// what the mixer has accepted cannot be taken back at a pause.
-    func candidates(route: DefaultRoute?, cards: [AudioCard], displays: [ConnectedDisplay] = []) -> [Candidate] {
+    /// Where plugs are followed, what something is plugged into comes before the displays.
+    ///
+    /// Where the default is ALSA's own software mixer on a card, that card is opened itself: no other program makes sound on most kiosks, and
+    /// what the mixer has accepted cannot be taken back at a pause. Where sound is to be mixed with that of others, the mixer of each card is
+    /// tried before the card itself.
+    func candidates(
+        route: DefaultRoute?, cards: [AudioCard], displays: [ConnectedDisplay] = [], session: AudioSession = AudioSession()
+    ) -> [Candidate] {
+        let plain: [Candidate]
         switch self {
-        case .off: return []
-        case .pcm(let name): return [Candidate(name: name, reason: "configured")]
-        case .automatic: break
+        case .off: plain = []
+        case .pcm(let name): plain = [Candidate(name: name, reason: "configured")]
+        case .automatic: plain = automaticCandidates(route: route, cards: cards, displays: displays, session: session)
         }
+        guard session.mixesWithOthers else { return plain }
+        var seen: Set<String> = []
+        return plain.flatMap { $0.mixed + [$0] }.filter { seen.insert($0.name).inserted }
+    }
+
+    private func automaticCandidates(
+        route: DefaultRoute?, cards: [AudioCard], displays: [ConnectedDisplay], session: AudioSession
+    ) -> [Candidate] {
         let found = cards.flatMap { card in
-            card.devices.map { Found(card: card, device: $0, standing: $0.output.standing(among: displays)) }
+            card.devices.map { device in
+                Found(
+                    card: card, device: device, standing: device.output.standing(among: displays),
+                    isPlugged: session.route == .port && device.isPlugged == true)
+            }
         }
         let ranked = found.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }.map(\.element)
 
         var result: [Candidate] = []
         func add(_ found: Found, _ reason: String) { result += found.card.candidates(found.device, reason) }
         func addDefault(_ route: DefaultRoute) {
-            if route.isPlainMixer, let hardware = route.hardware {
+            if route.isPlainMixer, !session.mixesWithOthers, let hardware = route.hardware {
                 // The device that it plays to, then the card's others.
                 let card = ranked.filter { $0.card.index == hardware.card }
                 for found in card where found.device.number == hardware.device { add(found, "the card of the system's default") }
@@ -59,6 +79,7 @@ extension AudioDevice {
         let isVirtual = target?.card.isVirtual ?? false
         let leadsAstray = isVirtual && found.contains { !$0.card.isVirtual }
         if let route, route.isSet, !leadsAstray { addDefault(route) }
+        for found in ranked where found.isPlugged { add(found, "something is plugged into it") }
         for found in ranked where found.standing.isDisplay { add(found, found.displayReason(displays)) }
         // HDMI without a display, where there is something that can be heard.
         let isSilent = (target?.standing ?? .other) > .other && ranked.contains { $0.standing == .other && $0.card.isVirtual == isVirtual }
@@ -74,6 +95,8 @@ extension AudioDevice {
         var card: AudioCard
         var device: AudioCard.Device
         var standing: AudioCard.Output.Standing
+        /// Whether it is to be preferred because something is plugged into it.
+        var isPlugged: Bool
 
         /// Best first: a display's own sound, real cards, virtual ones.
         var rank: Int { standing.isDisplay ? standing.rawValue : (card.isVirtual ? 20 : 10) + standing.rawValue }
@@ -89,7 +112,9 @@ extension AudioDevice {
     /// Opens the first candidate that opens. `display` is the active connector.
     ///
     /// - Throws: the error of the first candidate; of one that can be put right (in use, no permission) where there is such.
-    func open(rate: PCM.Rate, buffer: MediaTime, display: String?) throws(AudioError) -> OpenDevice {
+    func open(
+        rate: PCM.Rate, buffer: MediaTime, display: String?, session: AudioSession = AudioSession()
+    ) throws(AudioError) -> OpenDevice {
         // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
         // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
         // call takes libasound's lock and drops one reference: an open PCM needs none, and a thread that is opening one keeps its own.
@@ -99,7 +124,7 @@ extension AudioDevice {
         // Without a card the default leads nowhere, and libasound has a page to say about it.
         if self == .automatic, !cards.isEmpty { (route, displays) = (DefaultRoute.find(), ConnectedDisplay.find(display)) }
         var first: AudioError?
-        for candidate in candidates(route: route, cards: cards, displays: displays) {
+        for candidate in candidates(route: route, cards: cards, displays: displays, session: session) {
             do throws(AudioError) {
                 let pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer)
                 let mixer = pcm.hardware.flatMap { Mixer($0, cards: cards) }
@@ -134,6 +159,14 @@ extension AudioDevice {
             }
         }
         return error
+    }
+}
+
+extension AudioDevice.Candidate {
+    /// ALSA's software mixer on the same device; none where its name does not stand for a device of the kernel.
+    fileprivate var mixed: [AudioDevice.Candidate] {
+        guard let colon = name.firstIndex(of: ":"), ["hw", "plughw"].contains(name[..<colon]) else { return [] }
+        return [.init(name: "dmix\(name[colon...])", reason: "\(reason), mixed with other programs")]
     }
 }
 

@@ -136,23 +136,10 @@ extension AudioCard {
     }
 
     /// The monitors of a card by their ELDs, by the number of the PCM that each belongs to; empty for a card without HDMI.
-    static func outputs(of control: OpaquePointer) -> [Int: Output] {
-        var list: OpaquePointer?
-        snd_ctl_elem_list_malloc(&list)
-        defer { snd_ctl_elem_list_free(list) }
-        guard snd_ctl_elem_list(control, list) == 0 else { return [:] }
-        let count = snd_ctl_elem_list_get_count(list)
-        guard count > 0, snd_ctl_elem_list_alloc_space(list, count) == 0 else { return [:] }
-        defer { snd_ctl_elem_list_free_space(list) }
-        guard snd_ctl_elem_list(control, list) == 0 else { return [:] }
-
+    static func outputs(of control: OpaquePointer, among controls: [CardControl]) -> [Int: Output] {
         var outputs: [Int: Output] = [:]
-        for index in 0..<snd_ctl_elem_list_get_used(list)
-        where snd_ctl_elem_list_get_interface(list, index) == SND_CTL_ELEM_IFACE_PCM
-            && snd_ctl_elem_list_get_name(list, index).map({ String(cString: $0) }) == "ELD"
-        {
-            let eld = read(control, snd_ctl_elem_list_get_numid(list, index))
-            outputs[Int(snd_ctl_elem_list_get_device(list, index))] = .display(MonitorIdentity(eld: eld))
+        for element in controls where element.interface == SND_CTL_ELEM_IFACE_PCM && element.name == "ELD" {
+            outputs[element.device] = .display(MonitorIdentity(eld: read(control, element.number)))
         }
         return outputs
     }
@@ -173,20 +160,25 @@ extension AudioCard {
         return (0..<min(512, snd_ctl_elem_info_get_count(info))).map { snd_ctl_elem_value_get_byte(value, $0) }
     }
 
-    /// The PCMs, a line each: the kernel's list, and those that lead to the active display once more. For ``CardWatch``: a monitor that is
-    /// switched on later is a card that comes.
-    static func listing(_ displayName: String?) -> String {
+    /// The PCMs, a line each: the kernel's list, and once more those that lead to the active display and, where plugs are followed, those that
+    /// something is plugged into. For ``CardWatch``: a monitor that is switched on later, or headphones, are a card that comes.
+    static func listing(_ displayName: String?, followsPlugs: Bool = false) -> String {
         var text = ProcFile.read("/proc/asound/pcm") ?? ""
         let displays = ConnectedDisplay.find(displayName)
         for card in all() {
-            for device in card.devices where device.output.standing(among: displays) == .active {
-                text += "\n" + displayLine(Hardware(card: card.index, device: device.number))
+            for device in card.devices {
+                let hardware = Hardware(card: card.index, device: device.number)
+                if device.output.standing(among: displays) == .active { text += "\n" + displayLine(hardware) }
+                if followsPlugs, device.isPlugged == true { text += "\n" + plugLine(hardware) }
             }
         }
         return text
     }
 
     static func displayLine(_ hardware: Hardware) -> String { "\(hardware.card)-\(hardware.device) leads to the display: playback" }
+    /// The lines of a PCM that say what it leads to.
+    static func plugs(of hardware: Hardware?) -> [String] { hardware.map { [displayLine($0), plugLine($0)] } ?? [] }
+    static func plugLine(_ hardware: Hardware) -> String { "\(hardware.card)-\(hardware.device) has something plugged in: playback" }
 }
 
 /// A PCM of the kernel, by the numbers of card and device.

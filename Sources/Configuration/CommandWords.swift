@@ -25,7 +25,9 @@ struct CommandWords {
         ("toggle", .togglePlayback), ("play", .play), ("pause", .pause), ("seek-forward", .seekSteps(1)), ("seek-back", .seekSteps(-1)),
         ("next", .nextItem), ("previous", .previousItem), ("restart", .restartItem), ("restart-playlist", .restartPlaylist),
         ("go-on", .waitEnded), ("volume-up", .changeVolume(by: volumeStep)), ("volume-down", .changeVolume(by: -volumeStep)),
-        ("mute", .toggleMute), ("rotate", .rotate(nil)), ("show-controls", .showControls), ("hide-controls", .hideControls),
+        ("mute", .toggleMute), ("next-audio-track", .nextAudioTrack), ("next-chapter", .skipChapters(1)),
+        ("previous-chapter", .skipChapters(-1)), ("rotate", .rotate(nil)), ("show-controls", .showControls),
+        ("hide-controls", .hideControls),
         ("quit", .quit),
     ]
 
@@ -36,6 +38,8 @@ struct CommandWords {
         ("seek", "a time, as in \"seek 1:30\", or \"seek +30\" and \"seek -30\""),
         ("volume", "a whole number from 0 to 100, as in \"volume 40\""),
         ("rate", "a number from 0.5 to 2, as in \"rate 1.5\""),
+        ("audio-track", "a language, a number or \"off\", as in \"audio-track de\""),
+        ("chapter", "the number of a chapter, 1 to 1000, as in \"chapter 3\""),
         ("rotate", "0, 90, 180 or 270, as in \"rotate 90\""),
     ]
 
@@ -95,6 +99,8 @@ struct CommandWords {
         case "volume": number(argument, in: 0...100).map(Command.setVolume)
         case "rate": Double(argument).flatMap { 0.5...2 ~= $0 ? .setRate($0) : nil }
         case "rotate": Int(argument).flatMap(Rotation.init(rawValue:)).map { .rotate($0) }
+        case "audio-track": TrackChoice(argument).map(Command.selectAudioTrack)
+        case "chapter": number(argument, in: 1...1000).map(Command.selectChapter)
         case "seek": seek(argument)
         default: nil
         }

@@ -31,6 +31,8 @@ package struct Configuration: Hashable, Sendable {
         package var volume = 100
         /// `muted` at the start.
         package var isMuted = false
+        /// `mix`, `follow`, `interruption` and `duck-volume`.
+        package var session = AudioSession()
     }
 
     /// `[playback]`.
@@ -55,6 +57,12 @@ package struct Configuration: Hashable, Sendable {
         package var deinterlace = Deinterlace.auto
         /// `decoder`: of every item that has none of its own.
         package var decoder = DecoderSetting.automatic
+        /// `cache`: how much of what comes over HTTP is kept on the disk.
+        package var cache = CacheChoice.off
+        /// `cache-folder`: where, an absolute path; nil is the service's own folder, else the user's.
+        package var cacheFolder: String?
+        /// `audio-track`: of every item that has none of its own.
+        package var audioTrack = TrackChoice.automatic
         /// `decoder-device`: the node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
         package var decoderDevice: String?
     }

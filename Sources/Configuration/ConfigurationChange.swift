@@ -1,3 +1,5 @@
+import KioskVocabulary
+
 /// What differs between two configurations, by the names of tables and keys: what a player that runs takes over, and what holds from its
 /// next start on.
 package struct ConfigurationChange: Hashable, Sendable {
@@ -34,12 +36,20 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[control] metrics", old.control.metrics == new.control.metrics, in: &applied)
         note("[log] level", old.log.level == new.log.level, in: &applied)
         note("[log] proof-of-play", old.log.proofOfPlay == new.log.proofOfPlay, in: &applied)
+        note("[playback] audio-track", before.audioTrack == after.audioTrack, in: &applied)
 
         note("[playback] decoder-device", before.decoderDevice == after.decoderDevice, in: &postponed)
+        note("[playback] cache", before.cache == after.cache, in: &postponed)
+        note("[playback] cache-folder", before.cacheFolder == after.cacheFolder, in: &postponed)
         note("[display] connector", old.display.connector == new.display.connector, in: &postponed)
         note("[display] mode", old.display.mode == new.display.mode, in: &postponed)
         note("[display] physical-size", old.display.physicalSize == new.display.physicalSize, in: &postponed)
         note("[display] picture-path", old.display.picturePath == new.display.picturePath, in: &postponed)
+        let (session, newSession) = (old.audio.session, new.audio.session)
+        note("[audio] mix", session.mixesWithOthers == newSession.mixesWithOthers, in: &postponed)
+        note("[audio] follow", session.route == newSession.route, in: &postponed)
+        note("[audio] interruption", session.interruption == newSession.interruption, in: &postponed)
+        note("[audio] duck-volume", session.duckedVolume == newSession.duckedVolume, in: &postponed)
         note("[audio] device", old.audio.device == new.audio.device, in: &postponed)
     }
 

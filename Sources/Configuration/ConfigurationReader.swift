@@ -129,6 +129,10 @@ extension Configuration.Audio {
         device = table.text("device", AudioDevice.self, "\"auto\", an ALSA device such as \"hw:0,0\" or \"off\"") ?? device
         volume = table.number("volume", in: 0...100) ?? volume
         isMuted = table.flag("muted") ?? isMuted
+        session.mixesWithOthers = table.flag("mix") ?? session.mixesWithOthers
+        session.route = table.word("follow", AudioSession.Route.self) ?? session.route
+        session.interruption = table.word("interruption", AudioSession.Interruption.self) ?? session.interruption
+        session.duckedVolume = table.number("duck-volume", in: 0...100) ?? session.duckedVolume
     }
 }
 
@@ -147,6 +151,12 @@ extension Configuration.Playback {
         transitionDuration = table.time("transition-duration") ?? transitionDuration
         deinterlace = table.word("deinterlace", Deinterlace.self) ?? deinterlace
         decoder = table.word("decoder", DecoderSetting.self) ?? decoder
+        audioTrack = table.track("audio-track") ?? audioTrack
+        cache = table.text("cache", CacheChoice.self, "\"off\" or a size such as \"2 GB\", at least 1 MB") ?? cache
+        cacheFolder = table.value("cache-folder", "the absolute path of a folder") { kind in
+            guard let path = kind.string, path.hasPrefix("/"), path.utf8.count > 1, !path.contains("\0") else { return nil }
+            return path
+        }
         decoderDevice = table.value("decoder-device", "a device such as \"/dev/dri/renderD128\"") { kind in
             guard let path = kind.string, path.hasPrefix("/dev/"), !path.contains("\0") else { return nil }
             return path
@@ -221,6 +231,7 @@ extension PlaylistEntry {
         duration = table.time("duration")
         title = table.line("title", "a line of text", longest: 500)
         decoder = table.word("decoder", DecoderSetting.self)
+        (audioTrack, videoTrack) = (table.track("audio-track"), table.track("video-track"))
         waitsForTap = table.word("wait-for", WaitFor.self).map { $0 == .tap }
         if let word = table.command("on-tap", CommandWords(folder: folder, resumesByDefault: true)) {
             if let word {

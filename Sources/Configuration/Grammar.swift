@@ -12,13 +12,13 @@ enum Grammar {
     static let display = Table(
         name: "display", heading: "[display]",
         keys: ["connector", "mode", "gravity", "rotation", "background", "region", "physical-size", "picture-path"])
-    static let audio = Table(name: "audio", heading: "[audio]", keys: ["device", "volume", "muted"])
+    static let audio = Table(
+        name: "audio", heading: "[audio]", keys: ["device", "volume", "muted", "mix", "follow", "interruption", "duck-volume"])
     static let playback = Table(
         name: "playback", heading: "[playback]",
         keys: [
             "loop", "shuffle", "fallback", "usb", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace",
-            "decoder",
-            "decoder-device",
+            "decoder", "decoder-device", "cache", "cache-folder", "audio-track",
         ])
     static let input = Table(
         name: "input", heading: "[input]",
@@ -33,7 +33,7 @@ enum Grammar {
         name: "playlist", heading: "[[playlist]]",
         keys: [
             "source", "recursive", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder",
-            "wait-for", "on-tap",
+            "audio-track", "video-track", "wait-for", "on-tap",
         ])
     static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
     static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])

@@ -27,6 +27,10 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var title: String?
     /// `decoder`.
     package var decoder: DecoderSetting?
+    /// `audio-track`.
+    package var audioTrack: TrackChoice?
+    /// `video-track`.
+    package var videoTrack: TrackChoice?
     /// `wait-for`: whether it is `tap`.
     package var waitsForTap: Bool?
     /// `on-tap`.
@@ -45,7 +49,8 @@ package struct PlaylistEntry: Hashable, Sendable {
             source: source, version: version, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
             waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
-            deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder)
+            deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder,
+            audioTrack: audioTrack ?? configuration.playback.audioTrack, videoTrack: videoTrack ?? .automatic)
     }
 }
 

@@ -81,6 +81,17 @@ struct TableReader {
         value(key, alternatives(type.allCases.map { "\"\($0.rawValue)\"" })) { $0.string.flatMap(Word.init(rawValue:)) }
     }
 
+    /// Which track of a kind is played.
+    func track(_ key: String) -> TrackChoice? {
+        value(key, "\"auto\", \"off\", the number of a track from 1, or a language such as \"de\"") { kind in
+            switch kind {
+            case .integer(let number): Int(exactly: number).flatMap { TrackChoice.numbers ~= $0 ? .number($0) : nil }
+            case .string(let text): TrackChoice(text)
+            default: nil
+            }
+        }
+    }
+
     /// A string that `Value` can be made of.
     func text<Value: LosslessStringConvertible>(_ key: String, _ type: Value.Type, _ expected: @autoclosure () -> String) -> Value? {
         value(key, expected()) { $0.string.flatMap(Value.init) }

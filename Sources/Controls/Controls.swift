@@ -272,6 +272,7 @@ extension NowPlaying {
         item = snapshot.item?.number
         (place, count) = (snapshot.itemNumber, snapshot.itemCount)
         (title, source) = (snapshot.title ?? "", snapshot.source ?? "")
+        if let artist = snapshot.artist { title += " – \(artist)" }
         (self.start, time, duration) = (start, snapshot.time, snapshot.duration)
         (isSeekable, bufferedUntil) = (snapshot.isSeekable, snapshot.bufferedUntil)
         self.rate = rate

@@ -223,8 +223,9 @@ extension ControlsState {
             return [TimedCommand(command, at: time)]
         case .seekSteps(let count): signSeek(settings.seekStep.seconds * Double(count), origin, at: time)
         case .seekBy(let span): signSeek(span.seconds, origin, at: time)
-        case .seekTo, .nextItem, .previousItem, .selectItem, .restartItem, .restartPlaylist, .setRate: break
-        case .scrub, .endScrub, .playSource, .waitEnded, .rotate, .quit: return [TimedCommand(command, at: time)]
+        case .seekTo, .nextItem, .previousItem, .selectItem, .restartItem, .restartPlaylist, .setRate, .selectChapter, .skipChapters: break
+        case .scrub, .endScrub, .playSource, .waitEnded, .selectAudioTrack, .nextAudioTrack, .rotate, .quit:
+            return [TimedCommand(command, at: time)]
         }
         if origin != .item { reveal(at: time) }
         return [TimedCommand(command, at: time)]

@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import KioskPlatform
+import KioskVocabulary
 
 /// What a source holds, as far as its headers tell.
 package struct AssetDescription: Hashable, Sendable {
@@ -54,8 +55,25 @@ package struct AssetDescription: Hashable, Sendable {
     package var isStill: Bool
     /// Whether it can be sought in.
     package var isSeekable: Bool
-    /// What the file calls itself, on one line of at most 200 characters; nil where it does not say.
-    package var title: String?
+    /// All its tracks, played or not.
+    package var tracks: [AssetTrack] = []
+    /// Its chapters in their order, in item time.
+    package var chapters: [AssetChapter] = []
+    /// What it says of itself.
+    package var metadata = AssetMetadata()
+    /// Whether it is a file of this machine, which is read in no time beside a stream.
+    package var isLocal = true
+    /// What the file calls itself; nil where it does not say.
+    package var title: String? { metadata.title }
+}
+
+extension AssetDescription.Video {
+    /// Pixels across and down of the picture as it is shown at its own size: upright, of square pixels.
+    package var presentationSize: (width: Int, height: Int) {
+        let aspect = (1e-4...1e4).contains(pixelAspectRatio) ? pixelAspectRatio : 1
+        let wide = Int(saturating: (Double(width) * aspect).rounded())
+        return orientation.rotation.swapsAxes ? (height, wide) : (wide, height)
+    }
 }
 
 extension AssetDescription.Video {
@@ -101,7 +119,9 @@ extension AssetDescription {
         isSeekable = context.pb == nil || context.pb.pointee.seekable != 0
         duration = context.duration > 0 ? MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE)) : nil
         isStill = false
-        title = format.title(video: video, audio: audio)
+        tracks = format.tracks
+        chapters = format.chapters
+        metadata = format.metadata(video: video, audio: audio)
         if video >= 0, let stream = context.streams[Int(video)] {
             let parameters = stream.pointee.codecpar.pointee
             let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
@@ -120,13 +140,18 @@ extension AssetDescription {
             self.video?.addColors(of: parameters)
             if isStill { duration = nil }
         }
-        if audio >= 0, let stream = context.streams[Int(audio)] {
-            let parameters = stream.pointee.codecpar.pointee
-            self.audio = Audio(
-                codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
-                channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
-                duration: stream.ownDuration(within: duration))
-        }
+        if audio >= 0, let stream = context.streams[Int(audio)] { self.audio = Audio(stream, within: duration) }
+    }
+}
+
+extension AssetDescription.Audio {
+    /// What the header of a stream says, in a container that lasts `duration`.
+    init(_ stream: UnsafeMutablePointer<AVStream>, within duration: MediaTime?) {
+        let parameters = stream.pointee.codecpar.pointee
+        self.init(
+            codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
+            channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
+            duration: stream.ownDuration(within: duration))
     }
 }
 
@@ -158,16 +183,6 @@ extension UnsafeMutablePointer<AVStream> {
 }
 
 extension FormatContext {
-    /// The container's tag `title`, or that of its sound where the container is Ogg, which has tags for streams only.
-    fileprivate func title(video: Int32, audio: Int32) -> String? {
-        func title(_ tags: OpaquePointer?) -> String? {
-            av_dict_get(tags, "title", nil, 0)?.pointee.value.flatMap { String(cString: $0).asTitle }
-        }
-        let isOgg = String(cString: raw.pointee.iformat.pointee.name) == "ogg"
-        let stream = isOgg && max(video, audio) >= 0 ? raw.pointee.streams[Int(max(video, audio))] : nil
-        return title(raw.pointee.metadata) ?? title(stream?.pointee.metadata)
-    }
-
     /// Whether it is a format of single images.
     var isStill: Bool {
         let name = String(cString: raw.pointee.iformat.pointee.name)

@@ -95,6 +95,13 @@ struct Demuxer: ~Copyable, Sendable {
         sound.removeAll()
     }
 
+    /// Reads the sound of another stream from here on; returns what has been read of the one before and not been decoded.
+    mutating func selectSound(_ index: Int32) -> PacketQueue {
+        source.selectSound(index)
+        soundReadTo = nil
+        return exchange(&sound, with: PacketQueue())
+    }
+
     /// Adds to ``problems`` what is not among them.
     mutating func report(_ problem: String) {
         if !problems.contains(problem) { problems.append(problem) }

@@ -15,18 +15,20 @@ import KioskPlatform
 /// A reader is not shared: one thread at a time owns it. Everything it waits for is bounded by its ``Interruption``.
 package struct MediaReader: ~Copyable, Sendable {
     /// What the source holds.
-    package private(set) var description: AssetDescription
+    package internal(set) var description: AssetDescription
     /// How long a picture lasts at the average rate; nil for stills and where the container tells none. Of interlaced video it halves when
     /// the first field turns up, and doubles where the machine is too slow for fields.
     package var nominalFrameDuration: MediaTime? {
         makesFields ? frameDuration.map { MediaTime(nanoseconds: $0.nanoseconds / 2) } : frameDuration
     }
 
-    private var demuxer: Demuxer
+    var demuxer: Demuxer
     private var pictures: PictureTrack?
-    private var sound: SoundTrack?
+    var sound: SoundTrack?
+    /// What sound is converted to; nil where none is wanted.
+    let samples: AudioFormat?
     /// Container time of item time zero.
-    private var origin = MediaTime.zero
+    private(set) var origin = MediaTime.zero
     /// How long a stored frame lasts.
     private var frameDuration: MediaTime?
     /// Whether each field becomes a picture.
@@ -36,10 +38,12 @@ package struct MediaReader: ~Copyable, Sendable {
 
     /// A reader of streams whose decoders are open, before its first picture is decoded (``decodeBeginning()``).
     init(
-        _ description: AssetDescription, nominalFrameDuration: MediaTime?, demuxer: consuming Demuxer, pictures: consuming PictureTrack?,
+        _ description: AssetDescription, samples: AudioFormat?, nominalFrameDuration: MediaTime?, demuxer: consuming Demuxer,
+        pictures: consuming PictureTrack?,
         sound: consuming SoundTrack?
     ) {
         self.description = description
+        self.samples = samples
         frameDuration = nominalFrameDuration
         self.demuxer = demuxer
         self.pictures = pictures
@@ -97,6 +101,10 @@ package struct MediaReader: ~Copyable, Sendable {
             sound?.restart(at: origin)
             let hasSound = sound?.decodeFirst(from: &demuxer) ?? false
             try checkBeginning(hasSound)
+        }
+        for index in description.chapters.indices {
+            description.chapters[index].start = max(description.chapters[index].start - origin, .zero)
+            description.chapters[index].end = max(description.chapters[index].end - origin, .zero)
         }
     }
 

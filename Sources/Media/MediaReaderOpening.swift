@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import KioskPlatform
+import KioskVocabulary
 
 // From an opened, probed container to a reader: which streams are played, and their decoders.
 
@@ -13,19 +14,23 @@ extension MediaReader {
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
     ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
+    ///   - audio: which of its sound tracks is played.
+    ///   - video: which of its picture tracks is; without one a cover is not shown either.
     ///   - deinterlacing: what becomes of interlaced frames; stills have none.
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
         _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
-        interruption: Interruption = Interruption(), deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem
+        audio: TrackChoice = .automatic, video: TrackChoice = .automatic, interruption: Interruption = Interruption(),
+        deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
         let format = try FormatContext.open(source, interruption: interruption)
         var streams = StreamIndices()
-        streams.video = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        streams.video = format.stream(video, of: .video)
         if samples != nil || streams.video < 0 {
-            streams.audio = av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, streams.video, nil, 0)
+            // What is its length is read, heard or not.
+            streams.audio = format.stream(audio == .off ? .automatic : audio, of: .audio, related: streams.video)
         }
         if streams.video < 0 && streams.audio < 0 { throw MediaError(source, .nothingToPlay) }
         for index in 0..<Int32(format.raw.pointee.nb_streams) where !streams.contains(index) {
@@ -52,15 +57,16 @@ extension MediaReader {
             }
         }
         let hasVideo = streams.video >= 0 && !isCover
-        let description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
+        var description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
+        description.isLocal = !isRemote(source)
         var sound: SoundTrack?
-        var problems: [String] = []
+        var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }
         if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {
             do throws(MediaError) {
                 sound = SoundTrack(try AudioDecoder.open(stream, source: source, output: samples))
             } catch {
                 if !hasVideo { throw error }
-                problems = ["plays without its sound: \(error.reason.text)"]
+                problems.append("plays without its sound: \(error.reason.text)")
             }
         }
         if sound == nil { streams.audio = -1 }
@@ -68,9 +74,10 @@ extension MediaReader {
         let nominal = hasVideo && !description.isStill ? nominalDuration : nil
         let packets = PacketSource(format, name: source, streams: streams, interruption: interruption)
         var reader = MediaReader(
-            description, nominalFrameDuration: nominal,
+            description, samples: samples, nominalFrameDuration: nominal,
             demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems), pictures: pictures, sound: sound)
         try reader.decodeBeginning()
+        if audio == .off { reader.leaveOutSound() }
         return reader
     }
 }

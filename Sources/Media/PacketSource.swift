@@ -110,6 +110,14 @@ struct PacketSource: ~Copyable, Sendable {
         streams.audio = -1
     }
 
+    /// Has libavformat give out the packets of another sound stream from now on.
+    mutating func selectSound(_ index: Int32) {
+        guard let stream = stream(index) else { return }
+        discardSound()
+        shim_stream_discard(stream, 0)
+        streams.audio = index
+    }
+
     // MARK: What libavformat knows of its times
 
     /// The stream with this index; nil where there is none.

@@ -9,7 +9,10 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case volume
     case volumeUp = "volume-up"
     case volumeDown = "volume-down"
-    case mute, rate, rotate, gravity, region
+    case mute
+    case interruptionBegin = "interruption begin"
+    case interruptionEnd = "interruption end"
+    case rate, rotate, gravity, region
     case seekForward = "seek-forward"
     case seekBack = "seek-back"
     case showControls = "show-controls"
@@ -21,6 +24,10 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case playlistInsert = "playlist insert"
     case playlistRemove = "playlist remove"
     case playlistMove = "playlist move"
+    case tracks, select, chapters, chapter
+    case nextChapter = "next-chapter"
+    case previousChapter = "previous-chapter"
+    case metadata, cover, cache
     case screenshot, observe, reload
     case logLevel = "log-level"
     case quit
@@ -61,6 +68,9 @@ extension ControlSchema {
     private static let boundary = ControlParameter(
         name: "at", kind: .word(["boundary", "now"]),
         text: "When what is on the screen and has left the list gives way: at its end (the default), or now.")
+    private static let optionalItem = ControlParameter(
+        name: "item", kind: .item, text: "Which item; else the one on the screen.", word: .option)
+    private static let about = ControlMember("item", "which one it is")
     private static let firstFrame = "when its first frame is on the screen"
     private static let item = ControlParameter(name: "item", kind: .item, isRequired: true, text: "Which item.", word: .place)
 
@@ -115,6 +125,19 @@ extension ControlSchema {
                 "Turns the sound off or on.",
                 [ControlParameter(name: "on", kind: .flag, text: "Whether it is to be off; else the other way than now.", word: .place)],
                 answer: [ControlMember("muted", "whether the sound is off")])
+        case .interruptionBegin:
+            schema(
+                "Has the sound give way to another program's, as [audio] interruption says, until the end or for some time.",
+                [
+                    ControlParameter(name: "for", kind: .number(0.1...3600), text: "Seconds after which it ends by itself; else an hour."),
+                    ControlParameter(
+                        name: "by", kind: .text, text: "A name of the program: with several the sound comes back when all have ended."),
+                ], answer: [ControlMember("interrupted", "true")])
+        case .interruptionEnd:
+            schema(
+                "Ends the interruption that was begun under the same name.",
+                [ControlParameter(name: "by", kind: .text, text: "The name that was given at its beginning.")],
+                answer: [ControlMember("interrupted", "whether another program still interrupts")])
         case .rate:
             schema(
                 "Sets the speed, the pitch kept; heard and seen within half a second.",
@@ -158,8 +181,17 @@ extension ControlSchema {
                 answer: place.dropLast() + [
                     ControlMember("state", "\"playing\", \"paused\" or \"waiting\""),
                     ControlMember("ended", "whether a playlist that does not loop has ended"),
-                    ControlMember("duration", "seconds; null for a live stream"), ControlMember("count", "how many items the playlist has"),
+                    ControlMember("duration", "seconds; null for a live stream"),
+                    ControlMember("itemStatus", "\"unknown\", \"ready\" or \"failed\"; null where nothing is on the screen"),
+                    ControlMember("live", "whether nobody knows how long the item lasts, as of a live stream"),
+                    ControlMember("presentationSize", "`width` and `height` of the picture at its own size; null without one"),
+                    ControlMember(
+                        "loaded", "ranges of the item, `from` and `to` in seconds, that are there without waiting for its source"),
+                    ControlMember("seekable", "ranges of the item that one can seek to"),
+                    ControlMember("likelyToKeepUp", "whether it is likely to play on without waiting for its source"),
+                    ControlMember("count", "how many items the playlist has"),
                     ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"),
+                    ControlMember("interrupted", "whether a program has the sound give way"),
                     ControlMember("rate", "the speed"),
                     ControlMember("rotation", "0, 90, 180 or 270"),
                     ControlMember("display", "`name`, `width`, `height` and `refresh` of the display; null where there is none"),
@@ -216,6 +248,65 @@ extension ControlSchema {
                         name: "to", kind: .integer(1...1_000_000), isRequired: true, text: "Its place then; beyond the end is the end.",
                         word: .place),
                 ], answer: list)
+        case .tracks:
+            schema(
+                "Lists the tracks of an item that has been opened.", [optionalItem],
+                answer: [
+                    about,
+                    ControlMember(
+                        "tracks",
+                        "each with its `kind`, its `number` among those, `codec`, `language`, `title`, `default` and `selected`; of sound "
+                            + "`sampleRate` and `channels`, of pictures `width` and `height`"),
+                ])
+        case .select:
+            schema(
+                "Plays another track of an item, in its later showings, too. Sound changes within a second or two, and the picture goes on.",
+                [
+                    ControlParameter(name: "kind", kind: .word(["audio", "video"]), isRequired: true, text: "Of what.", word: .place),
+                    ControlParameter(
+                        name: "track", kind: .track, isRequired: true, text: "Which one, or none of them.", word: .place),
+                    optionalItem,
+                ], answer: [ControlMember("track", "what was asked for")])
+        case .chapters:
+            schema(
+                "Lists the chapters of an item that has been opened.", [optionalItem],
+                answer: [
+                    about,
+                    ControlMember("chapters", "each with its `number`, `title`, `start` and `end`; `current` is the one on the screen"),
+                ])
+        case .chapter:
+            schema(
+                "Goes to the beginning of a chapter.",
+                [ControlParameter(name: "to", kind: .integer(1...1000), isRequired: true, text: "Its number.", word: .place)],
+                effect: "when the frame is on the screen", answer: place)
+        case .nextChapter: schema("Goes to the next chapter.", effect: "when the frame is on the screen", answer: place)
+        case .previousChapter:
+            schema(
+                "Goes to the beginning of the chapter; within three seconds of that to the chapter before.",
+                effect: "when the frame is on the screen", answer: place)
+        case .metadata:
+            schema(
+                "What the file of an item says of itself.", [optionalItem],
+                answer: [
+                    about, ControlMember("title", "null where it does not say, as the following"), ControlMember("artist", "who made it"),
+                    ControlMember("album", "what it belongs to"), ControlMember("date", "when it was made, as it is written in the file"),
+                    ControlMember("cover", "the kind of the picture that belongs to it, \"mjpeg\" or \"png\"; null where there is none"),
+                ])
+        case .cover:
+            schema(
+                "The picture that belongs to the file of an item; its descriptor comes with the answer (SCM_RIGHTS).", [optionalItem],
+                effect: "when it has been read", answer: [ControlMember("format", "\"mjpeg\", \"png\" or what else it is")])
+        case .cache:
+            schema(
+                "What is kept on the disk of what the playlist plays over HTTP.",
+                answer: [
+                    ControlMember("folder", "where"), ControlMember("limit", "bytes that may be kept"),
+                    ControlMember("bytes", "that are there"),
+                    ControlMember(
+                        "items",
+                        "each with its `source`, `size`, the `bytes` of it that are there, whether it is `complete`, so that it is played from "
+                            + "the disk, and the last `problem`"),
+                ])
         case .screenshot:
             schema(
                 "A PNG of what is on the screen; its descriptor comes with the answer (SCM_RIGHTS).",

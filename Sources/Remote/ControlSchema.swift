@@ -3,6 +3,7 @@
 // their completion (ControlWords.swift), and docs/control-commands.md (ControlReference.swift).
 import Configuration
 import KioskPlatform
+import KioskVocabulary
 
 /// One command of the control socket.
 package struct ControlSchema: Sendable {
@@ -74,6 +75,8 @@ package enum ControlKind: Hashable, Sendable {
     case word([String])
     /// Several of these words.
     case words([String])
+    /// A track: its number, its language, `"auto"` or `"off"`.
+    case track
     /// An item of the playlist: its place, from 1; or a text: `"id:12"`, its title, its source or the name of its file.
     case item
 
@@ -90,6 +93,7 @@ package enum ControlKind: Hashable, Sendable {
         case .texts: "a list of 1 to 1000 texts"
         case .word(let words): words.map { "\"\($0)\"" }.joined(separator: ", ")
         case .words(let words): "a list of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .track: "the number of a track from 1, a language such as \"de\", \"auto\" or \"off\""
         case .item: "a place from 1, \"id:\" and an identity, a title, a source or the name of a file"
         }
     }
@@ -111,6 +115,8 @@ package enum ControlKind: Hashable, Sendable {
         case (.word(let words), .string(let text)): words.contains(text)
         case (.words(let words), .array(let values)):
             values.count <= words.count && values.allSatisfy { $0.text.map(words.contains) ?? false }
+        case (.track, .number): value.integer.map { TrackChoice.numbers ~= $0 } ?? false
+        case (.track, .string(let text)): TrackChoice(text) != nil
         case (.item, .number): value.integer.map { 1...1_000_000 ~= $0 } ?? false
         case (.item, .string(let text)): Self.isText(text)
         default: false

@@ -114,6 +114,7 @@ extension ControlKind {
         case .word(let words), .words(let words): words
         case .degrees: ["0", "90", "180", "270"]
         case .flag: ["true", "false"]
+        case .track: ["auto", "off"]
         default: []
         }
     }
@@ -121,7 +122,7 @@ extension ControlKind {
     /// What a word stands for; where it is no value of this kind the schema refuses it.
     func value(of word: String) -> JSONValue {
         switch self {
-        case .time, .span, .number, .integer, .degrees, .item: Self.number(word).map { .number($0) } ?? .string(word)
+        case .time, .span, .number, .integer, .degrees, .item, .track: Self.number(word).map { .number($0) } ?? .string(word)
         case .flag: word == "true" ? .bool(true) : word == "false" ? .bool(false) : .string(word)
         case .texts, .words: .array([.string(word)])
         case .text, .word: .string(word)

@@ -1,3 +1,4 @@
+import Cache
 import Glibc
 import KioskPlatform
 import KioskPlayback
@@ -22,6 +23,8 @@ package struct RemoteSurroundings: Sendable {
     package var screenshot: @Sendable () throws(ControlRefusal) -> ControlReply
     /// The items that sources (absolute paths and URLs) stand for, as kiosk.conf shows them. May block, for some seconds.
     package var items: @Sendable (_ sources: [String]) -> [PlaylistItem]
+    /// What is kept of what comes over the network; nil where nothing is.
+    package var cache: AssetCache?
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
@@ -31,11 +34,12 @@ package struct RemoteSurroundings: Sendable {
         rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
         underruns: @escaping @Sendable () -> Int,
         perform: @escaping @Sendable (Command) -> Void, screenshot: @escaping @Sendable () throws(ControlRefusal) -> ControlReply,
-        items: @escaping @Sendable ([String]) -> [PlaylistItem], reload: @escaping @Sendable () -> Void
+        items: @escaping @Sendable ([String]) -> [PlaylistItem], cache: AssetCache? = nil, reload: @escaping @Sendable () -> Void
     ) {
         self.display = display
         (self.rotation, self.rotationAfter, self.audio, self.underruns) = (rotation, rotationAfter, audio, underruns)
         (self.perform, self.screenshot, self.items, self.reload) = (perform, screenshot, items, reload)
+        self.cache = cache
     }
 }
 
@@ -100,6 +104,12 @@ package final class RemoteControl: Sendable {
         case .mute:
             if let isMuted = arguments.flag("on") { player.isMuted = isMuted } else { player.perform(.toggleMute) }
             return .answer(ControlAnswer(["muted": .bool(player.isMuted)]))
+        case .interruptionBegin:
+            player.beginInterruption(arguments.text("by") ?? "", for: .seconds(arguments.number("for") ?? 3600))
+            return .answer(ControlAnswer(["interrupted": .bool(player.isInterrupted)]))
+        case .interruptionEnd:
+            player.endInterruption(arguments.text("by") ?? "")
+            return .answer(ControlAnswer(["interrupted": .bool(player.isInterrupted)]))
         case .rate:
             player.rate = arguments.number("to") ?? 1
             return .answer(ControlAnswer(["rate": .number(player.rate)]))
@@ -113,6 +123,15 @@ package final class RemoteControl: Sendable {
         case .playlist: return .answer(ControlAnswer(list))
         case .playlistSet, .playlistAppend, .playlistInsert, .playlistRemove, .playlistMove:
             return try change(request.command, arguments)
+        case .tracks: return .answer(ControlAnswer(try tracks(arguments)))
+        case .select: return try select(arguments)
+        case .chapters: return .answer(ControlAnswer(try chapters(arguments)))
+        case .chapter: return try seek(.selectChapter(arguments.integer("to") ?? 1), or: "it has no such chapter")
+        case .nextChapter: return try seek(.skipChapters(1), or: "there is no chapter behind this one")
+        case .previousChapter: return try seek(.skipChapters(-1), or: "it has no chapters")
+        case .metadata: return .answer(ControlAnswer(try metadata(arguments)))
+        case .cover: return try cover(arguments)
+        case .cache: return .answer(ControlAnswer(try cached()))
         case .screenshot: return try surroundings.screenshot()
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own
         case .reload:
@@ -155,11 +174,11 @@ package final class RemoteControl: Sendable {
         return reply(effect, expecting: item.id)
     }
 
-    private func seek(_ command: Command) throws(ControlRefusal) -> ControlReply {
+    private func seek(_ command: Command, or problem: String = "there is nothing to seek in") throws(ControlRefusal) -> ControlReply {
         guard player.snapshot.isSeekable else {
             throw ControlRefusal(code: "not-seekable", message: "what is on the screen has no other places: a live stream, or nothing")
         }
-        return try move(command, or: "there is nothing to seek in")
+        return try move(command, or: problem)
     }
 
     /// Carries out what moves the playhead; refused as `no-effect` where it does not.

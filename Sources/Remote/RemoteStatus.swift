@@ -25,9 +25,11 @@ extension RemoteControl {
         members["state"] = .string(now.status.rawValue)
         members["ended"] = .bool(now.hasEnded)
         members["duration"] = now.duration.map(Self.seconds) ?? .null
+        members.merge(facts(now)) { $1 }
         members["count"] = .number(Double(now.itemCount))
         members["volume"] = .number((now.volume * 100).rounded())
         members["muted"] = .bool(now.isMuted)
+        members["interrupted"] = .bool(player.isInterrupted)
         members["rate"] = .number(player.rate)
         members["rotation"] = .number(Double(surroundings.rotation().rawValue))
         members["display"] = display
@@ -89,7 +91,7 @@ extension RemoteControl {
     }
 
     /// Seconds, to the microsecond.
-    private static func seconds(_ time: MediaTime) -> JSONValue { .number((time.seconds * 1e6).rounded() / 1e6) }
+    static func seconds(_ time: MediaTime) -> JSONValue { .number((time.seconds * 1e6).rounded() / 1e6) }
 
     private static func spans(_ histogram: TimeHistogram) -> JSONValue {
         guard let half = histogram.span(within: 0.5), let most = histogram.span(within: 0.99) else { return .null }
@@ -128,7 +130,7 @@ extension RemoteControl {
                     ])
             case .nothingPlayable:
                 socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
-            case .itemEnded, .quitRequested: break
+            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .quitRequested: break
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in

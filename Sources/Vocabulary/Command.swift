@@ -35,6 +35,14 @@ package enum Command: Hashable, Sendable {
     case toggleMute
     /// Sets the speed, 0.5…2.
     case setRate(Double)
+    /// Plays another sound track of the item, and in its later turns, too.
+    case selectAudioTrack(TrackChoice)
+    /// Plays the sound track after the present one; after the last the first.
+    case nextAudioTrack
+    /// Moves to the beginning of a chapter of the item, by its number from 1; a number that it does not have is ignored.
+    case selectChapter(Int)
+    /// Moves to the beginning of the chapter so many behind the present one; negative is back, first of all to the beginning of the present one.
+    case skipChapters(Int)
     /// Turns the picture as `[display] rotation` does; nil is a quarter further clockwise than it is.
     case rotate(Rotation?)
     /// Shows the controls as a touch does.

@@ -31,6 +31,10 @@ package struct PlaylistItem: Hashable, Sendable {
     package var deinterlace: Deinterlace
     /// What decodes its pictures.
     package var decoder: DecoderSetting
+    /// Which of its sound tracks is heard.
+    package var audioTrack: TrackChoice
+    /// Which of its picture tracks is seen.
+    package var videoTrack: TrackChoice
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
     package var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
@@ -50,7 +54,8 @@ package struct PlaylistItem: Hashable, Sendable {
         source: String, version: FileVersion? = nil, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false,
         repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
-        title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic
+        title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic,
+        audioTrack: TrackChoice = .automatic, videoTrack: TrackChoice = .automatic
     ) {
         (self.source, self.version) = (source, version)
         self.gravity = gravity
@@ -65,6 +70,7 @@ package struct PlaylistItem: Hashable, Sendable {
         self.title = title
         self.deinterlace = deinterlace
         self.decoder = decoder
+        (self.audioTrack, self.videoTrack) = (audioTrack, videoTrack)
     }
 }
 
@@ -75,3 +81,6 @@ package func isURL(_ source: String) -> Bool {
     guard source.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
     return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
 }
+
+/// Whether a source comes over the network, or from wherever else a URL leads that names no file.
+package func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }

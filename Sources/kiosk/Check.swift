@@ -63,6 +63,7 @@ struct Check: ParsableCommand {
                 failures += 1
                 table.add(note: "cannot be played: \(failure)")
             }
+            for note in inspection.description?.trackNotes ?? [] { table.add(note: note) }
             for warning in inspection.warnings { table.add(note: warning) }
             warnings += inspection.warnings.count
             if let video = inspection.description?.video { videos.append((video, item.gravity)) }
@@ -109,5 +110,18 @@ struct Check: ParsableCommand {
             "\(index + 1)", item.name, asset.isStill ? "image" : video == nil ? "sound" : "video", video?.codec ?? "", size ?? "",
             video?.frameRate.map { decimal($0) } ?? "", duration, sound ?? "none",
         ]
+    }
+}
+
+extension AssetDescription {
+    /// What a user chooses from: the tracks of a kind where there are several, and the chapters.
+    fileprivate var trackNotes: [String] {
+        var notes: [String] = []
+        for kind in TrackKind.allCases {
+            let tracks = tracks.filter { $0.kind == kind }
+            if tracks.count > 1 { notes.append("\(kind.rawValue) tracks: " + tracks.map(\.summary).joined(separator: "; ")) }
+        }
+        if !chapters.isEmpty { notes.append("\(chapters.count) chapter\(chapters.count == 1 ? "" : "s")") }
+        return notes
     }
 }

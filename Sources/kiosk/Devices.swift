@@ -99,7 +99,9 @@ struct Devices: ParsableCommand {
             }
         }
         if cards.isEmpty { print("  no sound card") }
-        print("  → \(configuration.audio.device): \(configuration.audio.device.trial(display: display))")
+        print(
+            "  → \(configuration.audio.device): \(configuration.audio.device.trial(display: display, session: configuration.audio.session))"
+        )
     }
 
     private func monitor(on output: AudioCard.Output) -> String {

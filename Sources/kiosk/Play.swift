@@ -1,5 +1,6 @@
 import ArgumentParser
 import CKioskPlatform
+import Cache
 import Configuration
 import Content
 import Glibc
@@ -123,12 +124,16 @@ struct Play: ParsableCommand {
     ) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview, inBackground: true)
-        let audio = configuration.audio.device.makeOutput { [display] in
+        let audio = configuration.audio.device.makeOutput(session: configuration.audio.session) { [display] in
             display.waitUntilOpen()
             return display.mode?.name
         }
 
-        let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio)
+        let cache = AssetCache(configuration, log)
+        let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio, files: cache)
+        // What keys and taps play is on no list, and must not fail the visitor who asks for it.
+        let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
+        cache?.start { [player] in player.items.map(\.entry.source) + asked }
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
@@ -149,7 +154,9 @@ struct Play: ParsableCommand {
         let isOfStick: @Sendable ([PlaylistItem]) -> Bool = {
             $0.first.map { $0.source.hasPrefix(sticks) || $0.source.hasPrefix(copies) } ?? false
         }
-        let remote = RemoteWiring(configuration, player: player, display: display, audio: audio, interaction: interaction) {
+        let remote = RemoteWiring(
+            configuration, player: player, display: display, audio: audio, interaction: interaction, cache: cache
+        ) {
             reload.request()
             player.setItems(listed.withLock { $0 })
         }
@@ -200,6 +207,7 @@ struct Play: ParsableCommand {
         remote.close()
         reload.stop()
         stickCopy.stop()
+        cache?.stop()
         expansion.stop()
         interaction.stop()
         let hasStopped = player.stop()
@@ -260,6 +268,7 @@ extension Player.Options {
         playsWhileScrubbing = configuration.input.scrubPlays
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted
+        audioSession = configuration.audio.session
         allowsQuit = configuration.input.allowsQuit
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }

@@ -1,3 +1,4 @@
+import Cache
 import Configuration
 import Glibc
 import KioskAudio
@@ -32,7 +33,7 @@ final class RemoteWiring: Sendable {
     /// `reload` reads the file again, and plays its playlist.
     init(
         _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
-        reload: @escaping @Sendable () -> Void
+        cache: AssetCache?, reload: @escaping @Sendable () -> Void
     ) {
         let present = Monitor(configuration)
         let control = RemoteControl(
@@ -43,7 +44,7 @@ final class RemoteWiring: Sendable {
                 underruns: { [audio] in audio.underruns },
                 perform: { [interaction] in interaction.perform($0, at: .now) },
                 screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
-                items: { [present] in Self.items($0, present.withLock { $0 }) }, reload: reload))
+                items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload))
         (self.control, self.player, self.present) = (control, player, present)
         service = ServiceNotifier.start(control)
         state = Mutex(State(configuration: configuration))

@@ -42,6 +42,9 @@ final class Reporter: Sendable {
         case .nothingPlayable: log.error("nothing on the playlist can be played; trying again until something can")
         case .playlistEnded: log.info("the playlist has ended")
         case .statusChanged(let status): log.debug("\(status.rawValue)")
+        case .itemStatusChanged: break  // said when it begins, or fails
+        case .interruptionBegan: log.info("another program has the sound give way")
+        case .interruptionEnded: log.info("the sound is back")
         case .quitRequested: log.info("asked to quit")
         }
     }

@@ -15,7 +15,8 @@ import Testing
         return blocks.filter { $0.first?.hasPrefix("[") == true }.map { $0.joined(separator: "\n") + "\n" }
     }
 
-    @Test(arguments: [("README.md", 1), ("docs/controls.md", 8)]) func `excerpts of kiosk.conf are right`(
+    @Test(arguments: [("README.md", 1), ("docs/controls.md", 8), ("docs/cache.md", 1), ("docs/audio-session.md", 1)])
+    func `excerpts of kiosk.conf are right`(
         document: String, least: Int
     ) throws {
         let excerpts = try excerpts(document)

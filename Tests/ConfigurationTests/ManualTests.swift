@@ -48,6 +48,8 @@ struct Manual {
         configuration.display.physicalSize = nil
         #expect(configuration.playback.decoderDevice == "/dev/dri/renderD128")
         configuration.playback.decoderDevice = nil
+        #expect(configuration.playback.cacheFolder == "/srv/cache")
+        configuration.playback.cacheFolder = nil
         #expect(configuration.playback.fallback == "/srv/demo/still.png")
         configuration.playback.fallback = nil
         #expect(entry.resolved(source: "/srv/demo/one.mp4", in: Configuration()) == PlaylistItem(source: "/srv/demo/one.mp4"))

@@ -119,6 +119,7 @@ package final class ControlTrial {
             ])
         case .word(let words): return one(words.map { "\"\($0)\"" })
         case .words(let words): return "[" + words.prefix(random.below(words.count + 2)).map { "\"\($0)\"" }.joined(separator: ",") + "]"
+        case .track: return one(["1", "2", "1000", "1001", "\"de\"", "\"off\"", "\"auto\"", "\"und\""])
         case .item: return one(["1", "2", "1000000", "\"id:0\"", "\"id:-9223372036854775809\"", JSONValue.string(clip).line])
         }
     }

@@ -20,7 +20,7 @@ package struct ItemInspection: Sendable {
         do throws(MediaError) {
             // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
             var reader = try MediaReader.open(
-                item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2),
+                item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), audio: item.audioTrack, video: item.videoTrack,
                 deinterlacing: item.deinterlace == .off ? .off : .fields)
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)

@@ -18,6 +18,8 @@ struct Playlist: Hashable, Sendable {
     private var leavers: [PlayerItem.ID] = []
     /// Of those, what was never on the list: it is played between two items, and stands behind the one it was asked for at.
     private var interludes: Set<PlayerItem.ID> = []
+    /// The tracks that have been chosen of items, on the list or not.
+    private var selections: [PlayerItem.ID: TrackSelection] = [:]
     private var nextNumber: Int
 
     /// An item that is no longer on the list.
@@ -43,8 +45,11 @@ struct Playlist: Hashable, Sendable {
     /// Where an item stands; nil when it has left.
     func place(of id: PlayerItem.ID) -> Int? { places[id] }
 
-    /// What an item plays that is on the list, or that has left and is remembered.
-    subscript(id: PlayerItem.ID) -> PlaylistItem? { places[id].map { items[$0].entry } ?? left[id]?.entry }
+    /// What an item plays that is on the list, or that has left and is remembered; with the tracks that were chosen of it.
+    subscript(id: PlayerItem.ID) -> PlaylistItem? { entry(id)?.selecting(selections[id]) }
+
+    /// The same as the list has it.
+    private func entry(_ id: PlayerItem.ID) -> PlaylistItem? { places[id].map { items[$0].entry } ?? left[id]?.entry }
 
     /// The place of what follows an item: the list's length after the last, 0 for an item that is not known any more.
     func place(after id: PlayerItem.ID) -> Int {
@@ -80,7 +85,7 @@ struct Playlist: Hashable, Sendable {
         if entries == items.map(\.entry) { return nil }
         // Taken from the end: first those on the list in their order, then those that have left, the last one first.
         var known: [PlaylistItem: [PlayerItem.ID]] = [:]
-        for id in leavers + items.reversed().map(\.id) { known[self[id]!, default: []].append(id) }
+        for id in leavers + items.reversed().map(\.id) { known[entry(id)!, default: []].append(id) }
         return set(entries.map { entry in PlayerItem(id: known[entry]?.popLast() ?? newID(), entry) })
     }
 
@@ -110,6 +115,22 @@ struct Playlist: Hashable, Sendable {
     mutating func remove(_ ids: Set<PlayerItem.ID>) -> [PlayerItem.ID]? {
         let staying = items.filter { !ids.contains($0.id) }
         return staying.count == items.count ? nil : set(staying)
+    }
+
+    /// Has a track of an item be played from now on, whatever its entry says; false where that changes nothing.
+    mutating func select(_ choice: TrackChoice, of kind: TrackKind, in id: PlayerItem.ID) -> Bool {
+        guard let entry = entry(id) else { return false }
+        let before = selections[id]
+        var selection = before ?? TrackSelection()
+        switch kind {
+        case .audio: selection.audio = choice
+        case .video: selection.video = choice
+        case .subtitle: return false
+        }
+        guard entry.selecting(selection) != entry.selecting(before) else { return false }
+        selections[id] = selection
+        revision += 1
+        return true
     }
 
     /// How it is played has changed, which those are told who keep a copy.
@@ -159,6 +180,7 @@ struct Playlist: Hashable, Sendable {
         leavers.removeFirst(forgotten.count)
         for id in forgotten {
             left[id] = nil
+            selections[id] = nil
             interludes.remove(id)
         }
         return forgotten

@@ -5,6 +5,8 @@ struct Loudness: Hashable, Sendable {
         didSet { volume = volume.isFinite ? min(max(volume, 0), 1) : oldValue }
     }
     var isMuted: Bool
+    /// What an interruption leaves of the amplitude.
+    var interruptionGain = 1.0
 
     init(volume: Double = 1, isMuted: Bool = false) {
         self.volume = volume.isFinite ? min(max(volume, 0), 1) : 0
@@ -12,5 +14,5 @@ struct Loudness: Hashable, Sendable {
     }
 
     /// Amplitude as a factor.
-    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) }
+    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) * interruptionGain }
 }

@@ -32,8 +32,11 @@ struct Pipeline: ~Copyable {
     private(set) var generation: UInt64 = 0
     private(set) var rate = 1.0
     private(set) var loudness: Loudness
-    /// What the files of items call themselves, where they do.
-    var titles: [PlayerItem.ID: String] = [:]
+    /// Which programs interrupt the sound, and who looks whether their time is over.
+    var interruption: InterruptionState
+    var interruptionWatch: PlayerObserver?
+    /// What is known of the items that have been opened, or that could not be.
+    var records: [PlayerItem.ID: ItemFacts.Record] = [:]
     /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.
     var loaded: (serial: UInt64, isSeam: Bool, until: MediaTime?) = (0, false, nil)
 
@@ -82,8 +85,12 @@ struct Pipeline: ~Copyable {
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2
 
-    init(cursor: PlaylistCursor = PlaylistCursor([], loop: .playlist), loudness: Loudness = Loudness()) {
+    init(
+        cursor: PlaylistCursor = PlaylistCursor([], loop: .playlist), loudness: Loudness = Loudness(),
+        session: AudioSession = AudioSession()
+    ) {
         self.cursor = cursor
+        interruption = InterruptionState(session)
         self.loudness = loudness
         // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
         if let first = cursor.first { seek.expect(SeekRequest(position: first)) }

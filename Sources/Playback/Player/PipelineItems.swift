@@ -8,7 +8,7 @@ extension Pipeline {
         guard cursor.list.revision == revision else { return false }
         let wasEmpty = cursor.list.isEmpty
         swap(&cursor.list, &list)
-        for id in forgotten { (statistics.items[id], titles[id]) = (nil, nil) }
+        for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
         // The first list there is begins with a move to its first item.
         if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
             seek.expect(SeekRequest(position: first))
@@ -16,9 +16,18 @@ extension Pipeline {
         return true
     }
 
-    /// A playthrough of an item whose file has this title begins to be read.
-    mutating func setTitle(_ title: String?, of item: PlayerItem.ID) {
-        if titles[item] != title, cursor.list[item] != nil { titles[item] = title }
+    /// Takes over what is known of an item; true where it is another status than before.
+    mutating func setRecord(_ record: ItemFacts.Record, of item: PlayerItem.ID) -> Bool {
+        guard cursor.list[item] != nil else { return false }
+        let before = records.updateValue(record, forKey: item)
+        return before?.status != record.status
+    }
+
+    /// An item could not be opened or played; true where that is news. What is known of its file stays.
+    mutating func setFailed(_ item: PlayerItem.ID, reason: String) -> Bool {
+        var record = records[item] ?? .init()
+        record.status = .failed(reason: reason)
+        return setRecord(record, of: item)
     }
 
     /// The source of a playthrough has been read to this item time.
@@ -43,7 +52,7 @@ extension Pipeline {
         }
         (entry.repeatCount, entry.waitsForTap) = (1, false)
         let (id, forgotten) = cursor.list.addInterlude(entry, at: present)
-        for id in forgotten { (statistics.items[id], titles[id]) = (nil, nil) }
+        for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
         return id
     }
 }

@@ -28,14 +28,18 @@ package final class Player: Sendable {
     private let threads: Mutex<[Thread]>
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
-    package convenience init(items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio: any AudioOutput) {
-        self.init(items: items, options: options, video: video, audio: audio) { HostTime.now }
+    /// `files` are opened in place of sources where there are such.
+    package convenience init(
+        items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio: any AudioOutput,
+        files: (any AssetFiles)? = nil
+    ) {
+        self.init(items: items, options: options, video: video, audio: audio, files: files) { HostTime.now }
     }
 
     /// The same by another clock than CLOCK_MONOTONIC.
     init(
         items: [PlaylistItem], options: Options, video: any VideoOutput, audio output: any AudioOutput,
-        now: @escaping @Sendable () -> HostTime
+        files: (any AssetFiles)? = nil, now: @escaping @Sendable () -> HostTime
     ) {
         self.now = now
         self.options = options
@@ -44,12 +48,13 @@ package final class Player: Sendable {
         let pipeline = Monitor(
             Pipeline(
                 cursor: PlaylistCursor(items, rules: PlaylistRules(options)),
-                loudness: Loudness(volume: options.volume, isMuted: options.isMuted)), groups: 2)
+                loudness: Loudness(volume: options.volume, isMuted: options.isMuted),
+                session: options.audioSession), groups: 2)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal({ _ in .feeder }, { _ in }) }
         opener = ItemOpener(
             samples: output.format,
-            decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice
+            decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice, files: files
         ) { pipeline.signal { _ in } }
         threads = Mutex([])
         setLoudness { _ in }

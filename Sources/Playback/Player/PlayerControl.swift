@@ -8,6 +8,10 @@ extension Player {
     /// how long it took until the screen showed it (``PlayerStatistics/inputLatency``).
     package func perform(_ command: Command, at time: HostTime? = nil) {
         switch command {
+        case .play, .pause, .togglePlayback: pipeline.withLock { $0.interruption.overruled() }
+        default: break
+        }
+        switch command {
         case .play: setPlaying(at: time) { $0.play(canReplay: $1) }
         case .pause: setPlaying(at: time) { playback, _ in playback.pause() }
         case .togglePlayback: setPlaying(at: time) { $0.wantsPlay ? $0.pause() : $0.play(canReplay: $1) }
@@ -29,6 +33,10 @@ extension Player {
         case .setRate(let value): rate = value
         case .scrub(let target): scrub(to: target, at: time)
         case .endScrub(let target): endScrub(at: target, event: time)
+        case .selectAudioTrack(let choice): if let item = snapshot.item { select(choice, of: .audio, in: item) }
+        case .nextAudioTrack: selectNextAudioTrack()
+        case .selectChapter(let number): if let start = chapterStart(number) { seek(.exact, at: time) { _ in start } }
+        case .skipChapters(let count): if let start = chapterStart(by: count) { seek(.exact, at: time) { _ in start } }
         case .rotate, .showControls, .hideControls: break  // the display's and the controls'
         case .quit: if allowsQuit { events.send(.quitRequested) }
         }
@@ -45,7 +53,7 @@ extension Player {
     /// Pauses when playing or waiting, plays when paused.
     package func togglePlayback() { perform(.togglePlayback) }
 
-    private func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
+    func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             let first = pipeline.cursor.first
             switch change(&pipeline.playback, first != nil) {
@@ -117,6 +125,17 @@ extension Player {
         // The end itself is the next frame's; what is asked for behind it is the last frame.
         let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
         return SeekRequest(position: position, time: max(item.start, min(target(now), last)), precision: precision)
+    }
+
+    /// Opens an item once more at the time that is on the screen, which stays there until its first frame is ready; nothing where another is.
+    func reopen(_ item: PlayerItem.ID) {
+        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+            guard let (start, time, present) = playhead(pipeline), start.item == item else { return nil }
+            let isMovable = present.map { $0.isSeekable && $0.itemEnd != nil } ?? true
+            audio.isRunning = false
+            return pipeline.skip(to: SeekRequest(position: start, time: isMovable ? time : nil, reopens: true))
+        }
+        if let returned { follow(returned) }
     }
 
     // MARK: Skipping

@@ -13,6 +13,8 @@ package enum PlayerEvent: Hashable, Sendable {
     /// played without its sound, or seems to be cut off. Reported once for each item until the reason changes, or it has been played
     /// without fault.
     case itemFailed(item: PlayerItem.ID, message: String)
+    /// ``ItemFacts/status`` of an item has changed: it has been opened, ahead of its turn, or could not be.
+    case itemStatusChanged(item: PlayerItem.ID, ItemFacts.Status)
     /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time, and
     /// from then on every few seconds. Reported once until something plays.
     case nothingPlayable(retryAfter: MediaTime)
@@ -20,6 +22,8 @@ package enum PlayerEvent: Hashable, Sendable {
     case playlistEnded
     /// ``Player/timeControlStatus`` has changed.
     case statusChanged(TimeControlStatus)
+    /// Another program interrupts the sound (``Player/beginInterruption(_:for:)``), or the last one has ended its interruption.
+    case interruptionBegan, interruptionEnded
     /// A viewer asked to end the program.
     case quitRequested
 }

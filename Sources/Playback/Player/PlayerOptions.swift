@@ -20,6 +20,8 @@ extension Player {
         package var volume = 1.0
         /// Whether the sound is off.
         package var isMuted = false
+        /// How its sound gets along with other programs.
+        package var audioSession = AudioSession()
         /// Threads libavcodec may use for an item's pictures.
         package var decoderThreads = 1
         /// The node of the hardware decoder's device; nil is whichever there is.

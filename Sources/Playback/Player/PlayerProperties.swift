@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
@@ -59,7 +60,9 @@ extension Player {
         let entry = pipeline.cursor.list[id] ?? present.item
         snapshot.item = id
         snapshot.itemNumber = pipeline.cursor.list.place(of: id).map { $0 + 1 }
-        snapshot.title = entry.title ?? pipeline.titles[id] ?? entry.plainName
+        let metadata = pipeline.records[id]?.asset?.metadata
+        if entry.title == nil, metadata?.title != nil { snapshot.artist = metadata?.artist }
+        snapshot.title = entry.title ?? metadata?.title ?? entry.plainName
         (snapshot.source, snapshot.onTap, snapshot.waitsForTap) = (entry.source, entry.onTap, entry.waitsForTap)
         (snapshot.duration, snapshot.isSeekable) = (present.itemEnd, present.itemEnd != nil && present.isSeekable)
         snapshot.bufferedUntil = pipeline.loaded(of: present)

@@ -15,6 +15,8 @@ package struct PlayerSnapshot: Hashable, Sendable {
     package var itemCount = 0
     /// What the item is called: as the playlist says, else as its file says, else the file's name without its ending.
     package var title: String?
+    /// Who made it, where it is called as its file says and that says so.
+    package var artist: String?
     /// The path or URL of the item, with the password that is in it.
     package var source: String?
     /// What a tap does while the item is shown, instead of what a tap does otherwise.

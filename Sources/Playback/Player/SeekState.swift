@@ -7,6 +7,8 @@ struct SeekRequest: Hashable, Sendable {
     /// Item time to begin at; nil is the item's configured beginning.
     var time: MediaTime?
     var precision = MediaReader.SeekPrecision.exact
+    /// Whether the item is opened anew though it is open: another track of it is to be shown.
+    var reopens = false
 }
 
 /// How far a seek has come, and what follows it. A pure value: events in, what to begin out.

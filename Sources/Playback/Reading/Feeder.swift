@@ -18,6 +18,7 @@ struct Feeder: ~Copyable {
     private var imageDuration: MediaTime
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
+    private let emit: @Sendable (PlayerEvent) -> Void
     private let now: @Sendable () -> HostTime
     private let startedAt: HostTime
 
@@ -60,9 +61,14 @@ struct Feeder: ~Copyable {
         interruptAudio: @escaping @Sendable () -> Void, now: @escaping @Sendable () -> HostTime = { .now }
     ) {
         (self.pipeline, self.audio, self.imageDuration) = (pipeline, audio, imageDuration)
-        (self.wakePresenter, self.interruptAudio, self.now) = (wakePresenter, interruptAudio, now)
+        (self.wakePresenter, self.interruptAudio, self.emit, self.now) = (wakePresenter, interruptAudio, emit, now)
         startedAt = now()
-        upcoming = UpcomingPlaythrough(pipeline.withLock { $0.cursor }, opener: opener, emit: emit, now: now)
+        upcoming = UpcomingPlaythrough(
+            pipeline.withLock { $0.cursor }, opener: opener, emit: emit, now: now,
+            onFailure: { item, reason in
+                let isNews = pipeline.withLock { $0.setFailed(item, reason: reason) }
+                if isNews { emit(.itemStatusChanged(item: item, .failed(reason: reason))) }
+            })
         fades = FadePlanner(length: transition)
         pictures = PictureFeed(pipeline)
         sound = SoundFeed(audio)
@@ -180,6 +186,7 @@ struct Feeder: ~Copyable {
         let reader = PlaythroughReader(
             opened, of: upcoming, imageDuration: imageDuration, instant: end, rate: pipeline.withLock { $0.rate })
         tellProblems(of: reader)
+        note(reader)
         guard let outgoing = fades.resume(before: reader) else { return enter(reader) }
         waiting = reader
         resume(outgoing)
@@ -188,6 +195,7 @@ struct Feeder: ~Copyable {
     /// Begins to read a playthrough from the end of the timeline on.
     private mutating func enter(_ reader: PlaythroughReader) {
         reader.begin(at: end, rate: pipeline.withLock { $0.rate }, format: audio.format)
+        selectTracks(of: reader)
         current = reader
         upcoming.hasBegun()
         fades.enter(reader, isFollowed: upcoming.mayOpenFollowing(reader))
@@ -236,19 +244,35 @@ struct Feeder: ~Copyable {
         imageDuration = rules.imageDuration
         fades.length = rules.transition
         if upcoming.setList(list, rules, during: current) { endTimeline() }
+        if let current { selectTracks(of: current) }
     }
 
-    /// Says which readers are read from, so that their waiting can be ended, and what the item calls itself.
+    /// Has the sound track be read that was chosen of an item, perhaps after it was opened.
+    private mutating func selectTracks(of reader: PlaythroughReader) {
+        guard let entry = upcoming.entry(of: reader.playthrough.position.item) else { return }
+        guard reader.select(audio: entry.audioTrack, written: sound.end, format: audio.format) else { return }
+        tellProblems(of: reader)
+        note(reader)
+    }
+
+    /// Says which readers are read from, so that their waiting can be ended.
     private func tellReaders() {
         var readings: [Pipeline.Reading] = []
         if let current { readings.append(.init(interruption: current.reader.interruption, item: current.playthrough.position.item)) }
         if let outgoing = fades.fade?.outgoing { readings.append(.init(interruption: outgoing.reader.interruption, item: nil)) }
-        let title = current.flatMap { $0.reader.description.title }
-        let item = current?.playthrough.position.item
-        pipeline.withLock { pipeline in
-            pipeline.setReadings(readings)
-            if let item { pipeline.setTitle(title, of: item) }
-        }
+        pipeline.withLock { $0.setReadings(readings) }
+    }
+
+    /// Notes what an item holds that has been opened.
+    private func note(_ reader: PlaythroughReader) {
+        let source = reader.reader
+        note(
+            .init(status: .readyToPlay, asset: source.description, selectedTracks: source.selectedTracks),
+            of: reader.playthrough.position.item)
+    }
+
+    private func note(_ record: ItemFacts.Record, of item: PlayerItem.ID) {
+        if pipeline.withLock({ $0.setRecord(record, of: item) }) { emit(.itemStatusChanged(item: item, record.status)) }
     }
 
     private mutating func tellProblems(of reader: PlaythroughReader) {
@@ -332,7 +356,7 @@ struct Feeder: ~Copyable {
         guard let (request, generation, rate) = given else { return }
         begin(generation)
         // To another time of the item that is open it goes without opening it again.
-        if let time = request.time, let current, current.playthrough.position.isSamePlaythrough(as: request.position),
+        if !request.reopens, let time = request.time, let current, current.playthrough.position.isSamePlaythrough(as: request.position),
             current.seek(to: time, precision: request.precision, serial: upcoming.nextSerial(), rate: rate, format: audio.format)
         {
             if current.isSoundOnly { pictures.enqueue(current.coverFrame()) }

@@ -78,7 +78,8 @@ final class ItemOpener: Sendable {
     /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
     /// pictures of has one of each frame from its next playthrough's beginning on.
     convenience init(
-        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, onOutcome: @escaping @Sendable () -> Void
+        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, files: (any AssetFiles)? = nil,
+        onOutcome: @escaping @Sendable () -> Void
     ) {
         let slowSources = Monitor<Set<String>>([])
         self.init(
@@ -86,10 +87,20 @@ final class ItemOpener: Sendable {
                 let source = request.item.source
                 let deinterlacing: MediaReader.Deinterlacing =
                     request.item.deinterlace == .off ? .off : slowSources.withLock { $0.contains(source) } ? .frames : .fields
-                var media = try MediaReader.open(
-                    source, samples: samples, decoderThreads: decoderThreads,
-                    decoder: DecoderWish(request.item.decoder, device: decoderDevice), interruption: interruption,
-                    deinterlacing: deinterlacing)
+                func open(_ location: String) throws(MediaError) -> MediaReader {
+                    try MediaReader.open(
+                        location, samples: samples, decoderThreads: decoderThreads,
+                        decoder: DecoderWish(request.item.decoder, device: decoderDevice), audio: request.item.audioTrack,
+                        video: request.item.videoTrack, interruption: interruption, deinterlacing: deinterlacing)
+                }
+                var kept: MediaReader?
+                if let file = files?.file(for: source) {
+                    do throws(MediaError) { kept = try open(file) } catch {
+                        if error.reason == .cancelled { throw error }
+                        files?.reject(source)
+                    }
+                }
+                var media = if let opened = kept.take() { opened } else { try open(source) }
                 Logger(label: "playback").debug("\(source.withoutCredentials): opened, and decoders made")
                 if request.item.isMuted { media.leaveOutSound() }
                 var time = MediaTime.zero

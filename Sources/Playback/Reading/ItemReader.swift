@@ -1,5 +1,14 @@
 import KioskMedia
 import KioskPlatform
+import KioskVocabulary
+
+/// Knows the files that are kept of what comes over the network. Cache implements it; all calls come from threads that open items.
+package protocol AssetFiles: Sendable {
+    /// The file to be opened in place of a source; nil where there is none.
+    func file(for source: String) -> String?
+    /// That file cannot be played.
+    func reject(_ source: String)
+}
 
 /// What an item is read from: its pictures and its samples, each in order, from a chosen item time on.
 ///
@@ -29,6 +38,10 @@ protocol ItemReader: AnyObject, Sendable {
     func nextFrame() -> TimedFrame?
     /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended.
     func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int
+    /// Plays another sound track (``MediaReader/select(audio:at:)``), which begins at item time `time` where there is no sound before it.
+    func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection
+    /// The streams of the source that are played, by their kind.
+    var selectedTracks: [TrackKind: Int] { get }
     /// Goes on at item time `time`, clamped to the source; returns the item time of the next picture and sample.
     ///
     /// - Throws: ``MediaError`` where the source cannot be moved about in, or was cancelled.
@@ -69,6 +82,9 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         unsafe media.readSamples(into: destination, channelCount: channelCount)
     }
+
+    func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { media.select(audio: choice, at: time) }
+    var selectedTracks: [TrackKind: Int] { media.selectedTracks }
 
     func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
         try media.seek(to: time, precision: precision)

@@ -16,7 +16,7 @@ import KioskVocabulary
 final class PlaythroughReader {
     let reader: any ItemReader
     /// What is played. Its end is what the container says until the last picture has been read.
-    private(set) var playthrough: Playthrough
+    var playthrough: Playthrough
     /// Item time at which to stop, by the configuration.
     let limit: MediaTime?
     /// Whether the container tells how long it is.
@@ -35,7 +35,7 @@ final class PlaythroughReader {
     private var cover: VideoFrame?
     /// Item time from which on the next playthrough fades in; nil for a cut.
     private var fadeBegin: MediaTime?
-    private var sound: PlaythroughSound
+    var sound: PlaythroughSound
     /// How many of the reader's problems have been told, and whether anything has been wrong with this playthrough.
     private var problemsTold = 0
     private(set) var isFlawed = false
@@ -336,7 +336,7 @@ extension PlaythroughReader {
         let playthrough = Playthrough(
             serial: upcoming.serial, position: position, item: item, itemEnd: itemEnd, isStill: description.isStill,
             isSeekable: description.isStill || description.isSeekable,
-            isWhole: description.isStill || description.isSeekable && !isRemote(item.source), isSeam: upcoming.isSeam)
+            isWhole: description.isStill || description.isSeekable && description.isLocal, isSeam: upcoming.isSeam)
         self.init(
             opened.reader, of: playthrough, at: time, instant: instant, rate: rate, limit: limit,
             isLengthKnown: natural != nil || description.isStill)

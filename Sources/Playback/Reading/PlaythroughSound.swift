@@ -34,6 +34,12 @@ struct PlaythroughSound: ~Copyable {
         setRate(rate, format: format)
     }
 
+    /// The reader gives out other sound than before, of which the first sample is that of item time `begin`.
+    mutating func follow(from begin: MediaTime, format: AudioFormat) {
+        (self.begin, framesRead, leftover, hasEnded) = (begin, 0, [], false)
+        setRate(rate, format: format)
+    }
+
     private mutating func setRate(_ rate: Double, format: AudioFormat) {
         self.rate = rate
         tempo = rate == 1 ? nil : TempoFilter(rate: rate, format: format)

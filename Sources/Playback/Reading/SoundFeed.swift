@@ -97,8 +97,8 @@ struct SoundFeed: ~Copyable {
             let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * format.channelCount)])
             return unsafe reader.readSound(into: destination, channelCount: format.channelCount)
         }
-        let item = reader.playthrough.item
-        ramp.apply(item.isMuted ? 0 : Float(AudioQueue.gain(ofVolume: item.volume)), to: &samples, count: filled, format: format)
+        let gain = reader.isSilenced ? 0 : AudioQueue.gain(ofVolume: reader.playthrough.item.volume)
+        ramp.apply(Float(gain), to: &samples, count: filled, format: format)
         if filled < frames { ramp.reset() }
         return filled
     }

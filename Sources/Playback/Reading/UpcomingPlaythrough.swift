@@ -45,6 +45,8 @@ struct UpcomingPlaythrough: ~Copyable {
     private var cursor: PlaylistCursor
     private let emit: @Sendable (PlayerEvent) -> Void
     private let now: @Sendable () -> HostTime
+    /// Called when an item could not be opened or played, with the reason.
+    private let onFailure: @Sendable (PlayerItem.ID, String) -> Void
     private var next = Next.none
     private var failures = FailureRecord()
     private var lastSerial: UInt64 = 0
@@ -60,9 +62,9 @@ struct UpcomingPlaythrough: ~Copyable {
 
     init(
         _ cursor: PlaylistCursor, opener: ItemOpener, emit: @escaping @Sendable (PlayerEvent) -> Void,
-        now: @escaping @Sendable () -> HostTime
+        now: @escaping @Sendable () -> HostTime, onFailure: @escaping @Sendable (PlayerItem.ID, String) -> Void
     ) {
-        (self.cursor, self.opener, self.emit, self.now) = (cursor, opener, emit, now)
+        (self.cursor, self.opener, self.emit, self.now, self.onFailure) = (cursor, opener, emit, now, onFailure)
         openFirst()
     }
 
@@ -181,6 +183,7 @@ struct UpcomingPlaythrough: ~Copyable {
             if current != nil, let behind = cursor.nextItem(after: given.position) {
                 failures.failAhead()
                 complain(given.position.item, error.description)
+                onFailure(given.position.item, error.description.withoutCredentials)
                 open(behind, isSeam: given.isSeam)
                 return .none
             }
@@ -193,6 +196,7 @@ struct UpcomingPlaythrough: ~Copyable {
     /// An item cannot be played; what is behind it is opened instead.
     mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) -> Outcome {
         complain(position.item, message)
+        onFailure(position.item, message.withoutCredentials)
         if cursor.list.isInterlude(position.item) {
             guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
             open(behind, isSeam: isSeam)
@@ -253,6 +257,24 @@ struct UpcomingPlaythrough: ~Copyable {
         return true
     }
 
+    /// What an item plays, with the tracks that were chosen of it; nil of one that is not known any more.
+    func entry(of item: PlayerItem.ID) -> PlaylistItem? { cursor.list[item] }
+
+    /// Opens what has been opened ahead once more where other tracks of it have been chosen since, while there is time for that.
+    private mutating func reopenForTracks(_ given: Item, during current: PlaythroughReader?) {
+        guard let entry = entry(of: given.position.item), given.serial > 0,
+            entry.audioTrack != given.item.audioTrack || entry.videoTrack != given.item.videoTrack
+        else { return }
+        if let current, isTooLate(during: current) { return }
+        open(given.position, time: given.time, isSeam: given.isSeam)
+    }
+
+    /// Whether there is no time left to open something else than what is open.
+    private func isTooLate(during current: PlaythroughReader) -> Bool {
+        let left = current.playthrough.itemEnd.map { current.mapping.instant(of: $0) - current.end }
+        return current.isAtEnd || left.map { $0 < Self.latestChange } ?? false
+    }
+
     /// How often the playlist had changed when it was taken over.
     var revision: Int { cursor.list.revision }
 
@@ -275,10 +297,12 @@ struct UpcomingPlaythrough: ~Copyable {
             failures.restart()
             if isListed { open(given.position, isSeam: given.isSeam) }
         }
-        if isListed { return false }
+        if isListed {
+            reopenForTracks(upcoming ?? given, during: current)
+            return false
+        }
         if let current {
-            let left = current.playthrough.itemEnd.map { current.mapping.instant(of: $0) - current.end }
-            if current.isAtEnd || left.map({ $0 < Self.latestChange }) ?? false { return false }
+            if isTooLate(during: current) { return false }
             next = .none
             prepare(after: current)
             return false
@@ -290,6 +314,3 @@ struct UpcomingPlaythrough: ~Copyable {
         return false
     }
 }
-
-/// Whether a source comes over the network, or from wherever else a URL leads that names no file.
-func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }

@@ -59,6 +59,8 @@ final class AudioQueue: AudioRenderer {
         var stalledFrames: Int64 = 0
         var gain: Float = 1
         var targetGain: Float = 1
+        /// How far the gain goes towards that with each frame.
+        var gainStep: Float = 1
         /// What the output took at the last call.
         var taken = 0
         /// The feeder wants to know when there is room again.
@@ -177,8 +179,14 @@ final class AudioQueue: AudioRenderer {
     /// loud.
     static func gain(ofVolume volume: Double) -> Double { volume * volume * volume }
 
-    /// Loudness as a factor of amplitude, approached without a click.
-    func setGain(_ gain: Double) { state.withLock { $0.targetGain = Float(gain) } }
+    /// Loudness as a factor of amplitude, approached without a click; or in so long a time.
+    func setGain(_ gain: Double, over time: MediaTime? = nil) {
+        state.withLock { state in
+            state.targetGain = Float(gain)
+            let way = time == nil ? 1 : abs(state.targetGain - state.gain)
+            state.gainStep = way / Float(max(1, (time?.seconds ?? Self.rampTime) * Double(format.sampleRate)))
+        }
+    }
 
     /// The timeline instant that is heard at `host`; nil before the output's first report, and while the output has yet to render the
     /// samples that are to be heard from now on. A `host` in the near future is asked for with the present, `now`: what has not been
@@ -279,7 +287,7 @@ final class AudioQueue: AudioRenderer {
             }
         }
         guard state.gain != 1 || state.targetGain != 1 else { return }
-        let ramp = Float(1 / (Self.rampTime * Double(format.sampleRate)))
+        let ramp = state.gainStep
         for frame in 0..<count {
             if state.gain < state.targetGain {
                 state.gain = min(state.targetGain, state.gain + ramp)

@@ -139,6 +139,9 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
         return count
     }
 
+    func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { .unchanged }
+    var selectedTracks: [TrackKind: Int] { [.video: 0, .audio: 1] }
+
     /// As ``MediaReader/seek(to:precision:)`` does.
     func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) -> MediaTime {
         next = media.clips[clip].frame(at: time.seconds)

@@ -1,0 +1,80 @@
+import CKioskALSA
+import Glibc
+
+// Whether something is plugged into a card's headphone or line output. Drivers that can tell have a control of type boolean and interface CARD
+// for each jack: `Headphone Jack`, `Line Out Front Jack`, `HDMI/DP,pcm=3 Jack`. The word Phantom says that the driver knows of the jack and cannot
+// tell. Displays are told by their ELD instead (DisplaySound.swift).
+
+/// A control of a card, by what the card's list of controls says of it.
+struct CardControl: Hashable {
+    var interface: snd_ctl_elem_iface_t
+    var name: String
+    /// The PCM it belongs to, of a control that says so.
+    var device: Int
+    var number: UInt32
+
+    static func == (a: CardControl, b: CardControl) -> Bool { a.number == b.number && a.name == b.name }
+    func hash(into hasher: inout Hasher) { hasher.combine(number) }
+
+    /// All of a card's; empty when they cannot be listed.
+    static func all(of control: OpaquePointer) -> [CardControl] {
+        var list: OpaquePointer?
+        snd_ctl_elem_list_malloc(&list)
+        defer { snd_ctl_elem_list_free(list) }
+        guard snd_ctl_elem_list(control, list) == 0 else { return [] }
+        let count = snd_ctl_elem_list_get_count(list)
+        guard count > 0, snd_ctl_elem_list_alloc_space(list, count) == 0 else { return [] }
+        defer { snd_ctl_elem_list_free_space(list) }
+        guard snd_ctl_elem_list(control, list) == 0 else { return [] }
+        return (0..<snd_ctl_elem_list_get_used(list)).map { index in
+            CardControl(
+                interface: snd_ctl_elem_list_get_interface(list, index),
+                name: snd_ctl_elem_list_get_name(list, index).map { String(cString: $0) } ?? "",
+                device: Int(snd_ctl_elem_list_get_device(list, index)), number: snd_ctl_elem_list_get_numid(list, index))
+        }
+    }
+
+    /// The value of one of type boolean; nil when it cannot be read.
+    func flag(_ control: OpaquePointer) -> Bool? {
+        var (info, value): (OpaquePointer?, OpaquePointer?)
+        snd_ctl_elem_info_malloc(&info)
+        snd_ctl_elem_value_malloc(&value)
+        defer {
+            snd_ctl_elem_info_free(info)
+            snd_ctl_elem_value_free(value)
+        }
+        snd_ctl_elem_info_set_numid(info, number)
+        guard snd_ctl_elem_info(control, info) == 0, snd_ctl_elem_info_get_type(info) == SND_CTL_ELEM_TYPE_BOOLEAN else { return nil }
+        snd_ctl_elem_value_set_numid(value, number)
+        return snd_ctl_elem_read(control, value) == 0 ? snd_ctl_elem_value_get_boolean(value, 0) != 0 : nil
+    }
+}
+
+/// A jack of a card, and whether something is plugged in.
+struct Jack: Hashable {
+    var name: String
+    var isPlugged: Bool
+
+    /// The jacks of a card whose plugs can be told.
+    static func all(of control: OpaquePointer, among controls: [CardControl]) -> [Jack] {
+        controls.filter { $0.interface == SND_CTL_ELEM_IFACE_CARD && isOutput($0.name) }.compactMap { element in
+            element.flag(control).map { Jack(name: element.name, isPlugged: $0) }
+        }
+    }
+
+    /// Whether a control of this name tells of headphones or of a line output.
+    static func isOutput(_ name: String) -> Bool {
+        guard name.hasSuffix(" Jack"), !name.contains("Phantom"), !name.contains("HDMI") else { return false }
+        return ["Headphone", "Headset", "Line Out", "Lineout"].contains { name.contains($0) } && !name.contains("Mic")
+    }
+
+    /// The PCM that its name gives it to: 2 in `Headphone,pcm=2 Jack`.
+    var device: Int? { name.firstMatch(of: /pcm=([0-9]{1,3})/).flatMap { Int($0.1) } }
+
+    /// Whether something is plugged into a device of a card with these jacks; nil where nothing tells. Jacks that are given to no device belong
+    /// to the card's first, `isFirst`.
+    static func isPlugged(_ jacks: [Jack], device: Int, isFirst: Bool) -> Bool? {
+        let own = jacks.filter { $0.device.map { $0 == device } ?? isFirst }
+        return own.isEmpty ? nil : own.contains { $0.isPlugged }
+    }
+}

@@ -1,0 +1,187 @@
+import Glibc
+import KioskPlatform
+import KioskVocabulary
+
+/// Keeps what is played over HTTP on the disk, so that it is played from there, also when the network is gone.
+///
+/// A thread that gives way to all others fetches the files of the playlist one after the other, and asks the server now and then whether they
+/// have changed (``CacheSchedule``, ``TransferPlan``). A file counts from when it is complete and written through (``CacheStore``); a new
+/// content of it is played from the next opening on. Who opens an item asks ``file(for:)`` and waits for nothing but the first look into the
+/// folder. What cannot be kept, because the disk is full or read-only or the server does not say how long it is, is played over the network as if
+/// there were no cache; that is said once.
+package final class AssetCache: Sendable {
+    /// What is worth saying.
+    package enum News: Hashable, Sendable {
+        case note(String)
+        case problem(String)
+    }
+
+    /// What is known of a source.
+    package struct Item: Hashable, Sendable {
+        package var source: String
+        /// How long the file is; nil where that is not known yet.
+        package var size: Int64?
+        /// How much of it is there.
+        package var bytes: Int64
+        /// Whether it can be played from the disk.
+        package var isComplete: Bool
+        /// Why it could not be fetched or checked the last time.
+        package var problem: String?
+    }
+
+    struct State {
+        var kept: [String: CacheEntry] = [:]
+        var isScanned = false
+        /// What has been played since the thread looked last.
+        var used: Set<String> = []
+        /// What turned out not to be playable.
+        var rejected: [String] = []
+        var wanted: [String] = []
+        /// How far the one that is fetched is.
+        var fetching: (source: String, bytes: Int64, size: Int64)?
+        var parts: [String: (bytes: Int64, size: Int64)] = [:]
+        var problems: [String: String] = [:]
+        var isStopping = false
+    }
+
+    package let folder: String
+    package let limit: ByteCount
+    let store: CacheStore
+    let state = Monitor(State())
+    let tell: @Sendable (News) -> Void
+
+    /// How often the playlist is looked at.
+    private static let interval = MediaTime.seconds(1)
+    /// How long who opens an item waits for the first look into the folder.
+    private static let scanLimit = MediaTime.seconds(2)
+
+    /// A cache in `folder`, an absolute path, of at most `limit`; `tell` is called on the thread `cache`.
+    package init(folder: String, limit: ByteCount, tell: @escaping @Sendable (News) -> Void) {
+        (self.folder, self.limit, self.tell) = (folder, limit, tell)
+        store = CacheStore(folder: folder)
+    }
+
+    /// The folder for it: the service's own, else the user's (`XDG_CACHE_HOME`); nil where there is neither.
+    package static var defaultFolder: String? {
+        func folder(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
+        }
+        if let state = folder("STATE_DIRECTORY") { return state + "/cache" }
+        if let cache = folder("XDG_CACHE_HOME") { return cache + "/kiosk" }
+        return folder("HOME").map { $0 + "/.cache/kiosk" }
+    }
+
+    /// Begins to fetch. `wanted` names the sources of the playlist, in their order; it is called on the thread `cache`. Called once.
+    package func start(wanted: @escaping @Sendable () -> [String]) {
+        Thread("cache") { [self] in
+            Thread.giveWay()
+            run(wanted)
+        }.detach()
+    }
+
+    /// Ends fetching; a request that is under way ends within about a second, and goes on where it was the next time.
+    package func stop() { state.signal { $0.isStopping = true } }
+
+    /// Whether a source is one that can be kept.
+    package static func mayKeep(_ source: String) -> Bool {
+        let lower = source.lowercased()
+        guard lower.hasPrefix("http://") || lower.hasPrefix("https://") else { return false }
+        let path = lower.prefix { $0 != "?" && $0 != "#" }
+        return ![".m3u8", ".m3u", ".mpd", ".ism", ".sdp"].contains { path.hasSuffix($0) }
+    }
+
+    // MARK: For who opens items
+
+    /// The file that is kept of a source; nil where there is none. From any thread.
+    package func file(for source: String) -> String? {
+        guard Self.mayKeep(source) else { return nil }
+        _ = state.wait(until: .now + Self.scanLimit) { $0.isScanned || $0.isStopping ? true : nil }
+        guard let entry = state.withLock({ $0.kept[source] }) else { return nil }
+        guard store.isComplete(entry) else {
+            reject(source)
+            return nil
+        }
+        state.withLock { _ = $0.used.insert(source) }
+        return store.contentPath(entry)
+    }
+
+    /// What is kept of a source cannot be played: it is deleted and fetched again. From any thread.
+    package func reject(_ source: String) {
+        state.signal { state in
+            state.kept[source] = nil
+            if !state.rejected.contains(source) { state.rejected.append(source) }
+        }
+    }
+
+    /// What it has, of what is on the playlist and of what is not, and how much that is in all.
+    package var contents: (items: [Item], bytes: Int64) {
+        state.withLock { state in
+            let sources = state.wanted + state.kept.keys.filter { !state.wanted.contains($0) }.sorted()
+            let items = sources.map { source -> Item in
+                if let entry = state.kept[source] {
+                    return Item(source: source, size: entry.size, bytes: entry.size, isComplete: true, problem: state.problems[source])
+                }
+                let part = state.fetching.flatMap { $0.source == source ? ($0.bytes, $0.size) : nil } ?? state.parts[source]
+                return Item(source: source, size: part?.1, bytes: part?.0 ?? 0, isComplete: false, problem: state.problems[source])
+            }
+            return (items, items.reduce(0) { $0 + $1.bytes })
+        }
+    }
+
+    // MARK: The thread
+
+    private func run(_ wanted: () -> [String]) {
+        guard Transfer.isAvailable else {
+            scan()
+            return tell(
+                .problem("nothing new is kept of what comes over the network: libcurl is not installed (apt install libcurl3-gnutls)"))
+        }
+        scan()
+        var schedule = CacheSchedule()
+        while true {
+            let now = HostTime.now
+            let sources = unique(wanted().filter(Self.mayKeep))
+            schedule.setWanted(sources, at: now)
+            for source in settle(sources) { schedule.hurry(source, at: now) }
+            if let source = schedule.due(at: now) {
+                switch CacheFetch(self, source, wanted: Set(sources)).run() {
+                case .done: schedule.succeeded(source, at: .now)
+                case .failed(let isLasting): schedule.failed(source, at: .now, isLasting: isLasting)
+                case .stopped: return
+                }
+                continue
+            }
+            if state.wait(until: .now + Self.interval, { $0.isStopping ? true : $0.rejected.isEmpty ? nil : false }) == true { return }
+        }
+    }
+
+    /// Looks into the folder for the first time.
+    private func scan() {
+        let kept = Dictionary(store.scan().map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
+        let parts = store.parts()
+        state.signal { state in
+            (state.kept, state.isScanned) = (kept, true)
+            for part in parts { state.parts[part.entry.source] = (min(part.bytes, part.entry.synced), part.entry.size) }
+        }
+        if !kept.isEmpty {
+            let bytes = kept.values.reduce(0) { $0 + $1.size }
+            tell(.note("cache: \(kept.count) file\(kept.count == 1 ? "" : "s") of \(ByteCount(bytes)) in \(folder)"))
+        }
+    }
+
+    /// Notes what is wanted and has been used, and deletes what cannot be played; returns those.
+    private func settle(_ sources: [String]) -> [String] {
+        let (used, rejected) = state.withLock { state in
+            defer { (state.used, state.rejected, state.wanted) = ([], [], sources) }
+            return (state.used, state.rejected)
+        }
+        for source in used { store.touch(CacheKey(source)) }
+        if !rejected.isEmpty { for entry in store.scan() where rejected.contains(entry.source) { store.remove(entry) } }
+        return rejected
+    }
+
+    private func unique(_ sources: [String]) -> [String] {
+        var seen: Set<String> = []
+        return sources.filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,72 @@
+import KioskPlatform
+
+/// When the cache looks after which of the sources that are wanted: a pure value.
+///
+/// What is not there is fetched at once, one after the other in the order of the playlist. What is there is checked every ``interval``. After
+/// a failure it is tried again after 10 s, 20 s … 10 minutes, whatever happens to the others meanwhile.
+struct CacheSchedule: Hashable, Sendable {
+    private struct Turn: Hashable {
+        var next: HostTime
+        var backOff = firstBackOff
+    }
+
+    private(set) var wanted: [String] = []
+    private var turns: [String: Turn] = [:]
+
+    /// How often the server is asked whether what is kept has changed.
+    static let interval = MediaTime.seconds(300)
+    static let firstBackOff = MediaTime.seconds(10)
+    static let longestBackOff = MediaTime.seconds(600)
+
+    /// These are wanted from now on, each once, in this order.
+    mutating func setWanted(_ sources: [String], at now: HostTime) {
+        if sources == wanted { return }
+        wanted = sources
+        let known = turns
+        turns = [:]
+        for source in sources { turns[source] = known[source] ?? Turn(next: now) }
+    }
+
+    /// The first of them whose turn it is; nil where there is none.
+    func due(at now: HostTime) -> String? { wanted.first { turns[$0].map { $0.next <= now } ?? false } }
+
+    /// What is kept of it is what the server has.
+    mutating func succeeded(_ source: String, at now: HostTime) { set(source, Turn(next: now + Self.interval)) }
+
+    /// It could not be fetched or checked.
+    mutating func failed(_ source: String, at now: HostTime, isLasting: Bool = false) {
+        guard let turn = turns[source] else { return }
+        let wait = isLasting ? Self.longestBackOff : turn.backOff
+        set(source, Turn(next: now + wait, backOff: min(wait + wait, Self.longestBackOff)))
+    }
+
+    /// It turned out not to be there, or not to be playable: it is fetched at once.
+    mutating func hurry(_ source: String, at now: HostTime) { if turns[source] != nil { set(source, Turn(next: now)) } }
+
+    private mutating func set(_ source: String, _ turn: Turn) { if turns[source] != nil { turns[source] = turn } }
+}
+
+/// Which files give way to a new one: a pure decision.
+struct Eviction: Hashable, Sendable {
+    struct Candidate: Hashable, Sendable {
+        var key: CacheKey
+        var size: Int64
+        /// When it was played or fetched last, in seconds since 1970.
+        var used: Int64
+        /// Whether it is on the playlist.
+        var isWanted: Bool
+    }
+
+    /// What is to be deleted so that `need` more bytes are within `limit`: what is not on the playlist, that which has not been used longest
+    /// first. nil where that is not enough: what is on the playlist does not give way, or the files of a list that is too long would be fetched
+    /// again and again.
+    static func choose(among kept: [Candidate], need: Int64, limit: Int64) -> [CacheKey]? {
+        var total = kept.reduce(need) { $0.addingReportingOverflow($1.size).partialValue }
+        var chosen: [CacheKey] = []
+        for candidate in kept.filter({ !$0.isWanted }).sorted(by: { ($0.used, $0.key) < ($1.used, $1.key) }) where total > limit {
+            chosen.append(candidate.key)
+            total -= candidate.size
+        }
+        return total <= limit ? chosen : nil
+    }
+}

@@ -1,0 +1,80 @@
+import KioskPlatform
+import KioskVocabulary
+
+/// Who asks for silence, and what follows: AVAudioSession's interruptions as a pure value. Events in, actions out.
+///
+/// Several programs may ask, each under a name of its own; the interruption ends when the last of them has ended, or its time is over: a
+/// program that has crashed ends nothing. What was paused for it goes on when it ends, unless somebody has pressed play or pause meanwhile.
+package struct InterruptionState: Hashable, Sendable {
+    enum Action: Hashable, Sendable {
+        case none
+        /// The sound is heard at this factor of its amplitude from now on.
+        case setGain(Double)
+        case pause
+        /// Play on, where it is still paused by the interruption.
+        case play
+    }
+
+    private let session: AudioSession
+    /// Who asks, and until when at the most.
+    private var holders: [String: HostTime] = [:]
+    /// Whether playing was paused by it, and nobody has said anything since.
+    private var hasPaused = false
+
+    /// No name is remembered beyond so many of them.
+    private static let mostHolders = 64
+    /// No interruption lasts longer than this.
+    package static let longest = MediaTime.seconds(3600)
+
+    init(_ session: AudioSession) { self.session = session }
+
+    /// Whether there is one.
+    var isInterrupted: Bool { !holders.isEmpty }
+
+    /// The time at which the first of those ends that are not ended before.
+    var deadline: HostTime? { holders.values.min() }
+
+    /// A program begins to interrupt, or asks again for longer.
+    mutating func begin(_ name: String, until: HostTime, isPlaying: Bool) -> Action {
+        guard holders.count < Self.mostHolders || holders[name] != nil else { return .none }
+        let isFirst = holders.isEmpty
+        holders[name] = until
+        guard isFirst else { return .none }
+        switch session.interruption {
+        case .duck:
+            return .setGain(AudioQueue.gain(ofVolume: Double(session.duckedVolume) / 100))
+        case .mute: return .setGain(0)
+        case .pause:
+            hasPaused = isPlaying
+            return isPlaying ? .pause : .none
+        }
+    }
+
+    /// A program has ended its interruption; an unknown name ends nothing.
+    mutating func end(_ name: String) -> Action {
+        guard holders.removeValue(forKey: name) != nil else { return .none }
+        return ended
+    }
+
+    /// Ends those whose time is over.
+    mutating func passed(_ now: HostTime) -> Action {
+        let before = holders.count
+        holders = holders.filter { $0.value > now }
+        return holders.count < before ? ended : .none
+    }
+
+    private var ended: Action {
+        mutating get {
+            guard holders.isEmpty else { return .none }
+            switch session.interruption {
+            case .duck, .mute: return .setGain(1)
+            case .pause:
+                defer { hasPaused = false }
+                return hasPaused ? .play : .none
+            }
+        }
+    }
+
+    /// A viewer or a program plays or pauses by itself: what it wants holds beyond the interruption.
+    mutating func overruled() { hasPaused = false }
+}

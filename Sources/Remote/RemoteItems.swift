@@ -1,0 +1,176 @@
+import Cache
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+
+// What is known of an item, its tracks and its chapters, over the control socket.
+extension RemoteControl {
+    /// The members of the answer to `status` about the item on the screen.
+    func facts(_ now: PlayerSnapshot) -> [String: JSONValue] {
+        let facts = now.item.flatMap { player.facts(of: $0) }
+        let status: JSONValue =
+            switch facts?.status {
+            case .unknown: .string("unknown")
+            case .readyToPlay: .string("ready")
+            case .failed: .string("failed")
+            case nil: .null
+            }
+        return [
+            "itemStatus": status, "live": .bool(facts?.duration == .indefinite),
+            "presentationSize": facts?.presentationSize.map {
+                .object(["width": .number(Double($0.width)), "height": .number(Double($0.height))])
+            } ?? .null,
+            "loaded": .array((facts?.loadedTimeRanges ?? []).map(Self.range)),
+            "seekable": .array((facts?.seekableTimeRanges ?? []).map(Self.range)),
+            "likelyToKeepUp": .bool(facts?.isPlaybackLikelyToKeepUp ?? false),
+        ]
+    }
+
+    /// The members of the answer to `tracks`.
+    func tracks(_ arguments: ControlArguments) throws(ControlRefusal) -> [String: JSONValue] {
+        let (item, facts) = try opened(arguments)
+        let tracks = facts.tracks.map { track -> JSONValue in
+            var members: [String: JSONValue] = [
+                "kind": .string(track.kind.rawValue), "number": .number(Double(track.number)), "codec": .string(track.codec),
+                "language": track.language.map { .string($0.description) } ?? .null, "title": track.title.map { .string($0) } ?? .null,
+                "default": .bool(track.isDefault), "selected": .bool(facts.selectedTracks[track.kind] == track.id),
+            ]
+            for (name, value) in [
+                ("sampleRate", track.sampleRate), ("channels", track.channelCount), ("width", track.width), ("height", track.height),
+            ] {
+                if let value { members[name] = .number(Double(value)) }
+            }
+            return .object(members)
+        }
+        return ["item": item, "tracks": .array(tracks)]
+    }
+
+    /// Plays another track of an item.
+    func select(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
+        let id = try optionalItem(arguments)
+        guard let text = arguments.text("track") ?? arguments.integer("track").map({ "\($0)" }), let choice = TrackChoice(text),
+            let kind = arguments.text("kind").flatMap(TrackKind.init(rawValue:))
+        else { return .answer(ControlAnswer([:])) }
+        if let facts = player.facts(of: id), !facts.tracks.isEmpty, !facts.tracks.contains(where: { $0.kind == kind && $0.fits(choice) }) {
+            let have = facts.tracks.filter { $0.kind == kind }.map(\.summary).joined(separator: "; ")
+            throw ControlRefusal(
+                code: "no-such-track", message: have.isEmpty ? "it has no \(kind.rawValue) track" : "it has no such track; there is \(have)"
+            )
+        }
+        player.select(choice, of: kind, in: id)
+        return .answer(ControlAnswer(["track": .string(choice.description)]))
+    }
+
+    /// The members of the answer to `chapters`.
+    func chapters(_ arguments: ControlArguments) throws(ControlRefusal) -> [String: JSONValue] {
+        let (item, facts) = try opened(arguments)
+        let now = player.snapshot
+        let isOnScreen = try optionalItem(arguments) == now.item
+        let current = isOnScreen ? facts.chapters.place(at: now.time) : nil
+        let chapters = facts.chapters.enumerated().map { place, chapter in
+            JSONValue.object([
+                "number": .number(Double(place + 1)), "title": chapter.title.map { .string($0) } ?? .null,
+                "start": Self.seconds(chapter.start), "end": Self.seconds(chapter.end), "current": .bool(place == current),
+            ])
+        }
+        return ["item": item, "chapters": .array(chapters)]
+    }
+
+    /// The members of the answer to `metadata`.
+    func metadata(_ arguments: ControlArguments) throws(ControlRefusal) -> [String: JSONValue] {
+        let (item, facts) = try opened(arguments)
+        func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+        let metadata = facts.metadata
+        return [
+            "item": item, "title": text(metadata.title), "artist": text(metadata.artist), "album": text(metadata.album),
+            "date": text(metadata.date), "cover": text(metadata.cover),
+        ]
+    }
+
+    /// Reads the cover of an item, on a thread of its own: its disk or its network may be slow.
+    func cover(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
+        let (_, facts) = try opened(arguments)
+        guard facts.metadata.cover != nil, let entry = player.item(try optionalItem(arguments))?.entry else {
+            throw ControlRefusal(code: "no-picture", message: "its file has no cover")
+        }
+        let read = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
+        let interruption = Interruption()
+        Thread("cover") {
+            Thread.giveWay()
+            let result: Result<ControlAnswer, ControlRefusal>
+            do throws(MediaError) {
+                let cover = try AssetCover.read(from: entry.source, interruption: interruption)
+                result =
+                    cover.map { .success(ControlAnswer(["format": .string($0.codec)], attachment: $0.bytes)) }
+                    ?? .failure(ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large"))
+            } catch { result = .failure(ControlRefusal(code: "no-picture", message: error.description)) }
+            read.signal { $0 = result }
+        }.detach()
+        let deadline = HostTime.now + Self.longestEffect
+        return .later {
+            if let result = read.withLock({ $0 }) { return result }
+            if HostTime.now < deadline { return nil }
+            interruption.cancel()
+            return .failure(ControlRefusal(code: "not-yet", message: "its file takes too long to read"))
+        }
+    }
+
+    /// The members of the answer to `cache`.
+    func cached() throws(ControlRefusal) -> [String: JSONValue] {
+        guard let cache = surroundings.cache else {
+            throw ControlRefusal(code: "no-effect", message: "[playback] cache is not set in kiosk.conf")
+        }
+        let (items, bytes) = cache.contents
+        return [
+            "folder": .string(cache.folder), "limit": .number(Double(cache.limit.bytes)), "bytes": .number(Double(bytes)),
+            "items": .array(
+                items.prefix(1000).map { item in
+                    .object([
+                        "source": .string(item.source.withoutCredentials), "size": item.size.map { .number(Double($0)) } ?? .null,
+                        "bytes": .number(Double(item.bytes)), "complete": .bool(item.isComplete),
+                        "problem": item.problem.map { .string($0) } ?? .null,
+                    ])
+                }),
+        ]
+    }
+
+    // MARK: Which item
+
+    /// The item that is named, else the one on the screen.
+    private func optionalItem(_ arguments: ControlArguments) throws(ControlRefusal) -> PlayerItem.ID {
+        if arguments.value("item") != nil { return try item(arguments).id }
+        if let item = player.snapshot.item { return item }
+        throw ControlRefusal(code: "no-such-item", message: "nothing is on the screen; name an item")
+    }
+
+    /// What is known of it, where it has been opened.
+    private func opened(_ arguments: ControlArguments) throws(ControlRefusal) -> (item: JSONValue, facts: ItemFacts) {
+        let id = try optionalItem(arguments)
+        guard let facts = player.facts(of: id), let known = player.item(id) else {
+            throw ControlRefusal(code: "no-such-item", message: "it has left the playlist")
+        }
+        switch facts.status {
+        case .readyToPlay: break
+        case .unknown: throw ControlRefusal(code: "not-yet", message: "it has not been opened yet; that is done shortly before its turn")
+        case .failed(let reason): throw ControlRefusal(code: "item-failed", message: reason)
+        }
+        let title = known.entry.title ?? facts.metadata.title ?? known.entry.plainName
+        return (Self.describe(id, place: known.place.map { $0 + 1 }, title: title, known.entry.source), facts)
+    }
+
+    private static func range(_ range: Range<MediaTime>) -> JSONValue {
+        .object(["from": seconds(range.lowerBound), "to": seconds(range.upperBound)])
+    }
+}
+
+extension AssetTrack {
+    /// Whether it is what a choice asks for.
+    fileprivate func fits(_ choice: TrackChoice) -> Bool {
+        switch choice {
+        case .automatic, .off: true
+        case .number(let wanted): number == wanted
+        case .language(let code): language.map(code.matches) ?? false
+        }
+    }
+}

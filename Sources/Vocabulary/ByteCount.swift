@@ -1,0 +1,65 @@
+import KioskPlatform
+
+/// A number of bytes as people write it: `2 GB`, `500 MB`, `1.5 GiB`.
+package struct ByteCount: Hashable, Comparable, Sendable, LosslessStringConvertible {
+    package let bytes: Int64
+
+    /// So many bytes.
+    package init(_ bytes: Int64) { self.bytes = max(0, bytes) }
+
+    private static let units: [(name: String, bytes: Double)] = [
+        ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12), ("kib", 1024), ("mib", 1_048_576), ("gib", 1_073_741_824),
+        ("tib", 1_099_511_627_776),
+    ]
+
+    /// nil for what is not a number and a unit, and beyond a million TB.
+    package init?(_ text: String) {
+        let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let unit = text[digits.endIndex...].drop { $0 == " " }.lowercased()
+        guard digits.first?.isNumber == true, let number = Double(digits), let factor = Self.units.first(where: { $0.name == unit })?.bytes,
+            number * factor <= 1e18
+        else { return nil }
+        bytes = Int64(saturating: number * factor)
+    }
+
+    /// `2 GB`, `1.5 MB`, with at most one decimal.
+    package var description: String {
+        let units = ["bytes", "kB", "MB", "GB", "TB"]
+        var (value, unit) = (Double(bytes), 0)
+        while value >= 999.95, unit + 1 < units.count { (value, unit) = (value / 1000, unit + 1) }
+        let tenths = Int(saturating: value * 10)
+        return tenths % 10 == 0 ? "\(tenths / 10) \(units[unit])" : "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+
+    package static func < (a: ByteCount, b: ByteCount) -> Bool { a.bytes < b.bytes }
+}
+
+/// How much of what comes over HTTP is kept on the disk: `[playback] cache`.
+package enum CacheChoice: Hashable, Sendable, LosslessStringConvertible {
+    /// Nothing.
+    case off
+    /// So much.
+    case limit(ByteCount)
+
+    /// From `off` or a number of bytes; nil for any other text, and for less than ``least``.
+    package init?(_ text: String) {
+        if text == "off" {
+            self = .off
+        } else if let count = ByteCount(text), count >= Self.least {
+            self = .limit(count)
+        } else {
+            return nil
+        }
+    }
+
+    /// Less keeps nothing that is worth it.
+    package static let least = ByteCount(1_000_000)
+
+    /// The text in kiosk.conf.
+    package var description: String {
+        switch self {
+        case .off: "off"
+        case .limit(let count): count.description
+        }
+    }
+}

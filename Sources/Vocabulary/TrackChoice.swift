@@ -1,0 +1,66 @@
+/// What kind of track a source has: AVMediaType's words.
+package enum TrackKind: String, Hashable, Sendable, CaseIterable {
+    case audio, video, subtitle
+}
+
+/// Which track of a kind is played.
+package enum TrackChoice: Hashable, Sendable, LosslessStringConvertible {
+    /// The one that libavformat takes for the best: what the file marks as its default, then the one with most channels or pixels.
+    case automatic
+    /// The n-th of its kind, from 1.
+    case number(Int)
+    /// The best of those in a language, and the automatic one where there is none in it (``LanguageCode``).
+    case language(LanguageCode)
+    /// None.
+    case off
+
+    /// From `auto`, `off`, a number or a language; nil for any other text.
+    package init?(_ text: String) {
+        switch text {
+        case "auto": self = .automatic
+        case "off": self = .off
+        default:
+            if let number = Int(text), text.allSatisfy({ $0.isASCII && $0.isNumber }) {
+                guard Self.numbers ~= number else { return nil }
+                self = .number(number)
+            } else if let code = LanguageCode(text) {
+                self = .language(code)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// The numbers that a track can have.
+    package static let numbers = 1...1000
+
+    /// The text in kiosk.conf.
+    package var description: String {
+        switch self {
+        case .automatic: "auto"
+        case .off: "off"
+        case .number(let number): "\(number)"
+        case .language(let code): code.description
+        }
+    }
+}
+
+/// Which tracks of an item are to be played, where somebody has chosen while it was on the playlist: what its entry says does not hold then.
+package struct TrackSelection: Hashable, Sendable {
+    /// nil is what the entry says.
+    package var audio: TrackChoice?, video: TrackChoice?
+
+    /// As the entry says.
+    package init(audio: TrackChoice? = nil, video: TrackChoice? = nil) { (self.audio, self.video) = (audio, video) }
+}
+
+extension PlaylistItem {
+    /// The item with the tracks that were chosen of it.
+    package func selecting(_ selection: TrackSelection?) -> PlaylistItem {
+        guard let selection else { return self }
+        var item = self
+        item.audioTrack = selection.audio ?? audioTrack
+        item.videoTrack = selection.video ?? videoTrack
+        return item
+    }
+}

@@ -1,0 +1,251 @@
+import Foundation
+import Glibc
+import KioskPlatform
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import Cache
+
+/// The cache, a server and a folder.
+@Suite(.blocking) struct AssetCacheTests {
+    /// A folder of its own, and the caches that were opened on it.
+    private final class Place {
+        let folder = NSTemporaryDirectory() + "kiosk-cache-\(UUID().uuidString)"
+        private let news = Monitor<[String]>([])
+        private var caches: [AssetCache] = []
+
+        /// A cache on it, as a player that is started has it.
+        func open(_ sources: [String], limit: Int64 = 100_000_000, folder: String? = nil) -> AssetCache {
+            let cache = AssetCache(folder: folder ?? self.folder, limit: ByteCount(limit)) { [news] said in
+                news.signal { list in
+                    switch said {
+                    case .note(let text): list.append(text)
+                    case .problem(let text): list.append("! " + text)
+                    }
+                }
+            }
+            cache.start { sources }
+            caches.append(cache)
+            return cache
+        }
+
+        var said: [String] { news.withLock { $0 } }
+        var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
+
+        deinit {
+            for cache in caches { cache.stop() }
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    private let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ ($0 >> 8)) }
+    private func wait(_ seconds: Double = 30, _ condition: () -> Bool) -> Bool {
+        let deadline = HostTime.now + .seconds(seconds)
+        while HostTime.now < deadline {
+            if condition() { return true }
+            usleep(10_000)
+        }
+        return condition()
+    }
+    private func bytes(_ path: String?) -> [UInt8]? { path.flatMap { FileManager.default.contents(atPath: $0) }.map { [UInt8]($0) } }
+
+    @Test func aFileIsFetchedOnceForTwoItemsAndStaysWhenTheServerIsGone() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        let cache = place.open([server.url(), server.url()])
+        #expect(cache.file(for: server.url()) == nil)
+        #expect(wait { cache.file(for: server.url()) != nil }, "\(place.said)")
+        #expect(bytes(cache.file(for: server.url())) == content && cache.file(for: server.url())?.hasSuffix(".mp4") == true)
+        #expect(server.requests.count == 1)
+        #expect(cache.contents.items.map(\.isComplete) == [true] && cache.contents.bytes == 300_000)
+        cache.stop()
+        server.stop()
+        // Another start, without a network.
+        let again = place.open([server.url()])
+        #expect(bytes(again.file(for: server.url())) == content)
+        #expect(wait { place.said.contains { $0.hasPrefix("! ") && $0.hasSuffix("what is kept of it is played") } })
+        #expect(bytes(again.file(for: server.url())) == content)
+    }
+
+    @Test func theFilesAreTheUsersOwn() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        let cache = place.open([server.url()])
+        #expect(wait { cache.file(for: server.url()) != nil })
+        var status = stat()
+        #expect(stat(place.folder, &status) == 0 && status.st_mode & 0o777 == 0o700)
+        for name in place.files { #expect(stat(place.folder + "/" + name, &status) == 0 && status.st_mode & 0o777 == 0o600, "\(name)") }
+        #expect(place.files.count == 2, "\(place.files)")
+    }
+
+    @Test func anotherContentTakesThePlaceOfTheOneBefore() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        let first = place.open([server.url()])
+        #expect(wait { first.file(for: server.url()) != nil })
+        let path = try #require(first.file(for: server.url()))
+        let playing = open(path, O_RDONLY)
+        defer { close(playing) }
+        first.stop()
+        let other = Array(content.reversed())
+        server.change { ($0.content, $0.tag) = (other, "\"two\"") }
+        let second = place.open([server.url()])
+        #expect(wait { bytes(second.file(for: server.url())) == other }, "\(place.said)")
+        #expect(server.requests.last?.headers["if-none-match"] == "\"one\"")
+        // Who plays the one before reads on to its end.
+        var read = [UInt8](repeating: 0, count: content.count)
+        #expect(pread(playing, &read, read.count, 0) == content.count && read == content)
+        #expect(wait { place.files.count == 2 }, "\(place.files)")
+    }
+
+    @Test func whatHasNotChangedIsNotFetchedAgain() throws {
+        for kind in 0..<3 {
+            var behaviour = FileServer.Behaviour(content)
+            if kind == 1 { (behaviour.tag, behaviour.modified) = (nil, "Sun, 06 Nov 1994 08:49:37 GMT") }
+            if kind == 2 { behaviour.tag = nil }
+            let server = try FileServer(behaviour)
+            let place = Place()
+            let first = place.open([server.url()])
+            #expect(wait { first.file(for: server.url()) != nil })
+            first.stop()
+            let second = place.open([server.url()])
+            #expect(wait { server.requests.count == 2 && server.requests[1].status != 0 })
+            #expect(server.requests[1].sent == 0 && server.requests[1].status == (kind == 2 ? 200 : 304), "\(server.requests)")
+            #expect(server.requests[1].method == (kind == 2 ? "HEAD" : "GET"))
+            #expect(bytes(second.file(for: server.url())) == content)
+        }
+    }
+
+    @Test func aConnectionThatIsCutIsGoneOnWith() throws {
+        var behaviour = FileServer.Behaviour(content)
+        behaviour.cutsAfter = 100_000
+        let server = try FileServer(behaviour)
+        let place = Place()
+        let first = place.open([server.url()])
+        #expect(wait { place.said.contains { $0.contains("broke off after 100 kB of 300 kB") } }, "\(place.said)")
+        #expect(first.file(for: server.url()) == nil, "never half a file")
+        #expect(first.contents.items.first?.bytes == 100_000)
+        first.stop()
+        usleep(500_000)  // two must not write into one folder
+        // Another process begins behind what is sure to be on the disk.
+        server.change { $0.cutsAfter = nil }
+        let second = place.open([server.url()])
+        #expect(wait { bytes(second.file(for: server.url())) == content }, "\(place.said)")
+        #expect(server.requests.last?.headers["range"] == "bytes=100000-" && server.requests.last?.headers["if-range"] == "\"one\"")
+        #expect(server.requests.last?.sent == 200_000)
+    }
+
+    @Test func aPartOfAnotherContentIsNotGoneOnWith() throws {
+        var behaviour = FileServer.Behaviour(content)
+        behaviour.cutsAfter = 100_000
+        let server = try FileServer(behaviour)
+        let place = Place()
+        let first = place.open([server.url()])
+        #expect(wait { place.said.contains { $0.contains("broke off") } })
+        first.stop()
+        let other = Array(content.reversed().prefix(250_000))
+        server.change { ($0.content, $0.tag, $0.cutsAfter) = (other, "\"two\"", nil) }
+        let second = place.open([server.url()])
+        #expect(wait { bytes(second.file(for: server.url())) == other }, "\(place.said)")
+    }
+
+    @Test func aLengthThatIsWrongKeepsNothing() throws {
+        var behaviour = FileServer.Behaviour(content)
+        behaviour.lie = 5000
+        let server = try FileServer(behaviour)
+        let place = Place()
+        let cache = place.open([server.url()])
+        #expect(wait { place.said.contains { $0.contains("broke off after 300 kB of 305 kB") } }, "\(place.said)")
+        #expect(cache.file(for: server.url()) == nil)
+    }
+
+    @Test func aStreamWithoutALengthIsNotKept() throws {
+        var behaviour = FileServer.Behaviour(content)
+        behaviour.tellsLength = false
+        let server = try FileServer(behaviour)
+        let place = Place()
+        let cache = place.open([server.url()])
+        #expect(wait { place.said.contains { $0.contains("does not say how long it is; it is played over the network") } }, "\(place.said)")
+        #expect(cache.file(for: server.url()) == nil && place.files == [] && server.requests.count == 1)
+    }
+
+    @Test func theOldestGivesWayAndWhatIsListedDoesNot() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        var cache = place.open([server.url("a.mp4"), server.url("b.mp4")], limit: 1_000_000)
+        #expect(wait { cache.file(for: server.url("a.mp4")) != nil && cache.file(for: server.url("b.mp4")) != nil })
+        cache.stop()
+        // What is used least goes, of what is no longer on the list.
+        let entry = place.folder + "/\(CacheKey(server.url("a.mp4"))).entry"
+        var old = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, entry, &old, 0) == 0)
+        cache = place.open([server.url("c.mp4"), server.url("d.mp4")], limit: 1_000_000)
+        #expect(wait { cache.file(for: server.url("c.mp4")) != nil && cache.file(for: server.url("d.mp4")) != nil }, "\(place.said)")
+        #expect(cache.file(for: server.url("a.mp4")) == nil && cache.file(for: server.url("b.mp4")) != nil)
+        cache.stop()
+        let all = ["c", "d", "e", "f"].map { server.url("\($0).mp4") }
+        cache = place.open(all, limit: 1_000_000)
+        #expect(
+            wait { place.said.contains { $0.contains("f.mp4: its 300 kB do not fit into the cache beside the others") } }, "\(place.said)")
+        #expect(all.map { cache.file(for: $0) != nil } == [true, true, true, false])
+        #expect(cache.contents.bytes <= 1_000_000)
+    }
+
+    @Test func whatCannotBePlayedIsFetchedAgain() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        let cache = place.open([server.url()])
+        #expect(wait { cache.file(for: server.url()) != nil })
+        let path = try #require(cache.file(for: server.url()))
+        // Cut off by hand: noticed by its length.
+        #expect(truncate(path, 5000) == 0)
+        #expect(cache.file(for: server.url()) == nil)
+        #expect(wait { bytes(cache.file(for: server.url())) == content })
+        // Of the right length, and rubbish: who opens it says so.
+        cache.reject(server.url())
+        #expect(cache.file(for: server.url()) == nil)
+        #expect(wait { bytes(cache.file(for: server.url())) == content })
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func rubbishInTheFolderIsRemovedAndForeignFilesAreNot() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)
+        let key = CacheKey(server.url()).description
+        for name in ["\(key).entry", "\(key)-12.mp4", "\(key).part", "\(key).entry.new", "film.mp4"] {
+            _ = FileManager.default.createFile(atPath: place.folder + "/" + name, contents: Data("rubbish".utf8))
+        }
+        let cache = place.open([server.url()])
+        #expect(wait { bytes(cache.file(for: server.url())) == content })
+        #expect(place.files.count == 3 && place.files.contains("film.mp4"), "\(place.files)")
+    }
+
+    @Test func aFolderThatCannotBeWrittenIsNoFailure() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        let cache = place.open([server.url()], folder: "/proc/kiosk-cache")
+        #expect(
+            wait { place.said.contains { $0.contains("cannot make the folder") && $0.hasSuffix("it is played over the network") } },
+            "\(place.said)")
+        #expect(cache.file(for: server.url()) == nil)
+        #expect(place.said.count == 1, "said once")
+    }
+
+    /// A disk of a megabyte.
+    @Test(.enabled(if: geteuid() == 0)) func aFullDiskIsNoFailure() throws {
+        let server = try FileServer(.init(content + content + content + content))
+        let place = Place()
+        try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)
+        guard mount("tmpfs", place.folder, "tmpfs", 0, "size=1m") == 0 else { return }
+        defer { umount2(place.folder, Int32(MNT_DETACH)) }
+        let cache = place.open([server.url("large.mp4"), server.url("small.mp4")])
+        #expect(wait { place.said.contains { $0.contains("No space left on device: free some space") } }, "\(place.said)")
+        #expect(cache.file(for: server.url("large.mp4")) == nil)
+        server.change { [content] in $0.content = content }
+        #expect(wait { cache.file(for: server.url("small.mp4")) != nil } || !cache.contents.items.isEmpty)
+        #expect(!place.files.contains { $0.hasSuffix(".part") }, "the room is given back: \(place.files)")
+        cache.stop()
+    }
+}

@@ -1,0 +1,80 @@
+import KioskPlatform
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import KioskPlayback
+
+/// Other programs that have the sound give way.
+@Suite(.blocking) struct InterruptionTests {
+    private func state(_ kind: AudioSession.Interruption) -> InterruptionState {
+        var session = AudioSession()
+        (session.interruption, session.duckedVolume) = (kind, 50)
+        return InterruptionState(session)
+    }
+    private func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }
+
+    @Test func theFirstBeginsAndTheLastEnds() {
+        var state = state(.duck)
+        #expect(state.begin("a", until: at(100), isPlaying: true) == .setGain(0.125))
+        #expect(state.begin("b", until: at(100), isPlaying: true) == .none)
+        #expect(state.end("a") == .none)
+        #expect(state.end("a") == .none && state.end("nobody") == .none)
+        #expect(state.end("b") == .setGain(1) && !state.isInterrupted)
+    }
+
+    @Test func aProgramThatHasCrashedEndsToo() {
+        var state = state(.mute)
+        #expect(state.begin("a", until: at(10), isPlaying: true) == .setGain(0))
+        #expect(state.begin("a", until: at(20), isPlaying: true) == .none)
+        #expect(state.passed(at(15)) == .none && state.deadline == at(20))
+        #expect(state.passed(at(20)) == .setGain(1) && state.passed(at(30)) == .none)
+    }
+
+    @Test func aPauseGoesOnUnlessSomebodyHasSaidOtherwise() {
+        var state = state(.pause)
+        #expect(state.begin("a", until: at(10), isPlaying: true) == .pause)
+        #expect(state.end("a") == .play)
+        #expect(state.begin("a", until: at(10), isPlaying: false) == .none)
+        #expect(state.end("a") == .none, "it was paused before")
+        #expect(state.begin("a", until: at(10), isPlaying: true) == .pause)
+        state.overruled()
+        #expect(state.end("a") == .none)
+    }
+
+    /// Every sample is where it would have been: the ramp changes how loud it is, and nothing else.
+    @Test func duckingLosesNoSample() throws {
+        let audio = RecordingOutput()
+        // A display that the sound does not follow: each sample is heard as it is.
+        let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
+        let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio) {
+            $0.audioSession.duckedVolume = 50
+        }
+        #expect(stage.wait(for: 10))
+        stage.player.beginInterruption("announcement")
+        #expect(stage.player.isInterrupted && stage.events.contains(.interruptionBegan) || stage.wait { stage.player.isInterrupted })
+        _ = stage.wait(0.8) { false }
+        stage.player.endInterruption("announcement")
+        _ = stage.wait(1.2) { false }
+        #expect(stage.wait { stage.events.contains(.interruptionEnded) })
+        stage.stop()
+        let heard = audio.samples.filter { $0 != 0 }
+        let gains = heard.enumerated().map { Double($1 / Reel.sample($0)) }
+        #expect(
+            gains.allSatisfy { 0.124...1.001 ~= $0 }, "another sample than its own: \(gains.firstIndex { !(0.124...1.001 ~= $0) } ?? -1)")
+        #expect(gains.contains { abs($0 - 0.125) < 0.001 } && abs(gains.last! - 1) < 0.001)
+        // Down in a quarter of a second, up in eight tenths: no step.
+        #expect(zip(gains, gains.dropFirst()).allSatisfy { abs($0 - $1) < 0.01 })
+        let down = gains.count { $0 < 0.999 } - gains.count { $0 < 0.126 }
+        #expect(abs(Double(down) / 48_000 - 1.05) < 0.1, "\(down)")
+    }
+
+    @Test func aPauseByAnotherProgram() throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())]) { $0.audioSession.interruption = .pause }
+        #expect(stage.wait(for: 5))
+        stage.player.beginInterruption(for: .milliseconds(600))
+        #expect(stage.wait { stage.player.timeControlStatus == .paused })
+        #expect(stage.wait { stage.player.timeControlStatus == .playing }, "its time is over")
+        #expect(!stage.player.isInterrupted && stage.plays(Array(1...30)))
+    }
+}

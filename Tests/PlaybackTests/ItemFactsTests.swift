@@ -1,0 +1,142 @@
+import KioskAudio
+import KioskPlatform
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import KioskMedia
+@testable import KioskPlayback
+
+/// What is known of items, without and with a player.
+@Suite(.blocking) struct ItemFactsTests {
+    private func asset(duration: MediaTime? = .seconds(8), isLocal: Bool = true, isSeekable: Bool = true) -> AssetDescription {
+        var asset = AssetDescription(
+            container: "mp4", duration: duration,
+            video: .init(
+                codec: "h264", width: 720, height: 576, pixelAspectRatio: 64.0 / 45, orientation: .init(rotation: .clockwise90),
+                frameRate: 25, isConstantFrameRate: true, pixelFormat: "yuv420p", isInterlaced: false, duration: duration),
+            audio: nil, isStill: false, isSeekable: isSeekable)
+        asset.isLocal = isLocal
+        return asset
+    }
+
+    private func facts(_ asset: AssetDescription?, _ item: PlaylistItem = .init(source: "a")) -> ItemFacts {
+        ItemFacts(.init(status: asset == nil ? .unknown : .readyToPlay, asset: asset), of: item, imageDuration: .seconds(10))
+    }
+
+    @Test func ofAFile() {
+        let facts = facts(asset())
+        #expect(facts.status == .readyToPlay && facts.duration == .time(.seconds(8)))
+        #expect(facts.presentationSize == .init(width: 576, height: 1024))
+        #expect(facts.loadedTimeRanges == [.zero..<(.seconds(8))] && facts.seekableTimeRanges == facts.loadedTimeRanges)
+        #expect(facts.isPlaybackLikelyToKeepUp)
+    }
+
+    @Test func ofAPartOfAFile() {
+        let facts = facts(asset(), PlaylistItem(source: "a", start: .seconds(2), end: .seconds(6), duration: .seconds(3)))
+        #expect(facts.duration == .time(.seconds(5)) && facts.seekableTimeRanges == [.seconds(2)..<(.seconds(5))])
+    }
+
+    @Test func ofWhatHasNotBeenOpened() {
+        let facts = facts(nil)
+        #expect(facts.status == .unknown && facts.duration == .unknown && facts.loadedTimeRanges.isEmpty && !facts.isPlaybackLikelyToKeepUp)
+    }
+
+    @Test func ofALiveStream() {
+        var live = facts(asset(duration: nil, isLocal: false, isSeekable: false))
+        #expect(live.duration == .indefinite && live.seekableTimeRanges.isEmpty && live.loadedTimeRanges.isEmpty)
+        live.setLoaded(
+            until: .seconds(62), from: .seconds(60), ahead: .init(frames: 6, sound: .milliseconds(400)), isWaiting: false)
+        #expect(live.loadedTimeRanges == [.seconds(60)..<(.seconds(62))] && live.isPlaybackLikelyToKeepUp)
+        live.setLoaded(until: .seconds(62), from: .seconds(60), ahead: .init(frames: 1, sound: .zero), isWaiting: false)
+        #expect(!live.isPlaybackLikelyToKeepUp)
+        live.setLoaded(until: .seconds(62), from: .seconds(60), ahead: .init(frames: 6, sound: .milliseconds(400)), isWaiting: true)
+        #expect(!live.isPlaybackLikelyToKeepUp)
+    }
+
+    @Test func whatHasBeenReadToItsEndKeepsUp() {
+        var facts = facts(asset(isLocal: false))
+        facts.setLoaded(until: .seconds(8), from: .seconds(7), ahead: .init(frames: 0, sound: .zero), isWaiting: false)
+        #expect(facts.isPlaybackLikelyToKeepUp)
+    }
+
+    @Test func chapters() {
+        let chapters = [0, 10, 20].map { AssetChapter(title: nil, start: .seconds($0), end: .seconds($0 + 10)) }
+        #expect(chapters.start(1, from: .seconds(4)) == .seconds(10))
+        #expect(chapters.start(1, from: .seconds(25)) == nil)
+        #expect(chapters.start(-1, from: .seconds(11)) == .zero, "just begun: the one before")
+        #expect(chapters.start(-1, from: .seconds(14)) == .seconds(10), "its own beginning")
+        #expect(chapters.start(-1, from: .seconds(1)) == .zero)
+        #expect([AssetChapter]().start(1, from: .zero) == nil)
+    }
+
+    // MARK: With a player
+
+    /// Frames 1…60 with two tones; the samples of the one are negative, those of the other positive.
+    private static func film() throws -> String {
+        let picture = try Clips.numbered("facts-picture.mp4", frames: 60, sound: false)
+        func level(_ value: String) -> [String] { ["-f", "lavfi", "-i", "aevalsrc=\(value):s=48000:d=2"] }
+        let languages = ["-metadata:s:a:0", "language=deu", "-metadata:s:a:1", "language=eng"]
+        return try Clips.make(
+            "facts.mov",
+            ["-i", picture] + level("0.25") + level("-0.25") + ["-map", "0:v", "-map", "1:a", "-map", "2:a"]
+                + ["-c:v", "copy", "-c:a", "pcm_s16le"] + languages)
+    }
+
+    @Test func anotherSoundTrackWhileItPlays() throws {
+        let audio = RecordingOutput()
+        let stage = Stage([PlaylistItem(source: try Self.film())], audio: audio)
+        #expect(stage.wait(for: 10))
+        let item = try #require(stage.player.snapshot.item)
+        #expect(stage.player.facts(of: item)?.selectedTracks == [.video: 0, .audio: 1])
+        #expect(stage.player.select(.language(LanguageCode("en")!), of: .audio, in: item))
+        #expect(!stage.player.select(.language(LanguageCode("en")!), of: .audio, in: item), "it is already")
+        #expect(stage.wait { stage.player.facts(of: item)?.selectedTracks[.audio] == 2 })
+        #expect(stage.wait { audio.samples.contains { $0 < -0.2 } })
+        // In the later turns, too, which begin with it.
+        #expect(stage.wait { stage.statistics.seams >= 3 })
+        #expect(stage.plays(Array(1...60)))
+        let heard = audio.samplesWithoutStarvation.filter { $0 != 0 }
+        let first = try #require(heard.firstIndex { $0 < 0 })
+        #expect(heard[first...].allSatisfy { $0 < 0 } && heard[..<first].allSatisfy { $0 > 0 })
+        #expect(heard.count > 96_000, "\(heard.count)")
+        #expect(stage.player.items[0].entry.audioTrack == .automatic, "the entry is what it was")
+    }
+
+    @Test func soundOffAndOnAgain() throws {
+        let audio = RecordingOutput()
+        let stage = Stage([PlaylistItem(source: try Self.film())], audio: audio)
+        #expect(stage.wait(for: 5))
+        let item = try #require(stage.player.snapshot.item)
+        stage.player.select(.off, of: .audio, in: item)
+        #expect(stage.wait { audio.samples.count > 9600 && audio.samples.suffix(4800).allSatisfy { $0 == 0 } })
+        #expect(stage.player.facts(of: item)?.selectedTracks[.audio] == nil)
+        stage.player.select(.automatic, of: .audio, in: item)
+        #expect(stage.wait { audio.samples.suffix(480).contains { $0 > 0.2 } })
+        #expect(stage.plays(Array(1...60)))
+    }
+
+    @Test func statusOfItems() throws {
+        let stage = Stage([PlaylistItem(source: try Self.film()), PlaylistItem(source: "/nowhere/x.mp4")])
+        #expect(stage.wait(for: 10))
+        let items = stage.player.items
+        #expect(stage.wait { if case .failed = stage.player.facts(of: items[1].id)?.status { true } else { false } })
+        let ready = try #require(stage.player.facts(of: items[0].id))
+        #expect(ready.status == .readyToPlay && ready.duration == .time(.seconds(2)) && ready.isPlaybackLikelyToKeepUp)
+        #expect(stage.events.contains(.itemStatusChanged(item: items[0].id, .readyToPlay)))
+        guard case .failed(let reason)? = stage.player.facts(of: items[1].id)?.status else { return }
+        #expect(reason.contains("no such file"))
+    }
+
+    @Test func pictureOffShowsTheBackground() throws {
+        let stage = Stage([PlaylistItem(source: try Self.film())])
+        #expect(stage.wait(for: 10))
+        let item = try #require(stage.player.snapshot.item)
+        let count = stage.numbers.count
+        stage.player.select(.off, of: .video, in: item)
+        #expect(stage.wait { stage.numbers.dropFirst(count).last == 0 })
+        #expect(stage.player.facts(of: item)?.presentationSize == nil)
+        stage.player.select(.automatic, of: .video, in: item)
+        #expect(stage.wait { (stage.numbers.last ?? 0) > 0 })
+    }
+}

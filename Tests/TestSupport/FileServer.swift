@@ -1,0 +1,197 @@
+import Foundation
+import Glibc
+import KioskPlatform
+import Testing
+
+/// An HTTP server on 127.0.0.1 that gives out one file, with what a server can do to a client: another content, a connection that is cut, a
+/// length that is wrong or missing, and no server at all. Speaks HTTP/1.1, a request a connection.
+package final class FileServer: Sendable {
+    /// How it answers.
+    package struct Behaviour: Sendable {
+        package var content: [UInt8]
+        /// The header ETag; nil for none.
+        package var tag: String? = "\"one\""
+        /// The header Last-Modified; nil for none.
+        package var modified: String?
+        /// The status of every answer; nil is 200, 206, 304 or 416 as asked for.
+        package var status: Int?
+        /// Whether ranges and conditions are understood.
+        package var understandsRanges = true, understandsConditions = true
+        /// Whether Content-Length is sent; else the body comes in chunks.
+        package var tellsLength = true
+        /// What is added to the length that is told.
+        package var lie = 0
+        /// So many bytes of a body are sent, and the connection is closed.
+        package var cutsAfter: Int?
+        /// Milliseconds between two pieces of 16 KB.
+        package var pause: UInt32 = 0
+        package var type = "video/mp4"
+
+        package init(_ content: [UInt8]) { self.content = content }
+    }
+
+    /// A request as it came: its method, and its headers by their names in lower case.
+    package struct Request: Hashable, Sendable {
+        package var method: String
+        package var path: String
+        package var headers: [String: String]
+        /// Bytes of the body that were sent.
+        package var sent = 0
+        package var status = 0
+    }
+
+    private struct State {
+        var behaviour: Behaviour
+        var requests: [Request] = []
+        var open: Set<Int32> = []
+        var listener: Int32 = -1
+    }
+
+    private let state: Monitor<State>
+    package let port: UInt16
+
+    /// A file's URL.
+    package func url(_ name: String = "clip.mp4") -> String { "http://127.0.0.1:\(port)/\(name)" }
+
+    /// Begins to serve, on a port of its own.
+    package init(_ behaviour: Behaviour) throws {
+        let state = Monitor(State(behaviour: behaviour))
+        self.state = state
+        port = try Self.listen(state, port: 0)
+    }
+
+    deinit { stop() }
+
+    /// How it answers from now on.
+    package func change(_ change: @Sendable (inout Behaviour) -> Void) { state.withLock { change(&$0.behaviour) } }
+
+    /// What it was asked so far.
+    package var requests: [Request] { state.withLock { $0.requests } }
+
+    /// Is no more there: connections are cut, new ones refused.
+    package func stop() {
+        state.withLock { state in
+            if state.listener >= 0 { shutdown(state.listener, Int32(SHUT_RDWR)) }
+            state.listener = -1
+            for connection in state.open { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// Is there again, on the same port.
+    package func restart() throws { _ = try Self.listen(state, port: port) }
+
+    private static func listen(_ state: Monitor<State>, port: UInt16) throws -> UInt16 {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = port.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(listener, pointer, length) | Glibc.listen(listener, 16) | getsockname(listener, pointer, &length)
+            }
+        }
+        try #require(status == 0, "\(String(cString: strerror(errno)))")
+        state.withLock { $0.listener = listener }
+        Thread("file server") {
+            while true {
+                let connection = accept(listener, nil, nil)
+                if connection < 0 {
+                    close(listener)
+                    return
+                }
+                let isWanted = state.withLock { state -> Bool in
+                    guard state.listener == listener else { return false }
+                    state.open.insert(connection)
+                    return true
+                }
+                guard isWanted else {
+                    close(connection)
+                    continue
+                }
+                Thread("file connection") {
+                    serve(connection, state)
+                    state.withLock { _ = $0.open.remove(connection) }
+                    close(connection)
+                }.detach()
+            }
+        }.detach()
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    private static func serve(_ connection: Int32, _ state: Monitor<State>) {
+        guard let request = read(connection) else { return }
+        let (behaviour, number) = state.withLock { state in
+            state.requests.append(request)
+            return (state.behaviour, state.requests.count - 1)
+        }
+        var begin = 0
+        var status = behaviour.status ?? 200
+        let whole = behaviour.content
+        if behaviour.status == nil {
+            let isSame =
+                request.headers["if-none-match"].map { $0 == behaviour.tag } ?? false
+                || request.headers["if-modified-since"].map { $0 == behaviour.modified } ?? false
+            if behaviour.understandsConditions, isSame { status = 304 }
+            if behaviour.understandsRanges, let range = request.headers["range"], range.hasPrefix("bytes="),
+                let first = Int(range.dropFirst(6).prefix { $0 != "-" }),
+                request.headers["if-range"].map({ $0 == behaviour.tag || $0 == behaviour.modified }) ?? true
+            {
+                (begin, status) = first < whole.count ? (first, 206) : (0, 416)
+            }
+        }
+        let body = [200, 206].contains(status) ? whole[begin...] : []
+        var head = "HTTP/1.1 \(status) X\r\nConnection: close\r\nAccept-Ranges: bytes\r\nContent-Type: \(behaviour.type)\r\n"
+        if let tag = behaviour.tag { head += "ETag: \(tag)\r\n" }
+        if let modified = behaviour.modified { head += "Last-Modified: \(modified)\r\n" }
+        if status == 206 { head += "Content-Range: bytes \(begin)-\(whole.count - 1)/\(whole.count)\r\n" }
+        head += behaviour.tellsLength ? "Content-Length: \(body.count + behaviour.lie)\r\n\r\n" : "Transfer-Encoding: chunked\r\n\r\n"
+        state.withLock { $0.requests[number].status = status }
+        guard send(connection, Array(head.utf8)[...]), request.method != "HEAD" else { return }
+        var sent = 0
+        let end = min(body.count, behaviour.cutsAfter ?? .max)
+        while sent < end {
+            let piece = body.dropFirst(sent).prefix(min(16_384, end - sent))
+            let bytes =
+                behaviour.tellsLength ? Array(piece) : Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8)
+            guard send(connection, bytes[...]) else { return }
+            sent += piece.count
+            let total = sent
+            state.withLock { $0.requests[number].sent = total }
+            if behaviour.pause > 0 { usleep(behaviour.pause * 1000) }
+        }
+        if !behaviour.tellsLength, behaviour.cutsAfter == nil { _ = send(connection, Array("0\r\n\r\n".utf8)[...]) }
+    }
+
+    private static func read(_ connection: Int32) -> Request? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0, bytes.count < 65_536 else { return nil }
+            bytes += buffer.prefix(count)
+        }
+        let lines = String(decoding: bytes, as: UTF8.self).components(separatedBy: "\r\n")
+        let words = lines[0].split(separator: " ")
+        guard words.count == 3 else { return nil }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        return Request(method: String(words[0]), path: String(words[1]), headers: headers)
+    }
+
+    private static func send(_ connection: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count <= 0 { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
