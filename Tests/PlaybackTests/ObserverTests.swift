@@ -10,11 +10,10 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())])
         #expect(stage.wait { stage.events.count { if case .itemEnded = $0 { true } else { false } } >= 3 })
         let events = stage.events.compactMap { event -> PlayerEvent? in
-            // Items are opened ahead of their turn.
-            if case .itemStatusChanged = event { return nil }
             switch event {
             case .itemStarted(let index, let isSeam, _): .itemStarted(item: index, isSeam: isSeam, late: 0)
-            case .statusChanged: nil
+            // Items are opened ahead of their turn.
+            case .statusChanged, .itemStatusChanged: nil
             default: event
             }
         }
