@@ -47,6 +47,11 @@ void kiosk_thread_come_second(void) {
     syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_BEST_EFFORT << CLASS_SHIFT | LAST);
 }
 
+void kiosk_thread_run_when_idle(void) {
+    struct sched_param parameters = {.sched_priority = 0};
+    sched_setscheduler(0, SCHED_IDLE, &parameters);
+}
+
 void kiosk_futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns) {
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
     // The bitset is what makes the deadline a time instead of a span; it is on CLOCK_MONOTONIC.

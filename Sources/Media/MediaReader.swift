@@ -150,6 +150,9 @@ package struct MediaReader: ~Copyable, Sendable {
         sound = nil
     }
 
+    /// Makes a picture of each field however long that takes: what is read is not shown meanwhile.
+    package mutating func takeTime() { pictures?.isPaced = false }
+
     // MARK: Seeking
 
     /// How exactly a seek must meet its time.

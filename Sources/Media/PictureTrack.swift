@@ -7,6 +7,8 @@ struct PictureTrack: ~Copyable, Sendable {
     private var decoder: VideoDecoder
     private var deinterlacer: Deinterlacer
     private var pace = DecodingPace()
+    /// Whether it is judged how fast pictures come.
+    var isPaced = true
     /// The frame that opening or ``seek(to:precision:isConstantRate:from:)`` has decoded; it is the next one.
     private var first: TimedFrame?
     /// The one after it, where that had to be looked at.
@@ -25,7 +27,7 @@ struct PictureTrack: ~Copyable, Sendable {
     mutating func next(from demuxer: inout Demuxer) -> TimedFrame? {
         if let frame = first.take() { return frame }
         if let frame = second.take() { return frame }
-        guard makesFields, !pace.isTooSlow else { return decode(from: &demuxer) }
+        guard makesFields, isPaced, !pace.isTooSlow else { return decode(from: &demuxer) }
         let begin = HostTime.now
         let readBefore = timeReading
         guard let frame = decode(from: &demuxer) else { return nil }

@@ -58,6 +58,13 @@ package final class Thread: Sendable {
     /// of what one of them gets, and last in the queue of the disk. The same C functions.
     package static func comeSecond() { kiosk_thread_come_second() }
 
+    /// Has the calling thread, and those that libraries start on it, run only when the processor is idle, and its disk, too (SCHED_IDLE,
+    /// nice value 19): for work that is to be done at some time. The corresponding C function is `sched_setscheduler`.
+    package static func runWhenIdle() {
+        kiosk_thread_give_way()
+        kiosk_thread_run_when_idle()
+    }
+
     private final class Start: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

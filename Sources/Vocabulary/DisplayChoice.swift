@@ -80,6 +80,8 @@ package struct Color: Hashable, Sendable, LosslessStringConvertible {
 
     /// What a display shows that is given no light.
     package static let black = Color(red: 0, green: 0, blue: 0)
+    /// All the light there is.
+    package static let white = Color(red: 255, green: 255, blue: 255)
 
     /// nil when `text` is not `#` and six hexadecimal digits.
     package init?(_ text: String) {

@@ -31,6 +31,8 @@ package struct PlaylistItem: Hashable, Sendable {
     package var deinterlace: Deinterlace
     /// What decodes its pictures.
     package var decoder: DecoderSetting
+    /// How long the item before fades into it, where that is less than the playlist's transition; zero is a cut. nil is the playlist's.
+    package var transition: MediaTime?
     /// Which of its sound tracks is heard.
     package var audioTrack: TrackChoice
     /// Which of its picture tracks is seen.
@@ -54,7 +56,7 @@ package struct PlaylistItem: Hashable, Sendable {
         source: String, version: FileVersion? = nil, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false,
         repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
-        title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic,
+        title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic, transition: MediaTime? = nil,
         audioTrack: TrackChoice = .automatic, videoTrack: TrackChoice = .automatic
     ) {
         (self.source, self.version) = (source, version)
@@ -70,6 +72,7 @@ package struct PlaylistItem: Hashable, Sendable {
         self.title = title
         self.deinterlace = deinterlace
         self.decoder = decoder
+        self.transition = transition
         (self.audioTrack, self.videoTrack) = (audioTrack, videoTrack)
     }
 }

@@ -22,6 +22,9 @@ void kiosk_thread_give_way(void);
 /// Gives the calling thread, and those that it starts, 10 more than its nice value, and the last place of the ordinary class of disk access.
 void kiosk_thread_come_second(void);
 
+/// Has the calling thread, and those that it starts, run as SCHED_IDLE.
+void kiosk_thread_run_when_idle(void);
+
 /// Sets malloc up for a program that keeps large buffers for long and runs for years: one arena for all threads, which allocate
 /// little, and large blocks in mappings of their own, which go back to the system when they are freed (glibc would otherwise learn
 /// to keep them). Call once, before there are threads. About 8 MB less at 720p.

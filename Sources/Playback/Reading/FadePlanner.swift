@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskVocabulary
 
 /// Decides which playthrough fades out, from when on, and into which. Used by the feeder's thread alone.
 ///
@@ -31,7 +32,7 @@ struct FadePlanner {
             reader.setFadeOut(from: itemEnd - longest.scaled(by: reader.mapping.rate))
         }
         guard let outgoing, let begin = outgoing.fadeOutTime, let itemEnd = outgoing.playthrough.itemEnd, begin < itemEnd else { return }
-        let duration = min((itemEnd - begin).scaled(by: 1 / outgoing.mapping.rate), longest)
+        let duration = min((itemEnd - begin).scaled(by: 1 / outgoing.mapping.rate), longestFadeIn(of: reader))
         if duration > .zero { fade = CrossFade(outgoing, at: reader.mapping.instant, for: duration) }
     }
 
@@ -40,7 +41,7 @@ struct FadePlanner {
     /// right as it is.
     mutating func resume(before next: PlaythroughReader? = nil) -> PlaythroughReader? {
         guard let reader = outgoing, let begin = reader.fadeOutTime, let itemEnd = reader.playthrough.itemEnd else { return nil }
-        let longest = next.map { self.longest(of: $0) } ?? .zero
+        let longest = next.map { longestFadeIn(of: $0) } ?? .zero
         guard (itemEnd - begin).scaled(by: 1 / reader.mapping.rate) > longest + .milliseconds(1) else { return nil }
         outgoing = nil
         reader.resume(fadeOutFrom: longest > .zero ? itemEnd - longest.scaled(by: reader.mapping.rate) : nil)
@@ -54,6 +55,11 @@ struct FadePlanner {
 
     /// Nothing fades out any more: the viewer has moved.
     mutating func reset() { (fade, outgoing) = (nil, nil) }
+
+    /// How long, on the timeline, a playthrough may fade in.
+    private func longestFadeIn(of reader: PlaythroughReader) -> MediaTime {
+        min(longest(of: reader), max(.zero, reader.playthrough.item.transition ?? length))
+    }
 
     /// How long, on the timeline, a playthrough may fade in or out.
     private func longest(of reader: PlaythroughReader) -> MediaTime {

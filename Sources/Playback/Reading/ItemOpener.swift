@@ -76,9 +76,9 @@ final class ItemOpener: Sendable {
     private static let mostSlowSources = 1000
 
     /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
-    /// pictures of has one of each frame from its next playthrough's beginning on.
+    /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`.
     convenience init(
-        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, files: (any AssetFiles)? = nil,
+        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false, files: (any AssetFiles)? = nil,
         onOutcome: @escaping @Sendable () -> Void
     ) {
         let slowSources = Monitor<Set<String>>([])
@@ -103,6 +103,7 @@ final class ItemOpener: Sendable {
                 var media = if let opened = kept.take() { opened } else { try open(source) }
                 Logger(label: "playback").debug("\(source.withoutCredentials): opened, and decoders made")
                 if request.item.isMuted { media.leaveOutSound() }
+                if takesTime { media.takeTime() }
                 var time = MediaTime.zero
                 if request.time > .zero, !media.description.isStill {
                     time = try media.seek(to: request.time, precision: request.precision)

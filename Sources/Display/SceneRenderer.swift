@@ -1,0 +1,30 @@
+import KioskPlayback
+import KioskVocabulary
+
+/// Draws scenes into memory, as a display of that size shows them that has no planes: for films that are written, not shown.
+///
+/// Not thread-safe.
+package final class SceneRenderer {
+    /// Pixels across and down.
+    package let width: Int, height: Int
+    private let background: UInt32
+    private let painter = ScenePainter()
+    private let buffer: MemoryBuffer
+
+    /// A renderer of pictures of `width` x `height` pixels, at least 1 x 1, on `background` where a scene names none itself.
+    package init(width: Int, height: Int, background: Color) {
+        (self.width, self.height) = (max(width, 1), max(height, 1))
+        self.background = background.rgb
+        buffer = MemoryBuffer(width: self.width, height: self.height, format: .xrgb8888)
+    }
+
+    /// Draws a scene in place of the one before. A frame that cannot be converted is drawn as background and logged once.
+    package func draw(_ scene: borrowing Scene) { painter.paint(scene, rotation: .none, background: background, into: buffer) }
+
+    /// Calls `body` with the pixels, XRGB8888, and the bytes from one row to the next.
+    package func withPixels<Result, Failure: Error>(
+        _ body: (UnsafeRawPointer, _ stride: Int) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeRawPointer(buffer.pixels.base), buffer.pixels.stride)
+    }
+}
