@@ -9,23 +9,8 @@ extension Configuration {
     ///
     /// - Throws: every complaint about the file, or that it cannot be read and what to do about it.
     package static func load(_ path: String) throws(ConfigurationError) -> Configuration {
-        func unreadable(_ reason: String) -> ConfigurationError {
-            ConfigurationError([Complaint(path: path, position: nil, text: "cannot be read: \(reason)")])
-        }
-        let text: [UInt8]
-        do throws(FileError) { text = try Files.read(path, limit: TOMLDocument.longestText + 1) } catch {
-            switch error.errno {
-            case .noSuchFileOrDirectory: throw unreadable("there is no such file; give the path of another one, or create it")
-            case .permissionDenied: throw unreadable("permission denied; let the user the player runs as read it")
-            case .isDirectory: throw unreadable("it is a folder; give the path of the file in it")
-            default: throw unreadable("\(error.errno)")
-            }
-        }
-        guard text.count <= TOMLDocument.longestText else {
-            throw unreadable("it is longer than \(TOMLDocument.longestText) bytes; this cannot be a kiosk.conf")
-        }
-        let folder = FilePath(workingFolder).pushing(FilePath(path)).removingLastComponent().lexicallyNormalized()
-        return try parse(text, path: path, folder: folder.string)
+        let (text, folder) = try Files.readText(path, called: "a kiosk.conf")
+        return try parse(text, path: path, folder: folder)
     }
 
     /// Reads `text`, which stands in the file `path`; relative sources are relative to `folder`, an absolute path.
@@ -71,17 +56,19 @@ extension Configuration {
     }
 }
 
-private func reader(_ table: Grammar.Table, _ entry: TOMLEntry, _ complaints: ComplaintList) -> TableReader? {
+/// A reader of the table that `entry` is; nil where it is none, which is complained about.
+func reader(_ table: Grammar.Table, _ entry: TOMLEntry, _ complaints: ComplaintList) -> TableReader? {
     if case .table(let entries) = entry.value.kind { return TableReader(table, entries, at: entry.value.position, complaints) }
     let brackets = entry.value.kind.isArrayOfTables ? "; write \(table.heading), in single brackets, once" : ""
     complaints.add("\(table.heading): expected a table, found \(entry.value.kind.shown)\(brackets)", at: entry.value.position)
     return nil
 }
 
-private func readPlaylist(_ value: TOMLValue, folder: String, _ complaints: ComplaintList) -> [PlaylistEntry] {
-    let heading = Grammar.playlist.heading
+/// Readers of the tables of a list; nothing where it is none, which is complained about.
+func readTables(_ table: Grammar.Table, _ value: TOMLValue, _ complaints: ComplaintList) -> [TableReader] {
+    let heading = table.heading
     guard case .array(let items) = value.kind else {
-        let brackets = if case .table = value.kind { "; write [[playlist]], in double brackets, for every entry" } else { "" }
+        let brackets = if case .table = value.kind { "; write \(heading), in double brackets, for every entry" } else { "" }
         complaints.add("\(heading): expected a list of tables, found \(value.kind.shown)\(brackets)", at: value.position)
         return []
     }
@@ -90,12 +77,16 @@ private func readPlaylist(_ value: TOMLValue, folder: String, _ complaints: Comp
             complaints.add("\(heading): expected a table, found \(item.kind.shown)", at: item.position)
             return nil
         }
-        return PlaylistEntry(TableReader(Grammar.playlist, entries, at: item.position, complaints), folder: folder)
+        return TableReader(table, entries, at: item.position, complaints)
     }
 }
 
+private func readPlaylist(_ value: TOMLValue, folder: String, _ complaints: ComplaintList) -> [PlaylistEntry] {
+    readTables(Grammar.playlist, value, complaints).compactMap { PlaylistEntry($0, folder: folder) }
+}
+
 extension TOMLValue.Kind {
-    fileprivate var isArrayOfTables: Bool {
+    var isArrayOfTables: Bool {
         guard case .array(let items) = self, let first = items.first, case .table = first.kind else { return false }
         return true
     }

@@ -55,6 +55,28 @@ enum Files {
         }
     }
 
+    /// The text of the file at `path`, no longer than a TOML text may be, and the folder that its relative paths are relative to. It is
+    /// `called` so where it cannot be one.
+    static func readText(_ path: String, called: String) throws(ConfigurationError) -> (text: [UInt8], folder: String) {
+        func unreadable(_ reason: String) -> ConfigurationError {
+            ConfigurationError([Complaint(path: path, position: nil, text: "cannot be read: \(reason)")])
+        }
+        let text: [UInt8]
+        do throws(FileError) { text = try read(path, limit: TOMLDocument.longestText + 1) } catch {
+            switch error.errno {
+            case .noSuchFileOrDirectory: throw unreadable("there is no such file; give the path of another one, or create it")
+            case .permissionDenied: throw unreadable("permission denied; let the user the player runs as read it")
+            case .isDirectory: throw unreadable("it is a folder; give the path of the file in it")
+            default: throw unreadable("\(error.errno)")
+            }
+        }
+        guard text.count <= TOMLDocument.longestText else {
+            throw unreadable("it is longer than \(TOMLDocument.longestText) bytes; this cannot be \(called)")
+        }
+        let folder = FilePath(workingFolder).pushing(FilePath(path)).removingLastComponent().lexicallyNormalized()
+        return (text, folder.string)
+    }
+
     private static func refused<Result>(_ body: () throws -> Result) throws(FileError) -> Result {
         do { return try body() } catch let error as Errno { throw FileError(errno: error) } catch { preconditionFailure("\(error)") }
     }

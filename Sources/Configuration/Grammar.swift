@@ -40,16 +40,34 @@ enum Grammar {
 
     static let tables = [display, audio, playback, input, theme, idle, playlist, control, log]
 
+    // Those of an arrangement (ArrangementReader.swift).
+    static let output = Table(
+        name: "output", heading: "[output]", keys: ["size", "rate", "codec", "quality", "bit-rate", "title"])
+    static let film = Table(
+        name: "film", heading: "[film]",
+        keys: ["gravity", "background", "image-duration", "transition", "transition-duration", "font"])
+    static let clip = Table(
+        name: "clip", heading: "[[clip]]",
+        keys: [
+            "source", "card", "subtitle", "background", "color", "start", "end", "duration", "gravity", "volume", "muted", "repeat",
+            "transition", "transition-duration", "deinterlace",
+        ])
+    static let music = Table(
+        name: "music", heading: "[music]", keys: ["source", "start", "volume", "mode", "repeat", "fade-in", "fade-out"])
+
+    static let arrangementTables = [output, film, clip, music]
+
     /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
     static func advice(_ key: String, in table: Table) -> String {
-        let homes = tables.filter { $0.name != table.name && $0.keys.contains(key) }
+        let family = arrangementTables.contains { $0.heading == table.heading } ? arrangementTables : tables
+        let homes = family.filter { $0.name != table.name && $0.keys.contains(key) }
         if !homes.isEmpty { return "; it belongs in \(alternatives(homes.map(\.heading)))" }
         if let near = suggestion(for: key, among: table.keys) { return ", did you mean “\(near)”?" }
         return "; there are \(table.keys.joined(separator: ", "))"
     }
 
     /// The same for what stands outside of every table; `isTable` is whether it is one.
-    static func advice(outside key: String, isTable: Bool) -> String {
+    static func advice(outside key: String, isTable: Bool, among tables: [Table] = tables) -> String {
         if !isTable {
             let homes = tables.filter { $0.keys.contains(key) }
             if !homes.isEmpty { return "; it belongs in \(alternatives(homes.map(\.heading)))" }

@@ -105,6 +105,14 @@ struct TableReader {
         }
     }
 
+    /// A path, relative to `folder`, or a URL: an absolute path, or the URL.
+    func path(_ key: String, _ expected: @autoclosure () -> String, folder: String) -> String? {
+        value(key, expected()) { kind in
+            guard let text = kind.string, !text.isEmpty, !text.contains("\0") else { return nil }
+            return PlaylistSource(text, relativeTo: folder).location
+        }
+    }
+
     /// A command, as `words` reads it; a command of nil is `none`.
     func command(_ key: String, _ words: CommandWords) -> Command?? {
         assert(keys.contains(key), "\(heading) \(key) is not in the grammar")
