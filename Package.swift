@@ -36,7 +36,7 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content", "Configuration",
+                "Remote", "Doctor", "Export", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content", "Configuration",
                 "KioskPlayback",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
@@ -64,7 +64,11 @@ let package = Package(
             dependencies: ["CCairo", "KioskInput", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
             swiftSettings: pure),
         .target(
-            name: "Export", dependencies: ["CKioskFFmpeg", "Configuration", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
+            name: "Export",
+            dependencies: [
+                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplay", "KioskPlayback", "Configuration", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform",
+            ],
             swiftSettings: upcoming),
         .target(
             name: "KioskInput", dependencies: ["KioskPlayer", "CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
@@ -141,7 +145,11 @@ let package = Package(
             dependencies: ["KioskAudio", "CKioskALSA", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
             swiftSettings: upcoming),
         .testTarget(
-            name: "ExportTests", dependencies: ["Export", "CKioskFFmpeg", "KioskMedia", "KioskPlatform", "TestSupport", "KioskVocabulary"],
+            name: "ExportTests",
+            dependencies: [
+                "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskMedia",
+                "KioskPlatform", "TestSupport", "KioskVocabulary",
+            ],
             swiftSettings: upcoming),
         .testTarget(
             name: "InputTests", dependencies: ["KioskInput", "CKioskEvdev", "Configuration", "KioskVocabulary", "KioskPlatform"],

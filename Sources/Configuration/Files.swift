@@ -1,5 +1,6 @@
 // What is asked of the file system, and the pointers that takes; swift-system has no listing of folders and no working folder.
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 

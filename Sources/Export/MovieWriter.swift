@@ -28,8 +28,16 @@ package struct MovieWriter: ~Copyable, Sendable {
     ///
     /// - Throws: ``MovieError`` where an encoder is missing, or the file cannot be written.
     package static func open(_ path: String, _ format: MovieFormat) throws(MovieError) -> MovieWriter {
+        try open(path, format, copying: nil)
+    }
+
+    /// The same with pictures that are copied from the track `source`, which has to be there until this returns; nil to encode them.
+    static func open(
+        _ path: String, _ format: MovieFormat, copying source: UnsafeMutablePointer<AVStream>?
+    ) throws(MovieError) -> MovieWriter {
         // The encoders first: where one is missing nothing has happened to the disk.
-        let video: VideoEncoder? = if let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
+        let video: VideoEncoder? =
+            if source == nil, let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
         let audio: AudioEncoder? = if let track = format.audio { try AudioEncoder.open(track, path: path) } else { nil }
         var file = try MovieFile.create(path, fragmented: format.container == .fragmentedMP4)
         if let context = video?.context, let track = format.video {
@@ -39,6 +47,7 @@ package struct MovieWriter: ~Copyable, Sendable {
                 if shim_stream_set_display_matrix(stream, matrix) < 0 { throw MovieError(path, .cannotWrite("out of memory")) }
             }
         }
+        if let source { try file.addCopy(of: source) }
         if let context = audio?.context { _ = try file.addTrack(context) }
         try file.begin(title: format.title)
         return MovieWriter(
@@ -87,8 +96,23 @@ package struct MovieWriter: ~Copyable, Sendable {
         return isTaken
     }
 
+    /// The same with pixels of the track's size, each blue, green, red and a byte that means nothing (DRM's XRGB8888), and the bytes from one
+    /// row to the next.
+    @discardableResult package mutating func write(
+        pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime? = nil
+    ) throws(MovieError) -> Bool {
+        let isTaken = try video?.send(pixels: pixels, stride: stride, at: time, duration: duration) ?? false
+        try writePictures()
+        return isTaken
+    }
+
     private mutating func writePictures() throws(MovieError) {
         while let video, try video.receive() { try file.write(video.packet, track: 0, in: video.context.pointee.time_base) }
+    }
+
+    /// Writes a packet of a track that is copied, with its times in `base`; it is empty then.
+    mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(MovieError) {
+        try file.write(packet, track: 0, in: base)
     }
 
     // MARK: Sound

@@ -136,6 +136,25 @@ final class VideoEncoder: @unchecked Sendable {
         return true
     }
 
+    /// The same with XRGB8888 pixels in memory, of the encoder's size.
+    func send(pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime?) throws(MovieError) -> Bool {
+        guard let ticks = accept(time, duration) else { return false }
+        try makeWritable()
+        try prepareConverter(
+            Conversion(
+                width: own.pointee.width, height: own.pointee.height, format: kAV_PIX_FMT_XRGB8888.rawValue,
+                matrix: AVCOL_SPC_RGB.rawValue, isFullRange: true))
+        var source: [UnsafePointer<UInt8>?] = [pixels.assumingMemoryBound(to: UInt8.self), nil, nil, nil]
+        var strides: [Int32] = [Int32(stride), 0, 0, 0]
+        let (data, linesizes) = (own.pointee.data, own.pointee.linesize)
+        var planes: [UnsafeMutablePointer<UInt8>?] = [data.0, data.1, data.2, data.3]
+        var lines: [Int32] = [linesizes.0, linesizes.1, linesizes.2, linesizes.3]
+        let drawn = sws_scale(converter, &source, &strides, 0, own.pointee.height, &planes, &lines)
+        if drawn < 0 { throw MovieError(path, .unsupportedPicture(MovieError.text(drawn))) }
+        try send(own, at: ticks)
+        return true
+    }
+
     private func accept(_ time: MediaTime, _ duration: MediaTime?) -> Int64? {
         let ticks = ticks(time)
         if let lastTime, ticks <= lastTime { return nil }
@@ -149,11 +168,8 @@ final class VideoEncoder: @unchecked Sendable {
         guard status >= 0 else { throw MovieError(path, errno: ENOMEM) }
     }
 
-    /// Draws `source` into the encoder's size and format. The corresponding C function is `sws_scale`.
-    private func convert(_ source: UnsafeMutablePointer<AVFrame>) throws(MovieError) {
-        let wanted = Conversion(
-            width: source.pointee.width, height: source.pointee.height, format: source.pointee.format,
-            matrix: source.pointee.colorspace.rawValue, isFullRange: source.pointee.color_range == AVCOL_RANGE_JPEG)
+    /// Sets the converter up for pictures like `wanted`.
+    private func prepareConverter(_ wanted: Conversion) throws(MovieError) {
         if wanted != converts {
             sws_freeContext(converter)
             converter = sws_getContext(
@@ -161,17 +177,25 @@ final class VideoEncoder: @unchecked Sendable {
                 AVPixelFormat(own.pointee.format), SWS_BICUBIC, nil, nil, nil)
             converts = wanted
             if let converter {
-                let known = source.pointee.colorspace != AVCOL_SPC_UNSPECIFIED && source.pointee.colorspace != AVCOL_SPC_RGB
+                let known = wanted.matrix != AVCOL_SPC_UNSPECIFIED.rawValue && wanted.matrix != AVCOL_SPC_RGB.rawValue
                 let from = known ? Int32(wanted.matrix) : wanted.height > 576 ? SWS_CS_ITU709 : SWS_CS_ITU601
                 let to = own.pointee.colorspace == AVCOL_SPC_BT709 ? SWS_CS_ITU709 : SWS_CS_ITU601
                 _ = sws_setColorspaceDetails(
                     converter, sws_getCoefficients(from), wanted.isFullRange ? 1 : 0, sws_getCoefficients(to), 0, 0, 1 << 16, 1 << 16)
             }
         }
-        guard let converter else {
+        guard converter != nil else {
             let format = av_get_pix_fmt_name(AVPixelFormat(wanted.format)).map { String(cString: $0) } ?? "\(wanted.format)"
             throw MovieError(path, .unsupportedPicture("\(wanted.width)×\(wanted.height) of pixel format \(format)"))
         }
+    }
+
+    /// Draws `source` into the encoder's size and format. The corresponding C function is `sws_scale`.
+    private func convert(_ source: UnsafeMutablePointer<AVFrame>) throws(MovieError) {
+        let wanted = Conversion(
+            width: source.pointee.width, height: source.pointee.height, format: source.pointee.format,
+            matrix: source.pointee.colorspace.rawValue, isFullRange: source.pointee.color_range == AVCOL_RANGE_JPEG)
+        try prepareConverter(wanted)
         let drawn = sws_scale_frame(converter, own, source)
         if drawn < 0 { throw MovieError(path, .unsupportedPicture(MovieError.text(drawn))) }
     }

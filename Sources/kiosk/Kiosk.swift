@@ -17,7 +17,10 @@ import Remote
             end, 64 for a mistake on the command line, 78 for one in kiosk.conf.
             """,
         version: kioskVersion,
-        subcommands: [Play.self, Check.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self, Calibrate.self],
+        subcommands: [
+            Play.self, Check.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self, Calibrate.self,
+            ExportCommand.self,
+        ],
         defaultSubcommand: Play.self)
 
     static func main() {

@@ -1,0 +1,61 @@
+/// Which packets of a picture track make up a clip: a pure value.
+struct CopyRange: Hashable {
+    /// The time of the first picture of the file, which is the item's zero.
+    private(set) var origin: Int64
+    /// Times of pictures that are in, from the first to before the last.
+    private(set) var times: Range<Int64>
+    /// The packet in the file's order to begin with, and to end before.
+    private(set) var packets: Range<Int>
+
+    /// Why pictures cannot be copied from there to there.
+    enum Obstacle: Error, Hashable {
+        case noPackets
+        /// No key frame lies at the beginning; the nearest, in ticks after ``CopyRange/origin``.
+        case beginning(nearest: Int64)
+        case end(nearest: Int64)
+        /// Pictures before the key frame at the end need it.
+        case openEnd
+        /// An edit list begins between key frames.
+        case edited
+
+        /// In words; `seconds` of ticks.
+        func text(_ seconds: (Int64) -> String) -> String {
+            switch self {
+            case .noPackets: "it has no pictures"
+            case .beginning(let nearest): "no key frame at its start; the nearest is at \(seconds(nearest))"
+            case .end(let nearest): "no key frame at its end; the nearest is at \(seconds(nearest))"
+            case .openEnd: "pictures before its end need the key frame there"
+            case .edited: "its edit list begins between key frames"
+            }
+        }
+    }
+
+    /// From `start` to `end` ticks after the first picture (nil: the end of the file); a key frame may be a quarter of `frameDuration` off.
+    init(_ entries: [PictureSource.Entry], start: Int64, end: Int64?, frameDuration: Int64) throws(Obstacle) {
+        guard let origin = entries.filter({ !$0.isDiscarded }).map(\.pts).min(), let last = entries.map(\.pts).max() else {
+            throw .noPackets
+        }
+        self.origin = origin
+        let tolerance = max(frameDuration / 4, 1)
+        let keys = entries.indices.filter { entries[$0].isKey }
+        func nearest(_ time: Int64) -> Int64 {
+            (keys.map { entries[$0].pts - origin }.min { abs($0 - time) < abs($1 - time) }) ?? 0
+        }
+        guard let first = keys.first(where: { abs(entries[$0].pts - origin - start) <= tolerance }) else {
+            throw start == 0 ? .edited : .beginning(nearest: nearest(start))
+        }
+        if entries[first...].contains(where: \.isDiscarded) { throw .edited }
+        guard let end, end < last - origin + frameDuration - tolerance else {
+            times = entries[first].pts..<Int64.max
+            packets = first..<entries.count
+            return
+        }
+        guard let stop = keys.first(where: { $0 > first && abs(entries[$0].pts - origin - end) <= tolerance }) else {
+            throw .end(nearest: nearest(end))
+        }
+        let limit = entries[stop].pts
+        if entries[stop...].contains(where: { $0.pts < limit && $0.pts >= entries[first].pts }) { throw .openEnd }
+        times = entries[first].pts..<limit
+        packets = first..<stop
+    }
+}

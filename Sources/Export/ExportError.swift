@@ -1,0 +1,50 @@
+import KioskMedia
+import KioskPlatform
+
+/// Why a film is not made, for the person who wants it.
+package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// There is a file of that name already.
+    case outputExists(String)
+    /// It would be written over one of its own clips.
+    case outputIsSource(String)
+    /// These clips cannot be used, one line each.
+    case sources([String])
+    /// The music cannot be used.
+    case music(String)
+    /// A title card cannot be drawn.
+    case card(String)
+    /// A clip that could be opened has been left out of the film.
+    case skipped(String)
+    /// The file cannot be written, or its pictures not encoded.
+    case movie(MovieError)
+    /// Pictures cannot be copied as they are: why, one line each.
+    case cannotCopy([String])
+    /// It was told to end.
+    case cancelled
+    /// A mistake of this program.
+    case stalled(MediaTime)
+
+    /// What is wrong and what to do.
+    package var description: String {
+        switch self {
+        case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"
+        case .outputIsSource(let path): "\(path): is one of the clips: name another file to write"
+        case .sources(let lines): lines.joined(separator: "\n")
+        case .music(let text): "music: \(text)"
+        case .card(let text): "a title card cannot be drawn: \(text)"
+        case .skipped(let text): "cannot be shown to its end: \(text)"
+        case .movie(let error): error.description
+        case .cannotCopy(let reasons):
+            "the pictures cannot be copied (without --copy they are encoded):\n" + reasons.map { "  \($0)" }.joined(separator: "\n")
+        case .cancelled: "cancelled; nothing is left of it"
+        case .stalled(let time): "no picture for \(time) of the film; this is a mistake of kiosk, please report it"
+        }
+    }
+}
+
+extension ExportError {
+    /// `body`, which writes.
+    static func writing<Result: ~Copyable>(_ body: () throws(MovieError) -> Result) throws(ExportError) -> Result {
+        do throws(MovieError) { return try body() } catch { throw .movie(error) }
+    }
+}

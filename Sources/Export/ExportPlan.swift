@@ -1,0 +1,169 @@
+import Configuration
+import Controls
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+
+/// What a film is made of: an arrangement whose sources have been looked at. Every source that cannot be used is named before anything is
+/// written.
+struct ExportPlan {
+    /// What is played, in order.
+    private(set) var items: [PlaylistItem] = []
+    /// What the file of each item holds; nil for a title card.
+    private(set) var descriptions: [AssetDescription?] = []
+    private(set) var size: PictureSize
+    private(set) var rate: FrameRate
+    /// How long a fade is at most.
+    let transition: MediaTime
+    /// How long the film will be, as far as the files tell.
+    let length: MediaTime
+    /// Whether anything is heard.
+    let hasSound: Bool
+    /// What is to be known of it, one line each.
+    private(set) var notes: [String] = []
+    /// Title cards, which are there as long as this is.
+    private let cards: [PictureFile]
+
+    /// Where nothing else is said, and no clip moves.
+    private static let defaultRate = FrameRate(30)!
+    /// A film of files with different rates gets the highest of them, no higher than this.
+    private static let highestRate = 60.0
+
+    /// Opens every source; blocks for as long as that takes.
+    init(_ arrangement: Arrangement) throws(ExportError) {
+        let film = arrangement.film
+        var faults: [String] = []
+        for clip in arrangement.clips {
+            guard case .file(let source) = clip.content else {
+                descriptions.append(nil)
+                continue
+            }
+            do throws(MediaError) {
+                descriptions.append(try Self.look(at: source, clip))
+            } catch {
+                descriptions.append(nil)
+                if !faults.contains(error.description) { faults.append(error.description) }
+            }
+        }
+        if !faults.isEmpty { throw .sources(faults) }
+        if arrangement.clips.isEmpty { throw .sources(["there is nothing to make a film of: name a clip"]) }
+
+        size = arrangement.output.size ?? Self.size(of: descriptions)
+        rate = arrangement.output.rate ?? Self.rate(of: descriptions)
+        let (items, cards) = try Self.items(of: arrangement, size: size)
+        (self.items, self.cards) = (items, cards)
+        let fades = arrangement.clips.map { clip in
+            (clip.transition ?? film.transition) == .cut ? MediaTime.zero : clip.transitionDuration ?? film.transitionDuration
+        }
+        for index in items.indices { self.items[index].transition = fades[index] }
+        transition = fades.max() ?? .zero
+        length = Self.length(of: self.items, descriptions, imageDuration: film.imageDuration)
+        hasSound = arrangement.music != nil || zip(items, descriptions).contains { !$0.isMuted && $0.volume > 0 && $1?.audio != nil }
+    }
+
+    private static func look(at source: String, _ clip: Arrangement.Clip) throws(MediaError) -> AssetDescription {
+        let reader = try MediaReader.open(
+            source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), deinterlacing: clip.deinterlace == .off ? .off : .fields)
+        let description = reader.description
+        if description.video == nil {
+            throw MediaError(source, .failed("has no picture: sound goes under the film with --music, or [music] in an arrangement"))
+        }
+        let natural = description.video?.duration ?? description.duration
+        if !description.isStill, natural == nil, clip.end == nil, clip.duration == nil {
+            throw MediaError(source, .failed("does not say how long it is: give it an end or a duration in an arrangement"))
+        }
+        if let natural, !description.isStill, clip.start >= natural {
+            throw MediaError(source, .failed("start lies at or behind its end (\(natural))"))
+        }
+        return description
+    }
+
+    // MARK: Size and rate
+
+    /// The size of the first clip that moves, else of the first still, as it is seen.
+    private static func size(of descriptions: [AssetDescription?]) -> PictureSize {
+        let known = descriptions.compactMap { $0 }
+        guard let video = (known.first { !$0.isStill } ?? known.first)?.video else { return PictureSize(width: 1920, height: 1080)! }
+        var (width, height) = (Double(video.width) * video.pixelAspectRatio, Double(video.height))
+        if video.orientation.rotation.swapsAxes { (width, height) = (height, width) }
+        // A photograph is larger than any film.
+        let scale = known.contains { !$0.isStill } ? 1 : min(1, 1920 / max(width, height))
+        func even(_ length: Double) -> Int { min(max(Int((length * scale / 2).rounded()) * 2, 16), 8192) }
+        return PictureSize(width: even(width), height: even(height))!
+    }
+
+    /// The highest rate of the clips: no picture of any of them is left out then.
+    private static func rate(of descriptions: [AssetDescription?]) -> FrameRate {
+        let rates = descriptions.compactMap { description -> Double? in
+            guard let video = description?.video, description?.isStill == false, let rate = video.frameRate else { return nil }
+            return video.isDeinterlaced ? 2 * rate : rate
+        }
+        // Above that, the one that divides it: 60 of 120.
+        let fitting = rates.map { $0 > highestRate * 1.01 ? $0 / ($0 / highestRate).rounded(.up) : $0 }
+        return fitting.max().flatMap { FrameRate(max($0, 10)) } ?? defaultRate
+    }
+
+    // MARK: Items
+
+    private static func items(of arrangement: Arrangement, size: PictureSize) throws(ExportError) -> ([PlaylistItem], [PictureFile]) {
+        var items: [PlaylistItem] = [], cards: [PictureFile] = []
+        for clip in arrangement.clips {
+            switch clip.content {
+            case .file(let source):
+                items.append(
+                    PlaylistItem(
+                        source: source, gravity: clip.gravity ?? arrangement.film.gravity, volume: Double(clip.volume) / 100,
+                        isMuted: clip.isMuted || arrangement.music?.mode == .replace, repeatCount: clip.repeatCount, start: clip.start,
+                        end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software))
+            case .card(let text, let subtitle, let background, let foreground):
+                let surface = TitleCard.draw(
+                    text, subtitle: subtitle, width: size.width, height: size.height, font: arrangement.film.font,
+                    background: background ?? arrangement.film.background, foreground: foreground)
+                let card = try PictureFile(surface)
+                cards.append(card)
+                items.append(PlaylistItem(source: card.path, duration: clip.duration, decoder: .software))
+            }
+        }
+        return (items, cards)
+    }
+
+    private static func length(of items: [PlaylistItem], _ descriptions: [AssetDescription?], imageDuration: MediaTime) -> MediaTime {
+        var length = MediaTime.zero
+        for (item, description) in zip(items, descriptions) {
+            let isStill = description?.isStill ?? true
+            let natural = isStill ? nil : description?.video?.duration ?? description?.duration
+            let end = item.duration.map { item.start + $0 } ?? item.end ?? (isStill ? item.start + imageDuration : natural)
+            let once = max((end ?? item.start) - item.start, .zero)
+            // A fade takes it out of both.
+            let fade = min(item.transition ?? .zero, once.scaled(by: 0.5))
+            length += (once - (length > .zero ? fade : .zero)) + (once - fade) * Int64(item.repeatCount - 1)
+        }
+        return length
+    }
+
+    /// The rate of the files.
+    var fileRate: FrameRate { Self.rate(of: descriptions) }
+
+    /// The film has the size and the rate of pictures that are copied.
+    mutating func adopt(size: PictureSize, rate: FrameRate) { (self.size, self.rate) = (size, rate) }
+
+    /// Notes what the music is beside the film.
+    mutating func note(musicLength: MediaTime?, isRepeated: Bool) {
+        guard let musicLength else { return }
+        if musicLength > length + .seconds(1) {
+            notes.append("the music is \(musicLength - length) longer than the film: it is cut there")
+        } else if length > musicLength + .seconds(1) {
+            notes.append(
+                isRepeated
+                    ? "the music is \(length - musicLength) shorter than the film: it begins again"
+                    : "the music is \(length - musicLength) shorter than the film: the rest has none")
+        }
+    }
+
+    /// What an item is called in a message.
+    func name(of place: Int) -> String {
+        guard items.indices ~= place else { return "clip \(place + 1)" }
+        return descriptions[place] == nil ? "title card (clip \(place + 1))" : items[place].source
+    }
+}

@@ -1,0 +1,173 @@
+import Configuration
+import Glibc
+import KioskDisplay
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+
+/// Makes a film of an arrangement: AVAssetExportSession.
+///
+///     ExportPlan ──▶ OfflinePlayback ──scenes───▶ SceneRenderer ──▶ MovieWriter
+///     (what there is)  (the engine)  └─samples──▶ SoundMix ───────▶
+///
+/// What is written is what a display of the film's size and rate would show: the engine plays the list, the display's own painter draws, and a
+/// picture is written for every vblank. It is written to a draft beside the file (``MovieFile``), which gets its name when it is whole. A run
+/// that is cut off leaves that draft, which the next one writes over; one that is cancelled or fails leaves nothing.
+package struct ExportSession {
+    /// How it is done.
+    package struct Options: Sendable {
+        /// The file to write.
+        package var output: String
+        /// Whether a file of that name may be replaced.
+        package var replaces = false
+        /// Whether the pictures are copied as they are, instead of being decoded and encoded.
+        package var copies = false
+        /// Threads that encode; 0 is one for each processor.
+        package var threads = 0
+
+        /// The usual ones.
+        package init(output: String) { self.output = output }
+    }
+
+    /// How far it is.
+    package struct Progress: Hashable, Sendable {
+        /// How much of the film is written, and how long it will be.
+        package var done: MediaTime, length: MediaTime
+        /// How long it has taken so far.
+        package var elapsed: MediaTime
+
+        /// What is done of it, 0…1.
+        package var fraction: Double { length > .zero ? min(done.seconds / length.seconds, 1) : 0 }
+        /// Seconds of film a second.
+        package var speed: Double { elapsed > .zero ? done.seconds / elapsed.seconds : 0 }
+        /// How long it will take still; nil while that is a guess.
+        package var left: MediaTime? {
+            guard elapsed > .seconds(1), done > .zero else { return nil }
+            return max(length - done, .zero).scaled(by: elapsed.seconds / done.seconds)
+        }
+    }
+
+    /// What has come of it.
+    package struct Report: Hashable, Sendable {
+        /// The file.
+        package var path: String
+        package var size: PictureSize, rate: FrameRate
+        /// What made the pictures: FFmpeg's name of the encoder, or `copy`.
+        package var encoder: String
+        /// How long the film is.
+        package var length: MediaTime
+        package var pictures: Int64
+        /// What was wrong with clips, or is to be known, one line each.
+        package var notes: [String]
+    }
+
+    /// The sound of every film.
+    static let samples = AudioFormat(sampleRate: 48000, channelCount: 2)
+
+    /// Makes the film; blocks until it is there. `isCancelled` is asked, and `progress` told, at every picture.
+    package static func run(
+        _ arrangement: Arrangement, _ options: Options, isCancelled: () -> Bool = { false }, progress: (Progress) -> Void = { _ in }
+    ) throws(ExportError) -> Report {
+        try checkOutput(arrangement, options)
+        var plan = try ExportPlan(arrangement)
+        var mix: SoundMix?
+        if let settings = arrangement.music {
+            let track = try MusicTrack.open(settings, samples: samples)
+            plan.note(musicLength: track.length, isRepeated: settings.isRepeated)
+            mix = SoundMix(
+                track, settings, format: samples, gain: OfflinePlayback.gain(ofVolume: Double(settings.volume) / 100))
+        }
+        let copy = options.copies ? try PictureCopy.open(plan, arrangement) : nil
+        if let copy { plan.adopt(size: copy.size, rate: copy.rate) }
+
+        var format = MovieFormat(
+            video: MovieFormat.Video(arrangement.output, size: plan.size, rate: plan.rate, threads: options.threads),
+            audio: plan.hasSound ? .init(samples) : nil)
+        format.title = arrangement.output.title
+        let path = options.output
+        var writer = try ExportError.writing { () throws(MovieError) in
+            if let copy { try MovieWriter.open(path, format, copying: copy.stream) } else { try MovieWriter.open(path, format) }
+        }
+        let renderer = SceneRenderer(width: plan.size.width, height: plan.size.height, background: arrangement.film.background)
+        var playback = OfflinePlayback(
+            plan.items, refresh: plan.rate, imageDuration: arrangement.film.imageDuration, transition: plan.transition, samples: samples,
+            decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        let begin = HostTime.now
+        var heard: [Float] = []
+        while true {
+            if isCancelled() {
+                writer.discard()
+                throw .cancelled
+            }
+            let step = try advance(&playback, plan)
+            if step == .end { break }
+            let time = playback.time
+            if let copy {
+                try copy.write(until: plan.rate.time(of: playback.vblanks), playback.begun, to: &writer)
+            } else {
+                if step == .picture { playback.withScene { renderer.draw($0) } }
+                let duration = plan.rate.time(of: playback.vblanks) - time
+                try ExportError.writing { () throws(MovieError) in
+                    try renderer.withPixels { (pixels, stride) throws(MovieError) in
+                        _ = try writer.write(pixels: pixels, stride: stride, at: time, duration: duration)
+                    }
+                }
+            }
+            playback.readSamples(into: &heard)
+            if plan.hasSound {
+                if mix != nil { heard = try mix!.add(heard) }
+                try write(heard, to: &writer)
+            }
+            progress(Progress(done: plan.rate.time(of: playback.vblanks), length: plan.length, elapsed: .now - begin))
+        }
+        if mix != nil { try write(try mix!.finish(), to: &writer) }
+        try copy?.finish(to: &writer)
+        let encoder = writer.videoEncoder ?? "copy"
+        try ExportError.writing { () throws(MovieError) in try writer.finish() }
+        let notes = plan.notes + playback.newComplaints().map(\.message).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        return Report(
+            path: path, size: plan.size, rate: plan.rate, encoder: encoder, length: plan.rate.time(of: playback.vblanks),
+            pictures: playback.vblanks, notes: notes)
+    }
+
+    private static func write(_ samples: [Float], to writer: inout MovieWriter) throws(ExportError) {
+        let wrote = samples.withUnsafeBufferPointer { buffer in
+            Result { () throws(MovieError) in try writer.write(samples: buffer) }
+        }
+        if case .failure(let error) = wrote { throw .movie(error) }
+    }
+
+    private static func advance(_ playback: inout OfflinePlayback, _ plan: ExportPlan) throws(ExportError) -> OfflinePlayback.Step {
+        do throws(OfflinePlayback.Failure) { return try playback.advance() } catch {
+            switch error {
+            case .skipped(let places, let message):
+                throw .skipped(message ?? plan.name(of: places.first ?? 0))
+            case .stalled(let time): throw .stalled(time)
+            }
+        }
+    }
+
+    /// Throws where the output is there already, or one of the sources.
+    private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
+        var output = stat()
+        guard stat(options.output, &output) == 0, output.st_mode & S_IFMT != S_IFDIR else { return }
+        let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
+        for source in sources + (arrangement.music.map { [$0.source] } ?? []) {
+            var clip = stat()
+            if stat(source, &clip) == 0, clip.st_dev == output.st_dev, clip.st_ino == output.st_ino {
+                throw .outputIsSource(options.output)
+            }
+        }
+        if !options.replaces { throw .outputExists(options.output) }
+    }
+}
+
+extension MovieFormat.Video {
+    /// The track that an arrangement asks for.
+    fileprivate init(_ output: Arrangement.Output, size: PictureSize, rate: FrameRate, threads: Int) {
+        self.init(width: size.width, height: size.height, frameRate: rate.hertz)
+        codec = output.codec.flatMap { MovieFormat.VideoCodec(rawValue: $0.rawValue) }
+        (quality, bitRate, self.threads) = (output.quality, output.bitRate, threads)
+    }
+}

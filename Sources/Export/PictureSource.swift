@@ -1,0 +1,93 @@
+import CKioskFFmpeg
+import Glibc
+import KioskPlatform
+
+/// The pictures of a file as packets, in the order of the file.
+final class PictureSource: @unchecked Sendable {
+    // Sendable because one thread at a time uses it: that which makes the film.
+
+    /// What is known of a packet; times are in ``base``.
+    struct Entry: Hashable {
+        var pts: Int64, dts: Int64
+        var isKey: Bool
+        /// Needed to decode what follows, and not to be shown: an edit list begins after it.
+        var isDiscarded = false
+    }
+
+    private var context: UnsafeMutablePointer<AVFormatContext>?
+    private let index: Int32
+    /// The next packet, after ``read()`` has returned true.
+    let packet: UnsafeMutablePointer<AVPacket>
+
+    /// The first picture track of the file at `path`.
+    static func open(_ path: String) throws(MovieError) -> PictureSource {
+        var context: UnsafeMutablePointer<AVFormatContext>?
+        var status = avformat_open_input(&context, path, nil, nil)
+        guard status >= 0, let input = context else { throw MovieError(path, .unreadable(MovieError.text(status))) }
+        status = avformat_find_stream_info(input, nil)
+        let index = status < 0 ? status : av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        guard index >= 0, let packet = av_packet_alloc() else {
+            avformat_close_input(&context)
+            throw MovieError(path, .unreadable(MovieError.text(index)))
+        }
+        for other in 0..<Int32(input.pointee.nb_streams) where other != index {
+            shim_stream_discard(input.pointee.streams[Int(other)], 1)
+        }
+        return PictureSource(input, index, packet)
+    }
+
+    private init(_ context: UnsafeMutablePointer<AVFormatContext>, _ index: Int32, _ packet: UnsafeMutablePointer<AVPacket>) {
+        (self.context, self.index, self.packet) = (context, index, packet)
+    }
+
+    deinit {
+        var packet: UnsafeMutablePointer<AVPacket>? = packet
+        av_packet_free(&packet)
+        avformat_close_input(&context)
+    }
+
+    /// The track.
+    var stream: UnsafeMutablePointer<AVStream> { context!.pointee.streams[Int(index)]! }
+    /// What times are counted in.
+    var base: AVRational { stream.pointee.time_base }
+    /// How long a picture stands, in ``base``; 0 where nobody says.
+    var frameDuration: Int64 {
+        let rate = stream.pointee.avg_frame_rate
+        return rate.num > 0 && rate.den > 0 ? av_rescale_q(1, shim_rational(rate.den, rate.num), base) : 0
+    }
+
+    /// Reads the next packet of the track; false after the last.
+    func read() -> Bool {
+        while true {
+            av_packet_unref(packet)
+            guard av_read_frame(context, packet) >= 0 else { return false }
+            if packet.pointee.stream_index == index { return true }
+        }
+    }
+
+    /// What the present packet is.
+    var entry: Entry {
+        let pts = packet.pointee.pts == kAV_NOPTS_VALUE ? packet.pointee.dts : packet.pointee.pts
+        return Entry(
+            pts: pts, dts: packet.pointee.dts == kAV_NOPTS_VALUE ? pts : packet.pointee.dts,
+            isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0, isDiscarded: packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0)
+    }
+
+    /// Whether the pictures of both can follow each other in one track, and if not why.
+    func difference(from other: PictureSource) -> String? {
+        let (a, b) = (stream.pointee.codecpar.pointee, other.stream.pointee.codecpar.pointee)
+        func name(_ codec: AVCodecParameters) -> String { String(cString: avcodec_get_name(codec.codec_id)) }
+        if a.codec_id != b.codec_id { return "its codec is \(name(a)), that of the first clip \(name(b))" }
+        if a.width != b.width || a.height != b.height {
+            return "it is \(a.width)×\(a.height), the first clip \(b.width)×\(b.height)"
+        }
+        if a.format != b.format { return "its pixel format is not that of the first clip" }
+        if av_cmp_q(a.sample_aspect_ratio, b.sample_aspect_ratio) != 0 { return "the shape of its pixels is not that of the first clip's" }
+        if matrix != other.matrix { return "it is turned otherwise than the first clip" }
+        let extra = [a, b].map { Array(UnsafeBufferPointer(start: $0.extradata, count: Int($0.extradata_size))) }
+        if extra[0] != extra[1] { return "it was encoded with other settings than the first clip" }
+        return nil
+    }
+
+    private var matrix: [Int32]? { shim_stream_display_matrix(stream).map { Array(UnsafeBufferPointer(start: $0, count: 9)) } }
+}
