@@ -97,6 +97,8 @@ package struct Configuration: Hashable, Sendable {
     package var audio = Audio()
     /// `[playback]`.
     package var playback = Playback()
+    /// `[network]`: of every item that says nothing of its own.
+    package var network = StreamSettings()
     /// `[input]`.
     package var input = Input()
     /// `[theme]`.

@@ -37,6 +37,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[log] level", old.log.level == new.log.level, in: &applied)
         note("[log] proof-of-play", old.log.proofOfPlay == new.log.proofOfPlay, in: &applied)
         note("[playback] audio-track", before.audioTrack == after.audioTrack, in: &applied)
+        note("[network]", old.network == new.network, in: &applied)
 
         note("[playback] decoder-device", before.decoderDevice == after.decoderDevice, in: &postponed)
         note("[playback] cache", before.cache == after.cache, in: &postponed)

@@ -32,6 +32,8 @@ extension Configuration {
             case "display": if let table = reader(Grammar.display, entry, complaints) { display.read(table) }
             case "audio": if let table = reader(Grammar.audio, entry, complaints) { audio.read(table) }
             case "playback": if let table = reader(Grammar.playback, entry, complaints) { playback.read(table, folder: folder) }
+            case "network":
+                if let table = reader(Grammar.network, entry, complaints) { network = StreamChoices(table).resolved(in: network) }
             case "input":
                 if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
             case "theme": if let table = reader(Grammar.theme, entry, complaints) { theme.read(table) }
@@ -223,6 +225,7 @@ extension PlaylistEntry {
         title = table.line("title", "a line of text", longest: 500)
         decoder = table.word("decoder", DecoderSetting.self)
         (audioTrack, videoTrack) = (table.track("audio-track"), table.track("video-track"))
+        stream = StreamChoices(table)
         waitsForTap = table.word("wait-for", WaitFor.self).map { $0 == .tap }
         if let word = table.command("on-tap", CommandWords(folder: folder, resumesByDefault: true)) {
             if let word {

@@ -20,6 +20,8 @@ enum Grammar {
             "loop", "shuffle", "fallback", "usb", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace",
             "decoder", "decoder-device", "cache", "cache-folder", "audio-track",
         ])
+    private static let streamKeys = ["reconnect", "timeout", "latency", "headers", "user-agent"]
+    static let network = Table(name: "network", heading: "[network]", keys: streamKeys)
     static let input = Table(
         name: "input", heading: "[input]",
         keys: [
@@ -33,12 +35,12 @@ enum Grammar {
         name: "playlist", heading: "[[playlist]]",
         keys: [
             "source", "recursive", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder",
-            "audio-track", "video-track", "wait-for", "on-tap",
-        ])
+            "audio-track", "video-track",
+        ] + streamKeys + ["wait-for", "on-tap"])
     static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
     static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])
 
-    static let tables = [display, audio, playback, input, theme, idle, playlist, control, log]
+    static let tables = [display, audio, playback, network, input, theme, idle, playlist, control, log]
 
     // Those of an arrangement (ArrangementReader.swift).
     static let output = Table(

@@ -31,6 +31,8 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var audioTrack: TrackChoice?
     /// `video-track`.
     package var videoTrack: TrackChoice?
+    /// `reconnect`, `timeout`, `latency`, `headers` and `user-agent`.
+    package var stream = StreamChoices()
     /// `wait-for`: whether it is `tap`.
     package var waitsForTap: Bool?
     /// `on-tap`.
@@ -50,7 +52,8 @@ package struct PlaylistEntry: Hashable, Sendable {
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
             waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
             deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder,
-            audioTrack: audioTrack ?? configuration.playback.audioTrack, videoTrack: videoTrack ?? .automatic)
+            audioTrack: audioTrack ?? configuration.playback.audioTrack, videoTrack: videoTrack ?? .automatic,
+            stream: stream.resolved(in: configuration.network))
     }
 }
 

@@ -223,7 +223,9 @@ extension PlaylistExpansion.Plan {
             expand: { all[$0].expand() },
             item: { all[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
             fallback: configuration.playback.fallback.map {
-                PlaylistItem(source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace)
+                PlaylistItem(
+                    source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace,
+                    stream: configuration.network)
             }, replacing: folder == nil ? nil : all.count - 1)
     }
 }

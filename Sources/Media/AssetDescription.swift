@@ -113,7 +113,7 @@ extension AssetDescription.Video {
 
 extension AssetDescription {
     /// What the probed headers say of the streams with these indices; negative for none.
-    init(_ format: borrowing FormatContext, video: Int32, audio: Int32) {
+    init(_ format: FormatContext, video: Int32, audio: Int32) {
         let context = format.raw.pointee
         container = String(cString: context.iformat.pointee.name)
         isSeekable = context.pb == nil || context.pb.pointee.seekable != 0

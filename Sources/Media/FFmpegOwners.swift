@@ -4,14 +4,24 @@ import CKioskFFmpeg
 // no `deinit` of their own.
 
 /// Owns an opened input. The corresponding C functions are `avformat_open_input` and `avformat_close_input`.
-struct FormatContext: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
+/// Shared by a source and the thread that receives its packets (``PacketReceiver``): the last of them closes it.
+final class FormatContext: @unchecked Sendable {
+    // Sendable because one thread at a time calls libavformat with it.
     let raw: UnsafeMutablePointer<AVFormatContext>
     /// Reads its files; must outlive the context.
     let input: FileInput
+
+    /// Told when it has been closed.
+    private let closing: ClosingSource?
+
+    init(raw: UnsafeMutablePointer<AVFormatContext>, input: FileInput, closing: ClosingSource? = nil) {
+        (self.raw, self.input, self.closing) = (raw, input, closing)
+    }
+
     deinit {
         var pointer: UnsafeMutablePointer<AVFormatContext>? = raw
         avformat_close_input(&pointer)
+        closing?.hasClosed()
     }
 }
 

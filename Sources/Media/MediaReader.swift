@@ -23,7 +23,7 @@ package struct MediaReader: ~Copyable, Sendable {
     }
 
     var demuxer: Demuxer
-    private var pictures: PictureTrack?
+    var pictures: PictureTrack?
     var sound: SoundTrack?
     /// What sound is converted to; nil where none is wanted.
     let samples: AudioFormat?
@@ -80,7 +80,7 @@ package struct MediaReader: ~Copyable, Sendable {
     ///
     /// - Throws: ``MediaError`` where that cannot be decoded, is encrypted, takes too long or is cancelled.
     mutating func decodeBeginning() throws(MediaError) {
-        demuxer.source.interruption.allow(openingTimeLimit)
+        demuxer.source.interruption.allow(demuxer.source.openingLimit)
         let hasFirst = pictures?.decodeFirst(from: &demuxer) ?? false
         try checkBeginning(description.video == nil || hasFirst)
         if description.video != nil {
@@ -114,7 +114,7 @@ package struct MediaReader: ~Copyable, Sendable {
         if interruption.cancelled { throw MediaError(name, .cancelled) }
         if demuxer.source.isEncrypted { throw MediaError(name, .encrypted) }
         if isDecoded { return }
-        if interruption.isOver { throw MediaError(name, .timedOut(seconds: openingTimeLimit.seconds)) }
+        if interruption.isOver { throw MediaError(name, .timedOut(seconds: demuxer.source.openingLimit.seconds)) }
         throw MediaError(name, demuxer.hasReadPacket || description.isStill ? .nothingDecodes : .hasNoMedia)
     }
 
@@ -170,7 +170,7 @@ package struct MediaReader: ~Copyable, Sendable {
     /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` where the source cannot be sought in.
     package mutating func seek(to time: MediaTime, precision: SeekPrecision) throws(MediaError) -> MediaTime {
         let target = max(time, .zero), origin = origin
-        demuxer.source.interruption.allow(openingTimeLimit)
+        demuxer.source.interruption.allow(demuxer.source.openingLimit)
         let containerPrecision: SeekPrecision =
             if case .keyFrame(let after) = precision { .keyFrame(after: after.map { origin + $0 }) } else { .exact }
         var landed: (begin: MediaTime, end: MediaTime)?

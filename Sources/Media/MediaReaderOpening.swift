@@ -17,15 +17,18 @@ extension MediaReader {
     ///   - audio: which of its sound tracks is played.
     ///   - video: which of its picture tracks is; without one a cover is not shown either.
     ///   - deinterlacing: what becomes of interlaced frames; stills have none.
+    ///   - settings: how it is fetched where it comes over the network.
+    ///   - displaySize: pixels of the display: of a stream in several sizes, the one that fits is played.
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
         _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
         audio: TrackChoice = .automatic, video: TrackChoice = .automatic, interruption: Interruption = Interruption(),
-        deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem
+        deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem,
+        settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
-        let format = try FormatContext.open(source, interruption: interruption)
+        let format = try FormatContext.open(source, settings: settings, displaySize: displaySize, interruption: interruption)
         var streams = StreamIndices()
         streams.video = format.stream(video, of: .video)
         if samples != nil || streams.video < 0 {
@@ -72,12 +75,15 @@ extension MediaReader {
         if sound == nil { streams.audio = -1 }
 
         let nominal = hasVideo && !description.isStill ? nominalDuration : nil
-        let packets = PacketSource(format, name: source, streams: streams, interruption: interruption)
+        let packets = PacketSource(
+            format, name: source, streams: streams, interruption: interruption, settings: settings,
+            isLive: description.duration == nil && !description.isStill)
         var reader = MediaReader(
             description, samples: samples, nominalFrameDuration: nominal,
             demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems), pictures: pictures, sound: sound)
         try reader.decodeBeginning()
         if audio == .off { reader.leaveOutSound() }
+        reader.startReceiving()
         return reader
     }
 }

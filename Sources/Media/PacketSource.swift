@@ -2,6 +2,7 @@ import CKioskFFmpeg
 import DequeModule
 import Glibc
 import KioskPlatform
+import KioskVocabulary
 
 /// The streams of a source that are played, by their index in the AVFormatContext; -1 where there is none.
 struct StreamIndices: Hashable, Sendable {
@@ -16,11 +17,18 @@ struct StreamIndices: Hashable, Sendable {
 ///
 /// Packets behind the next one can be looked at: what follows a jump of the timestamps tells what it is (``TimestampRebaser``). They stay
 /// in memory and are handed out later, in order.
-struct PacketSource: ~Copyable, Sendable {
+struct PacketSource: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointers are to parts of the format, which belongs to it.
     /// The path or URL.
     let name: String
     let format: FormatContext
     let interruption: Interruption
+    /// How long a step of opening may take, and a seek.
+    let openingLimit: MediaTime
+    /// Receives what comes over the network; nil of a file, which is read when a packet is wanted.
+    private let receiving: Receiving?
+    private let readingLimit: MediaTime
+    private let video: UnsafeMutablePointer<AVStream>?, audio: UnsafeMutablePointer<AVStream>?
     /// The streams that are played. The sound may be left out later.
     var streams: StreamIndices
     /// Why reading failed before the end, in words; nil where it has not.
@@ -29,18 +37,43 @@ struct PacketSource: ~Copyable, Sendable {
     private(set) var isEncrypted = false
     /// Packets read by ``peek(_:)``, before they are handed out.
     private var ahead = UniqueDeque<Packet>()
+    /// Container time at which the source begins, as the container tells.
+    let begin: MediaTime?
     /// Whether libavformat has given its last packet.
     private var hasEnded = false
 
     /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.
     private static let retryPause: UInt32 = 5000
 
-    init(_ format: consuming FormatContext, name: String, streams: StreamIndices, interruption: Interruption) {
+    init(
+        _ format: FormatContext, name: String, streams: StreamIndices, interruption: Interruption,
+        settings: StreamSettings = StreamSettings(), isLive: Bool = false
+    ) {
         self.format = format
         self.name = name
         self.streams = streams
         self.interruption = interruption
+        func stream(_ index: Int32) -> UnsafeMutablePointer<AVStream>? {
+            index >= 0 && index < format.raw.pointee.nb_streams ? format.raw.pointee.streams[Int(index)] : nil
+        }
+        (video, audio) = (stream(streams.video), stream(streams.audio))
+        begin = MediaTime(ticks: format.raw.pointee.start_time, of: shim_rational(1, AV_TIME_BASE))
+        guard isStream(name) else {
+            (receiving, openingLimit, readingLimit) = (nil, openingTimeLimit, readingTimeLimit)
+            return
+        }
+        (openingLimit, readingLimit) = (settings.timeout, settings.timeout)
+        receiving = Receiving(
+            PacketReceiver(
+                format, streams: streams, interruption: interruption, isLive: isLive, settings: settings,
+                extent: format.extent(of: streams)))
     }
+
+    /// The first picture has been decoded: what is received of a live stream is collected from now on.
+    func opened() { receiving?.receiver.opened() }
+
+    /// What receives it, where it comes over the network.
+    var receiver: PacketReceiver? { receiving?.receiver }
 
     /// The next packet; nil at the end, after an error (``prematureEnd``) and when cancelled. Blocks, at most ``readingTimeLimit``.
     mutating func next() -> Packet? { ahead.popFirst() ?? read() }
@@ -57,9 +90,10 @@ struct PacketSource: ~Copyable, Sendable {
         return ahead[position].raw
     }
 
-    /// Reads a packet from libavformat. The corresponding C function is `av_read_frame`.
+    /// Reads a packet from libavformat, or takes one that has been received. The corresponding C function is `av_read_frame`.
     private mutating func read() -> Packet? {
         if hasEnded || interruption.cancelled { return nil }
+        if let receiver { return take(from: receiver) }
         let packet = Packet()
         interruption.allow(readingTimeLimit)
         var status: Int32
@@ -69,17 +103,52 @@ struct PacketSource: ~Copyable, Sendable {
             usleep(Self.retryPause)
         }
         guard status >= 0 else {
-            hasEnded = true
             // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
             if status == kAVERROR_EOF, let io = format.raw.pointee.pb, io.pointee.error < 0 { status = io.pointee.error }
-            if status != kAVERROR_EOF && !interruption.cancelled {
-                prematureEnd =
-                    status == kAVERROR_EXIT ? MediaError.Reason.timedOut(seconds: readingTimeLimit.seconds).text : describe(averror: status)
-            }
+            end(with: status)
             return nil
         }
         if shim_packet_is_encrypted(packet.raw) != 0 { isEncrypted = true }
         return packet
+    }
+
+    /// Waits for a packet as long as the receiver's own wait for one may last, and a little longer: a call that nobody can interrupt may
+    /// not return at all.
+    private mutating func take(from receiver: PacketReceiver) -> Packet? {
+        var giveUp = HostTime.now + readingLimit + Self.margin
+        while !interruption.cancelled {
+            switch receiver.take(until: .now + .milliseconds(100)) {
+            case .packet(let packet):
+                if receiver.isEncrypted { isEncrypted = true }
+                return packet
+            case .end(let status):
+                end(with: status)
+                return nil
+            case nil:
+                // The receiver is at work: its own limit counts.
+                giveUp = max(giveUp, interruption.deadline + Self.margin)
+                if HostTime.now > giveUp {
+                    end(with: kAVERROR_EXIT)
+                    return nil
+                }
+            }
+        }
+        return nil
+    }
+
+    private static let margin = MediaTime.seconds(2)
+
+    private mutating func end(with status: Int32) {
+        hasEnded = true
+        guard status != kAVERROR_EOF, !interruption.cancelled else { return }
+        // FFmpeg takes the end of what comes by HTTP without a length for an error.
+        if status == shim_averror(EIO), receiver?.isLive == true, SourceOptions.kind(of: name) == .http, !format.isList { return }
+        let isTimeout = status == kAVERROR_EXIT || status == shim_averror(ETIMEDOUT)
+        if status == PacketReceiver.tooFast {
+            prematureEnd = "the network is too slow for it: it goes on smaller"
+            return
+        }
+        prematureEnd = isTimeout ? MediaError.Reason.timedOut(seconds: readingLimit.seconds).text : describe(averror: status)
     }
 
     /// Moves to where container time `time` can be decoded from, or to the first byte. Drops the packets in memory. The corresponding C
@@ -92,10 +161,18 @@ struct PacketSource: ~Copyable, Sendable {
     mutating func seek(to time: MediaTime, isBeginning: Bool, index: Int32) throws(MediaError) {
         ahead = UniqueDeque()
         hasEnded = false
+        let timestamp = stream(index).map { time.ticks(of: $0.pointee.time_base) } ?? time.nanoseconds / 1000
+        if let receiver {
+            let status = receiver.seek(
+                index: index, timestamp: timestamp, mayJump: isBeginning && mayJump, until: .now + openingLimit + Self.margin)
+            if interruption.cancelled { throw MediaError(name, .cancelled) }
+            guard let status else { throw MediaError(name, .timedOut(seconds: openingLimit.seconds)) }
+            if status < 0 { throw MediaError(name, .failed("cannot be moved about in: " + describe(averror: status))) }
+            return
+        }
         var status: Int32 = -1
         // To the first byte at once only in formats without an index: in others the demuxer would go on counting times from where it stood.
         if !isBeginning || !mayJump {
-            let timestamp = stream(index).map { time.ticks(of: $0.pointee.time_base) } ?? time.nanoseconds / 1000
             status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
         }
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
@@ -106,7 +183,7 @@ struct PacketSource: ~Copyable, Sendable {
     /// Has libavformat drop the packets of the sound stream from now on.
     mutating func discardSound() {
         guard let stream = stream(streams.audio) else { return }
-        shim_stream_discard(stream, 1)
+        if let receiver { receiver.leaveOutSound() } else { shim_stream_discard(stream, 1) }
         streams.audio = -1
     }
 
@@ -120,9 +197,11 @@ struct PacketSource: ~Copyable, Sendable {
 
     // MARK: What libavformat knows of its times
 
-    /// The stream with this index; nil where there is none.
+    /// The stream with this index, one of those that are played from the beginning; nil where there is none.
     func stream(_ index: Int32) -> UnsafeMutablePointer<AVStream>? {
-        index >= 0 && index < format.raw.pointee.nb_streams ? format.raw.pointee.streams[Int(index)] : nil
+        if let video, video.pointee.index == index { return video }
+        if let audio, audio.pointee.index == index { return audio }
+        return nil
     }
 
     /// When a packet is decoded, in container time: its decoding time stamp, else its presentation time stamp, else nil.
@@ -134,23 +213,29 @@ struct PacketSource: ~Copyable, Sendable {
     /// Whether timestamps of this format may jump, as those of a transport stream do. The flag of the format is AVFMT_TS_DISCONT.
     private var mayJump: Bool { format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 }
 
-    /// Container time at which the source begins, as the container tells.
-    var begin: MediaTime? { MediaTime(ticks: format.raw.pointee.start_time, of: shim_rational(1, AV_TIME_BASE)) }
-
     /// What the container tells of its times so far: the end of a fragmented file grows as it is read.
-    var extent: StreamClock.Extent {
-        let context = format.raw.pointee
-        var extent = StreamClock.Extent(mayJump: mayJump, end: nil)
+    var extent: StreamClock.Extent { receiver?.extent ?? format.extent(of: streams) }
+}
+
+extension FormatContext {
+    /// Whether it is a list of parts, each fetched by itself (HLS, DASH).
+    var isList: Bool { ["hls", "dash"].contains(String(cString: raw.pointee.iformat.pointee.name)) }
+
+    /// What the container tells of the times of these streams.
+    func extent(of streams: StreamIndices) -> StreamClock.Extent {
+        let context = raw.pointee
+        var extent = StreamClock.Extent(mayJump: context.iformat.pointee.flags & AVFMT_TS_DISCONT != 0, end: nil)
         // A duration that libavformat has computed from the bit rate says nothing.
-        if context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration > 0, let begin,
+        guard context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration > 0,
+            let begin = MediaTime(ticks: context.start_time, of: shim_rational(1, AV_TIME_BASE)),
             let duration = MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE))
-        {
-            extent.end = begin + duration
+        else { return extent }
+        var end = begin + duration
+        for index in [streams.video, streams.audio] where index >= 0 && index < context.nb_streams {
+            guard let stream = context.streams[Int(index)], let length = stream.time(stream.pointee.duration) else { continue }
+            end = max(end, (stream.time(stream.pointee.start_time) ?? .zero) + length)
         }
-        for index in [streams.video, streams.audio] where extent.end != nil {
-            guard let stream = stream(index), let length = stream.time(stream.pointee.duration) else { continue }
-            extent.end = max(extent.end!, (stream.time(stream.pointee.start_time) ?? .zero) + length)
-        }
+        extent.end = end
         return extent
     }
 }

@@ -81,6 +81,26 @@ struct PictureTrack: ~Copyable, Sendable {
         if let frame = first?.frame.av { video?.addColors(of: frame.pointee) }
     }
 
+    /// Leaves out frames while `isBehind` says so of the next one's time; keeps that to be the next one.
+    ///
+    /// - Returns: when the next one begins; nil where there is none, or none was left out.
+    mutating func skip(
+        from demuxer: inout Demuxer, while isBehind: (MediaTime, borrowing Demuxer) -> Bool
+    ) -> MediaTime? {
+        guard let frame = next(from: &demuxer) else { return nil }
+        var time = frame.time
+        var newest: TimedFrame? = consume frame
+        var leavesOut = false
+        while isBehind(time, demuxer), let following = next(from: &demuxer) {
+            time = following.time
+            newest = consume following
+            leavesOut = true
+        }
+        // What was looked at, where any was, has been taken by now.
+        first = newest.take()
+        return leavesOut ? time : nil
+    }
+
     // MARK: Seeking
 
     /// Forgets what has been decoded, as the demuxer goes on elsewhere.

@@ -10,11 +10,17 @@ let openingTimeLimit = MediaTime.seconds(15)
 let readingTimeLimit = MediaTime.seconds(10)
 
 extension FormatContext {
-    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step; longer only where a network protocol makes a call that
+    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step, of a stream as long as `settings` say; longer only where a network protocol makes a call that
     /// cannot be interrupted. The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
-    static func open(_ source: String, interruption: Interruption) throws(MediaError) -> FormatContext {
-        interruption.allow(openingTimeLimit)
-        let input = FileInput(interruption: interruption)
+    static func open(
+        _ source: String, settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil,
+        interruption: Interruption
+    ) throws(MediaError) -> FormatContext {
+        let closing = SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
+        let limit = isStream(source) ? settings.timeout : openingTimeLimit
+        interruption.allow(limit)
+        let input = FileInput(interruption: interruption, settings: settings)
+        input.displaySize = displaySize
         let file = isURL(source) ? nil : try open(file: source, input, interruption)
         // A plain path goes in as `file:` so that a colon in it is not taken for a protocol.
         let name = isURL(source) ? source : "file:" + source
@@ -22,23 +28,20 @@ extension FormatContext {
         context?.pointee.interrupt_callback = interruption.callback
         if let context { input.attach(to: context) }
         context?.pointee.pb = file
-        interruption.allow(openingTimeLimit)
+        interruption.allow(limit)
 
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
-        av_dict_set(&options, "pattern_type", "none", 0)  // `%` and `*` in the name of a still are no patterns
-        av_dict_set(&options, "rw_timeout", "\(openingTimeLimit.nanoseconds / 1000)", 0)
-        av_dict_set(&options, "rtsp_transport", "tcp", 0)
-        av_dict_set(&options, "reconnect", "1", 0)
-        av_dict_set(&options, "user_agent", "kiosk", 0)
+        for (name, value) in SourceOptions.options(for: source, settings) { av_dict_set(&options, name, value, 0) }
         let status = avformat_open_input(&context, name, nil, &options)
         guard status >= 0, let opened = context else {
-            throw MediaError(source, reason(opening: status, source, file, interruption))
+            closing?.hasClosed()
+            throw MediaError(source, reason(opening: status, source, file, interruption, limit))
         }
-        let format = FormatContext(raw: opened, input: input)
+        let format = FormatContext(raw: opened, input: input, closing: closing)
         // FFmpeg takes any text file for a recording of a terminal.
         if String(cString: opened.pointee.iformat.pointee.name) == "tty" { throw MediaError(source, .notMedia) }
-        interruption.allow(openingTimeLimit)
+        interruption.allow(limit)
         let probed = avformat_find_stream_info(opened, nil)
         if interruption.cancelled { throw MediaError(source, .cancelled) }
         if probed < 0 { throw MediaError(source, .damaged(describe(averror: probed))) }
@@ -65,11 +68,12 @@ extension FormatContext {
     }
 
     private static func reason(
-        opening status: Int32, _ source: String, _ file: UnsafeMutablePointer<AVIOContext>?, _ interruption: Interruption
+        opening status: Int32, _ source: String, _ file: UnsafeMutablePointer<AVIOContext>?, _ interruption: Interruption,
+        _ limit: MediaTime
     ) -> MediaError.Reason {
         if interruption.cancelled { return .cancelled }
         switch status {
-        case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: openingTimeLimit.seconds)
+        case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: limit.seconds)
         case kAVERROR_INVALIDDATA:
             // The error does not tell an unknown format from a known one that breaks off: its first bytes do.
             return file.map(isRecognised) == true ? .damaged(describe(averror: status)) : .notMedia

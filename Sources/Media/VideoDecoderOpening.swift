@@ -12,7 +12,7 @@ extension VideoDecoder {
     ///   it leaves out all other frames and the deblocking filter, and decodes at the smallest size that is enough.
     /// - Throws: ``MediaError`` where that is not enough, or libavcodec has no such decoder.
     static func open(
-        _ stream: UnsafeMutablePointer<AVStream>, of format: borrowing FormatContext, source: String, threads: Int, memory: Int,
+        _ stream: UnsafeMutablePointer<AVStream>, of format: FormatContext, source: String, threads: Int, memory: Int,
         wish: DecoderWish = .software, preview: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> VideoDecoder {
         let parameters = stream.pointee.codecpar.pointee

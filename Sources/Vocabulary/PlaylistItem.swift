@@ -37,6 +37,8 @@ package struct PlaylistItem: Hashable, Sendable {
     package var audioTrack: TrackChoice
     /// Which of its picture tracks is seen.
     package var videoTrack: TrackChoice
+    /// How it is fetched where it comes over the network.
+    package var stream: StreamSettings
 
     /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
     package var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
@@ -57,7 +59,7 @@ package struct PlaylistItem: Hashable, Sendable {
         repeatCount: Int = 1,
         start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
         title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic, transition: MediaTime? = nil,
-        audioTrack: TrackChoice = .automatic, videoTrack: TrackChoice = .automatic
+        audioTrack: TrackChoice = .automatic, videoTrack: TrackChoice = .automatic, stream: StreamSettings = StreamSettings()
     ) {
         (self.source, self.version) = (source, version)
         self.gravity = gravity
@@ -74,6 +76,7 @@ package struct PlaylistItem: Hashable, Sendable {
         self.decoder = decoder
         self.transition = transition
         (self.audioTrack, self.videoTrack) = (audioTrack, videoTrack)
+        self.stream = stream
     }
 }
 
@@ -87,3 +90,10 @@ package func isURL(_ source: String) -> Bool {
 
 /// Whether a source comes over the network, or from wherever else a URL leads that names no file.
 package func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }
+
+/// Whether a source comes over the network, or from wherever else a URL leads that names no file. A session description (.sdp) is a file
+/// that names a stream.
+package func isStream(_ source: String) -> Bool {
+    let lower = source.lowercased()
+    return isURL(source) ? !lower.hasPrefix("file:") : lower.hasSuffix(".sdp")
+}

@@ -48,7 +48,9 @@ struct Check: ParsableCommand {
         let items =
             playlist
             + asked.map {
-                PlaylistItem(source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace)
+                PlaylistItem(
+                    source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace,
+                    stream: configuration.network)
             }
         for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60

@@ -37,6 +37,16 @@ let positive = """
     """
 
 let values: [Row] = [
+    Row(
+        "[network]\nheaders = { \"a b\" = \"x\" }",
+        "kiosk.conf:2:11: [network] headers: expected names and texts, such as { Authorization = \"Bearer 0123\" }, found a table"),
+    Row(
+        "[network]\nheaders = { A = \"x\\r\\nB: y\" }",
+        "kiosk.conf:2:11: [network] headers: expected names and texts, such as { Authorization = \"Bearer 0123\" }, found a table"),
+    Row(
+        "[network]\ntimeout = 0.2",
+        "kiosk.conf:2:11: [network] timeout: expected 1 s or more: shorter is no sign of a fault"),
+    Row("[network]\nlatency = 90", "kiosk.conf:2:11: [network] latency: expected 60 s or less"),
     Row("[display]\nrotation = 45\n", "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 45"),
     Row("[display]\nrotation = \"90\"\n", "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found \"90\""),
     Row("[display]\nrotation = 90.0", "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 90.0"),
@@ -208,13 +218,13 @@ let keys: [Row] = [
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [control], [log]"
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [idle], [[playlist]], [control], [log]"
     ),
     Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [input], [theme], [idle], [[playlist]], [control], [log]"
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [idle], [[playlist]], [control], [log]"
     ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]

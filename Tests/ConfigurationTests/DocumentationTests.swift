@@ -15,7 +15,9 @@ import Testing
         return blocks.filter { $0.first?.hasPrefix("[") == true }.map { $0.joined(separator: "\n") + "\n" }
     }
 
-    @Test(arguments: [("README.md", 1), ("docs/controls.md", 8), ("docs/cache.md", 1), ("docs/audio-session.md", 1)])
+    @Test(arguments: [
+        ("README.md", 1), ("docs/controls.md", 8), ("docs/cache.md", 1), ("docs/audio-session.md", 1), ("docs/streams.md", 1),
+    ])
     func `excerpts of kiosk.conf are right`(
         document: String, least: Int
     ) throws {

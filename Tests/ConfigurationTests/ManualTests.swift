@@ -50,6 +50,11 @@ struct Manual {
         configuration.playback.decoderDevice = nil
         #expect(configuration.playback.cacheFolder == "/srv/cache")
         configuration.playback.cacheFolder = nil
+        let (latency, headers) = (MediaTime.seconds(0.5), ["Authorization: Bearer 0123"])
+        #expect(configuration.network.latency == latency && configuration.network.headers == headers)
+        (configuration.network.latency, configuration.network.headers) = (nil, [])
+        #expect(entry.stream.latency == latency && entry.stream.headers == headers)
+        (entry.stream.latency, entry.stream.headers) = (nil, nil)
         #expect(configuration.playback.fallback == "/srv/demo/still.png")
         configuration.playback.fallback = nil
         #expect(entry.resolved(source: "/srv/demo/one.mp4", in: Configuration()) == PlaylistItem(source: "/srv/demo/one.mp4"))

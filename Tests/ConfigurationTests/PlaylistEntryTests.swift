@@ -43,6 +43,29 @@ struct Scratch: ~Copyable {
 }
 
 @Suite struct PlaylistTests {
+    @Test("An entry says of the network what [network] does not") func network() throws {
+        let configuration = try parsed(
+            """
+            [network]
+            reconnect = 0
+            timeout = 3
+            headers = { Authorization = "Bearer 1" }
+            [[playlist]]
+            source = "rtsp://10.0.0.2/a"
+            latency = 0.3
+            user-agent = "sign/1"
+            headers = { X-Screen = "lobby", X-Floor = "2" }
+            [[playlist]]
+            source = "b.mp4"
+            """)
+        let items = configuration.playlist.map { $0.resolved(source: $0.source.location, in: configuration).stream }
+        var (first, second) = (StreamSettings(), StreamSettings())
+        (first.reconnect, first.timeout, first.latency, first.userAgent) = (.zero, .seconds(3), .seconds(0.3), "sign/1")
+        first.headers = ["X-Screen: lobby", "X-Floor: 2"]
+        (second.reconnect, second.timeout, second.headers) = (.zero, .seconds(3), ["Authorization: Bearer 1"])
+        #expect(items == [first, second])
+    }
+
     @Test("Sources are absolute; ~ is a name like any other") func locations() {
         let rows = [
             ("a.mp4", "/srv/a.mp4"), ("./a/../b.mp4", "/srv/b.mp4"), ("../b.mp4", "/b.mp4"), ("/x//y.mp4", "/x/y.mp4"),

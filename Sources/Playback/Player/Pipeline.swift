@@ -31,6 +31,8 @@ struct Pipeline: ~Copyable {
     /// Grows with every seek and skip that begins; what was queued under an older one is dropped at the door.
     private(set) var generation: UInt64 = 0
     private(set) var rate = 1.0
+    /// How a live stream is played; nil of anything else.
+    var livePace: LivePace? { didSet { statistics.streamLatency = livePace?.latency } }
     private(set) var loudness: Loudness
     /// Which programs interrupt the sound, and who looks whether their time is over.
     var interruption: InterruptionState

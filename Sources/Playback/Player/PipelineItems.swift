@@ -49,6 +49,7 @@ extension Pipeline {
         } else if let present {
             entry.gravity = cursor.list[present]?.gravity ?? entry.gravity
             entry.deinterlace = cursor.list[present]?.deinterlace ?? entry.deinterlace
+            entry.stream = cursor.list[present]?.stream ?? entry.stream
         }
         (entry.repeatCount, entry.waitsForTap) = (1, false)
         let (id, forgotten) = cursor.list.addInterlude(entry, at: present)

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// What it is asked for is in PlayerControl.swift, what it plays in PlayerPlaylist.swift, what it tells in PlayerProperties.swift.
 ///
-/// Five threads do the work: `feeder` decodes, `opener` opens the next item, `compositor` converts, `presenter` flips, and the audio
+/// Six threads do the work: `feeder` decodes, `opener` opens the next item, `lost-opener` a stream that broke off, `compositor` converts, `presenter` flips, and the audio
 /// output's own.
 package final class Player: Sendable {
     let options: Options
@@ -25,6 +25,8 @@ package final class Player: Sendable {
     /// PlayerRegion.swift.
     let regionMoves = Monitor(RegionMoves())
     private let opener: ItemOpener
+    /// Opens streams that have broken off while something else is played.
+    private let lostOpener: ItemOpener
     private let threads: Mutex<[Thread]>
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
@@ -52,10 +54,14 @@ package final class Player: Sendable {
                 session: options.audioSession), groups: 2)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal({ _ in .feeder }, { _ in }) }
-        opener = ItemOpener(
-            samples: output.format,
-            decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice, files: files
-        ) { pipeline.signal { _ in } }
+        let displaySize: @Sendable () -> (width: Int, height: Int)? = { video.mode.map { ($0.width, $0.height) } }
+        func makeOpener() -> ItemOpener {
+            ItemOpener(
+                samples: output.format, decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice,
+                displaySize: displaySize, files: files
+            ) { pipeline.signal { _ in } }
+        }
+        (opener, lostOpener) = (makeOpener(), makeOpener())
         threads = Mutex([])
         setLoudness { _ in }
         pipeline.withLock { $0.setRegion(options.region) }
@@ -64,7 +70,7 @@ package final class Player: Sendable {
     /// Starts the threads and, with them, playing. Call once.
     package func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
-        let now = now
+        let (lostOpener, now) = (lostOpener, now)
         let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
@@ -73,9 +79,11 @@ package final class Player: Sendable {
             threads = [
                 Thread("events") { [weak self] in events.run { self?.progress ?? .init() } },
                 Thread("opener") { opener.run() },
+                Thread("lost-opener") { lostOpener.run() },
                 Thread("feeder") {
                     var feeder = Feeder(
-                        pipeline: pipeline, audio: audio, opener: opener, imageDuration: rules.imageDuration, transition: rules.transition,
+                        pipeline: pipeline, audio: audio, opener: opener, lostOpener: lostOpener,
+                        imageDuration: rules.imageDuration, transition: rules.transition,
                         emit: emit, wakePresenter: { video.wake() },
                         interruptAudio: { output.interrupt() })
                     feeder.run()
@@ -102,13 +110,14 @@ package final class Player: Sendable {
     @discardableResult package func stop() -> Bool {
         pipeline.signal { $0.stop() }
         opener.stop()
+        lostOpener.stop()
         video.wake()
         events.stop()
         let deadline = HostTime.now + Self.joinTimeout
         var ended = threads.withLock { $0 }.map { $0.join(until: deadline) }
         // It waits for a thread of its own, which a sound card may hold up.
         ended.append(Thread("stop-sound") { [audioOutput] in audioOutput.stop() }.join(until: .now + Self.joinTimeout))
-        return !ended.contains(false) && !opener.hasLeftThreads
+        return !ended.contains(false) && !opener.hasLeftThreads && !lostOpener.hasLeftThreads
     }
 
     /// Beyond what any thread needs to end that is not stuck.

@@ -25,6 +25,8 @@ package struct PlayerStatistics: Hashable, Sendable {
     package var inputLatency = TimeHistogram(upTo: .seconds(2))
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.
     package var soundRatio = 1.0
+    /// What lies between what has been received of a live stream and what is heard of it; nil of anything else.
+    package var streamLatency: MediaTime?
     /// The least that was ready at a flip, each by itself; stills and the first second after a start or a seek left out. Nil before the
     /// first such flip.
     package var leastBuffered: BufferLevel?

@@ -84,7 +84,11 @@ struct FrameScheduler: Sendable {
     private(set) var overdue: MediaTime?
 
     /// How many samples are to be played in the time of one.
-    var soundRatio: Double { sound.ratio }
+    var soundRatio: Double { senderRatio ?? sound.ratio }
+
+    /// How fast a live stream is to be played (``LiveClock``): the sound keeps to that, and the position jumps by a frame where the display
+    /// has gone wrong by ``tolerance(isLocked:)`` beside it. nil of anything else.
+    var senderRatio: Double?
 
     /// Takes in the time of a vblank at which a flip took effect.
     mutating func flipped(at time: HostTime) {
@@ -208,7 +212,7 @@ struct FrameScheduler: Sendable {
             }
             if abs(heard - position) <= tolerance(isLocked: phase != nil) {
                 lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
-                if phase == nil {
+                if phase == nil || senderRatio != nil {
                     sound.release()
                 } else if vblanks > 0 {
                     sound.follow(error: (position - heard) / 1e9, elapsed: vblanks * period / 1e9, speed: step / nominalPeriod)

@@ -96,6 +96,7 @@ extension Presenter {
             candidates.append(
                 .init(start: pipeline.ready[index].enqueued.place.start, cadence: pipeline.ready[index].enqueued.place.cadence))
         }
+        scheduler.senderRatio = pipeline.livePace?.ratio
         let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0, now: now) })
         pipeline.setOverdue(scheduler.overdue)
         if abs(scheduler.soundRatio - soundRatio) > 2e-6 {

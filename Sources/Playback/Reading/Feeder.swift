@@ -13,13 +13,13 @@ import KioskVocabulary
 /// (``Player/setItems(_:)``) is taken over between two pieces. What is read goes on to its end, so a list changes at the boundary of an
 /// item.
 struct Feeder: ~Copyable {
-    private let pipeline: Monitor<Pipeline>
-    private let audio: AudioQueue
+    let pipeline: Monitor<Pipeline>
+    let audio: AudioQueue
     private var imageDuration: MediaTime
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
     private let emit: @Sendable (PlayerEvent) -> Void
-    private let now: @Sendable () -> HostTime
+    let now: @Sendable () -> HostTime
     private let startedAt: HostTime
 
     /// What is read.
@@ -27,9 +27,9 @@ struct Feeder: ~Copyable {
     /// What comes next and is open, while the playthrough before it is read further than to where it was to fade out.
     private var waiting: PlaythroughReader?
     private var upcoming: UpcomingPlaythrough
-    private var fades: FadePlanner
+    var fades: FadePlanner
     private var pictures: PictureFeed
-    private var sound: SoundFeed
+    var sound: SoundFeed
     /// Timeline instant at which the next playthrough begins.
     private var end = MediaTime.zero
 
@@ -49,6 +49,7 @@ struct Feeder: ~Copyable {
         case sound(frames: Int)
         case take
         case retry
+        case takeLost
         case background
         case setRate(Double)
         case finish
@@ -56,7 +57,8 @@ struct Feeder: ~Copyable {
 
     /// A feeder that has the first item opened at once. A fade lasts `transition` at most; zero is a cut.
     init(
-        pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, imageDuration: MediaTime, transition: MediaTime,
+        pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, lostOpener: ItemOpener? = nil,
+        imageDuration: MediaTime, transition: MediaTime,
         emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
         interruptAudio: @escaping @Sendable () -> Void, now: @escaping @Sendable () -> HostTime = { .now }
     ) {
@@ -64,7 +66,7 @@ struct Feeder: ~Copyable {
         (self.wakePresenter, self.interruptAudio, self.emit, self.now) = (wakePresenter, interruptAudio, emit, now)
         startedAt = now()
         upcoming = UpcomingPlaythrough(
-            pipeline.withLock { $0.cursor }, opener: opener, emit: emit, now: now,
+            pipeline.withLock { $0.cursor }, opener: opener, lostOpener: lostOpener, emit: emit, now: now,
             onFailure: { item, reason in
                 let isNews = pipeline.withLock { $0.setFailed(item, reason: reason) }
                 if isNews { emit(.itemStatusChanged(item: item, .failed(reason: reason))) }
@@ -94,8 +96,8 @@ struct Feeder: ~Copyable {
 
     /// When there is something to do even if the pipeline does not change.
     var deadline: HostTime? {
-        if pictures.hasEnqueued { return upcoming.retryAt }
-        return min(upcoming.retryAt ?? .init(nanoseconds: .max), startedAt + Self.longestEmptyStart)
+        if pictures.hasEnqueued { return upcoming.due }
+        return min(upcoming.due ?? .init(nanoseconds: .max), startedAt + Self.longestEmptyStart)
     }
 
     private func waitForWork() -> Work? {
@@ -106,7 +108,7 @@ struct Feeder: ~Copyable {
     /// What is to be done once ``deadline`` has passed.
     private var overdueWork: Work? {
         guard let deadline, now() >= deadline else { return nil }
-        if let retryAt = upcoming.retryAt, now() >= retryAt { return .retry }
+        if let due = upcoming.due, now() >= due { return .retry }
         return .background
     }
 
@@ -117,6 +119,8 @@ struct Feeder: ~Copyable {
         var reading: (isAtEnd: Bool, givesPictures: Bool, rate: Double, sound: Int)?
         /// Whether the item that has been opened is to be taken when it is there, and whether it is if it failed.
         var takesOpened: Bool, leavesOutFailed: Bool
+        /// Whether an attempt to open a lost stream has come to something.
+        var takesLost: Bool
         /// The list that was taken over last, and the generation that was begun last.
         var revision: Int, generation: UInt64
     }
@@ -125,6 +129,7 @@ struct Feeder: ~Copyable {
         Wishes(
             reading: current.map { ($0.isAtEnd, !$0.isAtEnd && !$0.isSoundOnly, $0.mapping.rate, sound.wanted(of: $0)) },
             takesOpened: current == nil && upcoming.isAwaited, leavesOutFailed: current.map { upcoming.mayLeaveOut(during: $0) } ?? false,
+            takesLost: upcoming.hasLostOutcome,
             revision: upcoming.revision, generation: pictures.generation)
     }
 
@@ -134,6 +139,7 @@ struct Feeder: ~Copyable {
         if pipeline.cursor.list.revision != wishes.revision { return .setList }
         if pipeline.seek.pending != nil { return .seek }
         if pipeline.isCleared(since: wishes.generation) { return .clear }
+        if wishes.takesLost { return .takeLost }
         guard let reading = wishes.reading else {
             return wishes.takesOpened && pipeline.hasRoomForFrame && upcoming.hasOutcome ? .take : nil
         }
@@ -157,7 +163,8 @@ struct Feeder: ~Copyable {
         case .picture: enqueuePicture()
         case .sound(let frames): enqueueSound(frames)
         case .take: handle(upcoming.take(during: current))
-        case .retry: upcoming.retry()
+        case .retry: handle(upcoming.retry())
+        case .takeLost: upcoming.takeLost()
         case .background: enqueueBackground(for: .milliseconds(1))
         case .setRate(let rate): current?.setRate(rate)
         case .finish: finish()
@@ -176,7 +183,7 @@ struct Feeder: ~Copyable {
         case .opened(let item, let opened): begin(item, opened)
         case .everythingFailed(let position):
             if let outgoing = fades.resume() { return resume(outgoing) }
-            if upcoming.isStandstillOver { enqueueBackground(for: .milliseconds(100)) }
+            enqueueBackground(for: .milliseconds(100))
             upcoming.retryLater(after: position)
         case .endOfPlaylist: endTimeline()
         }
@@ -194,10 +201,11 @@ struct Feeder: ~Copyable {
 
     /// Begins to read a playthrough from the end of the timeline on.
     private mutating func enter(_ reader: PlaythroughReader) {
+        reader.catchUpBeforeBeginning()
         reader.begin(at: end, rate: pipeline.withLock { $0.rate }, format: audio.format)
         selectTracks(of: reader)
         current = reader
-        upcoming.hasBegun()
+        upcoming.hasBegun(reader)
         fades.enter(reader, isFollowed: upcoming.mayOpenFollowing(reader))
         tellReaders()
         if reader.isSoundOnly { pictures.enqueue(reader.coverFrame()) }
@@ -216,7 +224,7 @@ struct Feeder: ~Copyable {
         // The reader is let go of first: a stream is closed before it is opened again.
         if let ended = current.take() { leave(ended) }
         if let next = waiting.take() { return enter(next) }
-        if upcoming.isDecided { return }
+        if upcoming.isRecovering || upcoming.returnsToLost() || upcoming.isDecided { return }
         if let following { upcoming.open(following, isSeam: true) } else { endTimeline() }
     }
 
@@ -225,6 +233,7 @@ struct Feeder: ~Copyable {
         end = reader.end
         fades.leave(reader)
         upcoming.hasEnded(reader, isFollowed: waiting != nil)
+        setPace(nil)
     }
 
     /// Opens what follows, where that is still to be decided.
@@ -303,6 +312,7 @@ struct Feeder: ~Copyable {
             let itemTime = frame.place.itemTime
             upcoming.played()
             pictures.enqueue(frame, loaded: current.loadedUntil)
+            followSender(of: current)
             if isNearEnd(current, at: itemTime) { prepareNext() }
         case .end(let complaint):
             if let complaint { complain(about: current, complaint) }

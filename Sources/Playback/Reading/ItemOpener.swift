@@ -78,7 +78,8 @@ final class ItemOpener: Sendable {
     /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
     /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`.
     convenience init(
-        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false, files: (any AssetFiles)? = nil,
+        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false,
+        displaySize: @escaping @Sendable () -> (width: Int, height: Int)? = { nil }, files: (any AssetFiles)? = nil,
         onOutcome: @escaping @Sendable () -> Void
     ) {
         let slowSources = Monitor<Set<String>>([])
@@ -91,7 +92,8 @@ final class ItemOpener: Sendable {
                     try MediaReader.open(
                         location, samples: samples, decoderThreads: decoderThreads,
                         decoder: DecoderWish(request.item.decoder, device: decoderDevice), audio: request.item.audioTrack,
-                        video: request.item.videoTrack, interruption: interruption, deinterlacing: deinterlacing)
+                        video: request.item.videoTrack, interruption: interruption, deinterlacing: deinterlacing,
+                        settings: request.item.stream, displaySize: displaySize())
                 }
                 var kept: MediaReader?
                 if let file = files?.file(for: source) {
@@ -127,6 +129,19 @@ final class ItemOpener: Sendable {
             state.changes += 1
             state.request = request
             state.serial = request.serial
+            return state.outcome.take()
+        }
+        _ = consume old  // closed outside the lock
+    }
+
+    /// Closes what was asked for, and asks for nothing.
+    func cancel() {
+        let old: Outcome? = state.signal { state in
+            state.interruption.cancel()
+            state.interruption = Interruption()
+            state.opening?.cancelledAt = .now
+            state.changes += 1
+            (state.request, state.serial) = (nil, 0)
             return state.outcome.take()
         }
         _ = consume old  // closed outside the lock

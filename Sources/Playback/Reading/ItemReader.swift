@@ -31,6 +31,8 @@ protocol ItemReader: AnyObject, Sendable {
     var soundEnd: MediaTime? { get }
     /// Item time of what has been read last of the source, whether or not it has been decoded; nil where nothing has been.
     var readUntil: MediaTime? { get }
+    /// What has been received of a live stream and is still to be played; nil of anything else.
+    var reception: Reception? { get }
     /// Ends the reader's waiting, for good; from any thread.
     var interruption: Interruption { get }
 
@@ -46,6 +48,14 @@ protocol ItemReader: AnyObject, Sendable {
     ///
     /// - Throws: ``MediaError`` where the source cannot be moved about in, or was cancelled.
     func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime
+    /// Leaves out what has been received of a live stream beyond what it is to have in hand; returns the item time of the next picture and
+    /// sample, nil where nothing is left out.
+    func catchUp() -> MediaTime?
+}
+
+extension ItemReader {
+    var reception: Reception? { nil }
+    func catchUp() -> MediaTime? { nil }
 }
 
 /// Reads a file or a stream: a ``MediaReader`` and what ends its waiting.
@@ -69,6 +79,9 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     var prematureEnd: String? { media.prematureEnd }
     var soundEnd: MediaTime? { media.soundEnd }
     var readUntil: MediaTime? { media.readUntil }
+
+    var reception: Reception? { media.reception }
+    func catchUp() -> MediaTime? { media.catchUp() }
 
     func nextFrame() -> TimedFrame? {
         let frame = media.nextFrame()

@@ -25,10 +25,10 @@ final class PlaythroughReader {
     let isSoundOnly: Bool
 
     /// How item time lies on the timeline from the last seek or change of the rate on.
-    private(set) var mapping: TimeMapping
+    var mapping: TimeMapping
     /// Timeline instant at which the pictures handed out so far end; of a playthrough that is only sound, the sound.
     private(set) var end: MediaTime
-    private var pictures = Pictures.unread
+    var pictures = Pictures.unread
     /// Whether a picture has been handed out since it began or was moved.
     private var hasGivenPicture = false
     /// The one picture of a playthrough that is only sound, once it has been read.
@@ -39,9 +39,14 @@ final class PlaythroughReader {
     /// How many of the reader's problems have been told, and whether anything has been wrong with this playthrough.
     private var problemsTold = 0
     private(set) var isFlawed = false
+    /// Whether the source ended by itself, and not where it was told to.
+    private(set) var hasSourceEnded = false
+    /// How fast a live stream is played.
+    var liveClock: LiveClock
+    var lastLevel: MediaTime?
 
     /// What the next picture is.
-    private enum Pictures: ~Copyable {
+    enum Pictures: ~Copyable {
         /// The reader's next.
         case unread
         /// This one, which has been read: it was to fade out from here, and nothing came of that.
@@ -75,6 +80,7 @@ final class PlaythroughReader {
         mapping = TimeMapping(itemTime: itemTime, instant: instant, rate: rate)
         end = instant
         sound = PlaythroughSound(at: itemTime, rate: rate)
+        liveClock = LiveClock(keepsFirst: playthrough.item.source.lowercased().hasPrefix("http") && playthrough.item.stream.latency == nil)
     }
 
     /// Whether every picture has been handed out; the playthrough then ends at ``end``, or where it fades out.
@@ -166,6 +172,7 @@ final class PlaythroughReader {
     /// The source has given its last picture, or none.
     private func endOfSource() -> Next {
         pictures = .ended
+        hasSourceEnded = true
         if isCancelled { return .cancelled }
         if !hasGivenPicture { return .nothing }
         // What the container says of the length, if anything, has proved right or wrong.

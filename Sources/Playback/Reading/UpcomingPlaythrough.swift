@@ -5,7 +5,10 @@ import KioskVocabulary
 /// Decides which playthrough comes next, and has its item opened ahead of time (``ItemOpener``). Used by the feeder's thread alone.
 ///
 /// An item that cannot be opened is left out, and the one behind it is opened instead. When all of the playlist has failed in a row, it is
-/// begun anew after a while (``FailureRecord``). A live stream that has ended is opened again.
+/// begun anew after a while (``FailureRecord``).
+///
+/// A stream that has broken off, and a live stream that has ended, is opened again (``StreamRecovery``), with its last picture up. When that
+/// has taken too long, the playlist goes on without it (``LostStream``), and returns to it when an item ends.
 struct UpcomingPlaythrough: ~Copyable {
     /// An item to be played next: where it stands on the playlist, and from which item time on.
     struct Item {
@@ -18,13 +21,15 @@ struct UpcomingPlaythrough: ~Copyable {
         var serial: UInt64
     }
 
-    private enum Next {
+    enum Next {
         /// Not decided yet, or none.
         case none
         /// Being opened, or open.
         case opening(Item)
         /// To be opened when the wait after failures is over (``retryAt``).
         case later(Item)
+        /// Open: a stream that had been lost.
+        case ready(Item, ItemOpener.Opened)
         /// The first item that there will be: the playlist is empty.
         case firstOfEmptyList
     }
@@ -41,30 +46,35 @@ struct UpcomingPlaythrough: ~Copyable {
         case none
     }
 
-    private let opener: ItemOpener
-    private var cursor: PlaylistCursor
+    let opener: ItemOpener
+    let lostOpener: ItemOpener?
+    var cursor: PlaylistCursor
     private let emit: @Sendable (PlayerEvent) -> Void
-    private let now: @Sendable () -> HostTime
+    let now: @Sendable () -> HostTime
     /// Called when an item could not be opened or played, with the reason.
     private let onFailure: @Sendable (PlayerItem.ID, String) -> Void
-    private var next = Next.none
+    var next = Next.none
     private var failures = FailureRecord()
     private var lastSerial: UInt64 = 0
-    /// When the live stream that was read last ended, until something follows it.
-    private var streamEndedAt: HostTime?
+    /// The stream that is opened again with its last picture up, and the one that was last.
+    var recovery: StreamRecovery?, lastRecovery: StreamRecovery?
+    /// The stream that the playlist has gone on without.
+    var lost: LostStream?
+    /// Whether what is read has no end that is known: nothing is opened meanwhile to follow on it.
+    private var playsOn = false
 
     /// A list that changes when no more of the present item than this is still to be enqueued does not change what is open already.
     private static let latestChange = MediaTime.milliseconds(500)
-    /// How long the last frame of a live stream stands while the stream is opened again and again, before the background is shown.
-    private static let longestStandstill = MediaTime.seconds(10)
-    /// A live stream that ended sooner than this is not opened again at once.
+    /// A stream that broke off sooner than this is as bad as one that cannot be opened.
     private static let shortestStream = MediaTime.seconds(1)
 
     init(
-        _ cursor: PlaylistCursor, opener: ItemOpener, emit: @escaping @Sendable (PlayerEvent) -> Void,
+        _ cursor: PlaylistCursor, opener: ItemOpener, lostOpener: ItemOpener?, emit: @escaping @Sendable (PlayerEvent) -> Void,
         now: @escaping @Sendable () -> HostTime, onFailure: @escaping @Sendable (PlayerItem.ID, String) -> Void
     ) {
-        (self.cursor, self.opener, self.emit, self.now, self.onFailure) = (cursor, opener, emit, now, onFailure)
+        (self.cursor, self.opener, self.lostOpener, self.emit, self.now, self.onFailure) = (
+            cursor, opener, lostOpener, emit, now, onFailure
+        )
         openFirst()
     }
 
@@ -78,22 +88,33 @@ struct UpcomingPlaythrough: ~Copyable {
 
     private var upcoming: Item? {
         switch next {
-        case .opening(let item), .later(let item): item
+        case .opening(let item), .later(let item), .ready(let item, _): item
         case .none, .firstOfEmptyList: nil
         }
     }
 
     /// Whether it is open, being opened, or to be opened.
-    var isDecided: Bool { upcoming != nil || retryAt != nil }
+    var isDecided: Bool { upcoming != nil || failures.retryAt != nil }
+
+    /// Whether a stream is opened again with its last picture up.
+    var isRecovering: Bool { recovery != nil }
 
     /// Whether what is opened is to be taken as soon as it is open, where nothing is read.
-    var isAwaited: Bool { upcoming != nil && retryAt == nil }
+    var isAwaited: Bool {
+        switch next {
+        case .opening, .ready: failures.retryAt == nil
+        case .none, .later, .firstOfEmptyList: false
+        }
+    }
 
-    /// When to open the next item after failures.
-    var retryAt: HostTime? { failures.retryAt }
+    /// When there is something to open again, or to give up (``retry()``).
+    var due: HostTime? { [failures.retryAt, recovery?.due, playsOn ? nil : lost?.attemptAt].compactMap { $0 }.min() }
 
     /// Whether what is asked for has been opened, or has failed to.
-    var hasOutcome: Bool { opener.hasOutcome(of: upcoming?.serial ?? 0) }
+    var hasOutcome: Bool {
+        if case .ready = next { return true }
+        return opener.hasOutcome(of: upcoming?.serial ?? 0)
+    }
 
     /// Whether what is asked for has failed to open.
     var hasFailed: Bool { opener.hasFailed(upcoming?.serial ?? 0) }
@@ -118,7 +139,7 @@ struct UpcomingPlaythrough: ~Copyable {
     /// camera, a channel) it is opened when that has come, and the last frame stands meanwhile. A live stream is never opened a second time
     /// before the first has been closed: cameras often allow one session.
     private func mayOpen(_ next: PlaylistCursor.Position, during current: PlaythroughReader) -> Bool {
-        guard let source = cursor.list[next.item]?.source, isRemote(source) else { return true }
+        guard let source = cursor.list[next.item]?.source, isStream(source) else { return true }
         if !current.isLengthKnown, source == current.playthrough.item.source { return false }
         return current.playthrough.itemEnd != nil
     }
@@ -136,6 +157,7 @@ struct UpcomingPlaythrough: ~Copyable {
     mutating func open(
         _ position: PlaylistCursor.Position, time: MediaTime? = nil, precision: MediaReader.SeekPrecision = .exact, isSeam: Bool
     ) {
+        if leavesOutLost(position, isSeam: isSeam) { return }
         // A seek request may lead to an item that has left the list, but not long ago.
         guard let item = cursor.list[position.item] else {
             openFirst()
@@ -164,14 +186,30 @@ struct UpcomingPlaythrough: ~Copyable {
         next = .later(Item(position: position, item: item, time: .zero, isSeam: isSeam, serial: 0))
     }
 
-    /// The wait after failures is over.
-    mutating func retry() {
-        failures.retry()
-        if let upcoming { open(upcoming.position, isSeam: upcoming.isSeam) }
+    /// Does what is ``due``.
+    mutating func retry() -> Outcome {
+        let now = now()
+        if !playsOn, let attemptAt = lost?.attemptAt, now >= attemptAt { lost?.attempt(serial: nextSerial()) }
+        if let recovery {
+            if recovery.isOver(at: now) { return giveUp() }
+            if let attemptAt = recovery.attemptAt, now >= attemptAt {
+                self.recovery!.began()
+                open(recovery.position, isSeam: true)
+            }
+        } else if let retryAt = failures.retryAt, now >= retryAt {
+            failures.retry()
+            if let upcoming { open(upcoming.position, isSeam: upcoming.isSeam) }
+        }
+        return .none
     }
 
     /// Takes what has been opened, while `current` is read or nothing is.
     mutating func take(during current: PlaythroughReader?) -> Outcome {
+        if case .ready(let item, let opened) = next {
+            next = .none
+            failures.takePlaythrough()
+            return .opened(item, opened)
+        }
         guard let given = upcoming, let outcome = opener.takeOutcome(of: given.serial) else { return .none }
         next = .none
         switch outcome {
@@ -180,6 +218,12 @@ struct UpcomingPlaythrough: ~Copyable {
             return .opened(given, opened)
         case .failure(let error):
             if error.reason == .cancelled { return .none }
+            if recovery?.position.item == given.position.item {
+                complain(given.position.item, error.description)
+                recovery!.failed(at: now())
+                next = .later(given)
+                return .none
+            }
             if current != nil, let behind = cursor.nextItem(after: given.position) {
                 failures.failAhead()
                 complain(given.position.item, error.description)
@@ -214,9 +258,6 @@ struct UpcomingPlaythrough: ~Copyable {
         if let behind = cursor.nextItem(after: position) ?? cursor.first { openLater(behind, isSeam: false) }
     }
 
-    /// Whether the last frame of a live stream is not to stand any longer, or what stands is none.
-    var isStandstillOver: Bool { streamEndedAt.map { now() - $0 > Self.longestStandstill } ?? true }
-
     /// Tells what is wrong with an item, where that is news.
     mutating func complain(_ item: PlayerItem.ID, _ message: String) {
         if failures.isNews(message, about: item) { emit(.itemFailed(item: item, message: message.withoutCredentials)) }
@@ -228,25 +269,42 @@ struct UpcomingPlaythrough: ~Copyable {
     // MARK: What happens to the playthroughs
 
     /// A playthrough begins to be enqueued.
-    mutating func hasBegun() { streamEndedAt = nil }
+    mutating func hasBegun(_ begun: PlaythroughReader) {
+        (lastRecovery, recovery) = (recovery, nil)
+        playsOn = !begun.isLengthKnown && begun.limit == nil
+    }
 
     /// A playthrough has been enqueued to its end, up to the timeline instant `end`; `isFollowed` where the next one is open already.
     mutating func hasEnded(_ ended: PlaythroughReader, isFollowed: Bool) {
         if !ended.isFlawed { failures.clear(ended.playthrough.position.item) }
-        guard !ended.isLengthKnown, isRemote(ended.playthrough.item.source) else { return }
-        streamEndedAt = now()
-        // A server that takes connections and gives next to nothing is not asked more often than once a second.
-        guard ended.end - ended.mapping.instant < Self.shortestStream, !isFollowed, upcoming == nil,
-            let next = following(ended.playthrough)
+        let (playthrough, now) = (ended.playthrough, now())
+        playsOn = false
+        guard ended.hasSourceEnded, !isFollowed, isStream(playthrough.item.source), playthrough.position.resumption == nil,
+            !ended.isLengthKnown || ended.reader.prematureEnd != nil, cursor.list.place(of: playthrough.position.item) != nil
         else { return }
-        _ = failures.wait(from: now())
-        openLater(next, isSeam: true)
+        let isCutOff = ended.reader.prematureEnd != nil
+        // What is sent by HTTP and ends in order has come to its end, like a file.
+        let isDone = !isCutOff && playthrough.item.source.lowercased().hasPrefix("http")
+        if isDone, cursor.following(playthrough)?.item != playthrough.position.item { return }
+        if !isCutOff { complain(playthrough.position.item, "\(playthrough.item.source): the stream has ended") }
+        var position = cursor.following(playthrough) ?? playthrough.position
+        if position.item != playthrough.position.item { position = playthrough.position }
+        // A file goes on where it broke off.
+        position.begin = ended.isLengthKnown ? ended.itemTime : nil
+        let isShort = ended.end - ended.mapping.instant < Self.shortestStream
+        if isShort, var last = lastRecovery, last.position.item == position.item {
+            last.position = position
+            last.failed(at: now)
+            recovery = last
+        } else {
+            recovery = StreamRecovery(position, reconnect: playthrough.item.stream.reconnect, at: now)
+        }
+        next = .later(Item(position: position, item: playthrough.item, time: .zero, isSeam: true, serial: 0))
     }
 
     /// The viewer moves: what was decided is given up.
     mutating func reset() {
-        streamEndedAt = nil
-        next = .none
+        (recovery, lastRecovery, next) = (nil, nil, .none)
         failures.restart()
     }
 
@@ -285,6 +343,8 @@ struct UpcomingPlaythrough: ~Copyable {
     mutating func setList(_ list: Playlist, _ rules: PlaylistRules, during current: PlaythroughReader?) -> Bool {
         (cursor.list, cursor.rules) = (list, rules)
         // What leaves the list and comes back is complained about anew, though its identity is the old one.
+        if let item = lost?.recovery.position.item, list.place(of: item) == nil { abandonLost() }
+        if let item = recovery?.position.item, list.place(of: item) == nil { recovery = nil }
         failures.keepComplaints { list.place(of: $0) != nil || list.isInterlude($0) }
         if case .firstOfEmptyList = next {
             if !list.isEmpty { openFirst() }

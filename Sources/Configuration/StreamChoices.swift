@@ -1,0 +1,65 @@
+import KioskPlatform
+import KioskVocabulary
+
+/// What a `[[playlist]]` says about the network; nil is what it leaves out.
+package struct StreamChoices: Hashable, Sendable {
+    /// `reconnect`.
+    package var reconnect: MediaTime?
+    /// `timeout`.
+    package var timeout: MediaTime?
+    /// `latency`.
+    package var latency: MediaTime?
+    /// `headers`, as lines of a request.
+    package var headers: [String]?
+    /// `user-agent`.
+    package var userAgent: String?
+
+    /// One that says nothing.
+    package init() {}
+
+    /// The same, with `network` for what it leaves out.
+    func resolved(in network: StreamSettings) -> StreamSettings {
+        var settings = network
+        settings.reconnect = reconnect ?? settings.reconnect
+        settings.timeout = timeout ?? settings.timeout
+        settings.latency = latency ?? settings.latency
+        settings.headers = headers ?? settings.headers
+        settings.userAgent = userAgent ?? settings.userAgent
+        return settings
+    }
+
+    init(_ table: TableReader) {
+        reconnect = table.time("reconnect", orZero: true)
+        timeout = table.time("timeout")
+        if let given = timeout, given < StreamSettings.shortestTimeout {
+            table.complain(
+                "expected \(Int(StreamSettings.shortestTimeout.seconds)) s or more: shorter is no sign of a fault", about: "timeout")
+        }
+        latency = table.time("latency")
+        if let given = latency, given > StreamSettings.longestLatency {
+            table.complain("expected \(Int(StreamSettings.longestLatency.seconds)) s or less", about: "latency")
+        }
+        headers = table.value("headers", "names and texts, such as { Authorization = \"Bearer 0123\" }", Self.headers)
+        userAgent = table.line("user-agent", "a line of text", longest: 500)
+    }
+
+    /// The lines of `{ NAME = "TEXT", … }`; nil where a name is none that HTTP allows (RFC 9110), or a text has more than one line.
+    private static func headers(_ kind: TOMLValue.Kind) -> [String]? {
+        guard case .table(let entries) = kind, entries.count <= 50 else { return nil }
+        var lines: [String] = []
+        for entry in entries {
+            guard let text = entry.value.kind.string, text.utf8.count <= 8000, 1...200 ~= entry.key.utf8.count,
+                entry.key.utf8.allSatisfy(isTokenByte), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+            else { return nil }
+            lines.append("\(entry.key): \(text)")
+        }
+        return lines
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

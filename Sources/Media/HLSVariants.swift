@@ -1,0 +1,122 @@
+import KioskPlatform
+
+/// The variants of an HLS master list, and which of them is played. A pure value.
+///
+/// libavformat probes every variant that a list names, one after the other, and plays the largest: on a small display that is decoded for
+/// nothing, and on a slow line it never arrives. So one is chosen before: the largest that is no larger than the display, of those whose
+/// bit rate the line has shown to carry. The list is handed on with that variant alone, and with the sound and the subtitles that belong
+/// to it.
+struct HLSVariants: Hashable, Sendable {
+    struct Variant: Hashable, Sendable {
+        /// Bits a second at most, as the list tells.
+        var bandwidth: Double
+        /// Pixels; nil where the list does not tell, and of sound alone.
+        var width: Int?, height: Int?
+        /// Lines of the list that are this variant's: its tag, and its address.
+        fileprivate var lines: ClosedRange<Int>
+    }
+
+    private(set) var variants: [Variant] = []
+    private let lines: [String]
+
+    /// The share of what a line carries that a variant may take.
+    static let usableShare = 0.8
+    /// Bits a second that a line is taken to carry before it has been measured.
+    static let assumedThroughput = 6_000_000.0
+    /// No list is longer.
+    static let longestList = 1 << 20
+
+    /// nil where `text` is no master list.
+    init?(_ text: String) {
+        lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
+        guard lines.first?.hasPrefix("#EXTM3U") == true else { return nil }
+        var tag: (index: Int, attributes: [String: String])?
+        for (index, line) in lines.enumerated() {
+            if line.hasPrefix("#EXT-X-STREAM-INF:") {
+                tag = (index, Self.attributes(line.dropFirst("#EXT-X-STREAM-INF:".count)))
+            } else if let given = tag, !line.isEmpty, !line.hasPrefix("#") {
+                let size = given.attributes["RESOLUTION"]?.split(separator: "x").compactMap { Int($0) } ?? []
+                variants.append(
+                    Variant(
+                        bandwidth: Double(given.attributes["BANDWIDTH"] ?? "") ?? 0, width: size.count == 2 ? size[0] : nil,
+                        height: size.count == 2 ? size[1] : nil, lines: given.index...index))
+                tag = nil
+            }
+        }
+        if variants.isEmpty { return nil }
+    }
+
+    /// `NAME=VALUE,NAME="VALUE"`; a comma in quotes separates nothing.
+    private static func attributes(_ text: Substring) -> [String: String] {
+        var result: [String: String] = [:]
+        var (name, value, isQuoted, isName) = ("", "", false, true)
+        for character in String(text) + "," {
+            switch character {
+            case "\"": isQuoted.toggle()
+            case "=" where isName: isName = false
+            case "," where !isQuoted:
+                result[name.filter { $0 != " " }] = value
+                (name, value, isName) = ("", "", true)
+            default: if isName { name.append(character) } else { value.append(character) }
+            }
+        }
+        return result
+    }
+
+    /// The index of the variant to be played on a display of so many pixels (nil: any), over a line that has carried `throughput` bits a
+    /// second (nil: not measured).
+    func choice(display: (width: Int, height: Int)?, throughput: Double?) -> Int {
+        let withPicture = variants.indices.filter { variants[$0].height != nil }
+        let all = withPicture.isEmpty ? Array(variants.indices) : withPicture
+        var fitting = all
+        if let display {
+            // A display that stands upright shows the same pictures.
+            let (long, short) = (max(display.width, display.height), min(display.width, display.height))
+            fitting = all.filter { index in
+                guard let width = variants[index].width, let height = variants[index].height else { return true }
+                return max(width, height) <= long + long / 20 && min(width, height) <= short + short / 20
+            }
+            if fitting.isEmpty { fitting = all.min { size($0) < size($1) }.map { [$0] } ?? all }
+        }
+        let limit = (throughput ?? Self.assumedThroughput) * Self.usableShare
+        let carried = fitting.filter { variants[$0].bandwidth <= limit }
+        let order: (Int, Int) -> Bool = { (size($0), variants[$0].bandwidth) < (size($1), variants[$1].bandwidth) }
+        // What the line does not carry is not made up for by a variant that is smaller than need be: of those too, the least.
+        return carried.max(by: order) ?? fitting.min { variants[$0].bandwidth < variants[$1].bandwidth } ?? 0
+    }
+
+    private func size(_ index: Int) -> Int { (variants[index].width ?? 0) * (variants[index].height ?? 0) }
+
+    /// The list with one variant alone; its addresses are made whole by `resolve`.
+    func list(with choice: Int, _ resolve: (String) -> String) -> String {
+        var result: [String] = []
+        for (index, line) in lines.enumerated() {
+            if let variant = variants.firstIndex(where: { $0.lines.contains(index) }) {
+                if variant != choice { continue }
+                result.append(line.hasPrefix("#") || line.isEmpty ? line : resolve(line))
+            } else if line.hasPrefix("#EXT-X-MEDIA:") {
+                result.append(Self.resolvingURI(line, resolve))
+            } else if !line.hasPrefix("#EXT-X-I-FRAME-STREAM-INF") {
+                result.append(line)
+            }
+        }
+        return result.joined(separator: "\n") + "\n"
+    }
+
+    private static func resolvingURI(_ line: String, _ resolve: (String) -> String) -> String {
+        guard let begin = line.firstRange(of: "URI=\""), let end = line[begin.upperBound...].firstIndex(of: "\"") else { return line }
+        return line[..<begin.upperBound] + resolve(String(line[begin.upperBound..<end])) + line[end...]
+    }
+
+    /// The address that `reference` stands for in a list that came from `base` (RFC 3986, without its dot segments, which servers resolve).
+    static func resolve(_ reference: String, against base: String) -> String {
+        if reference.firstRange(of: "://") != nil { return reference }
+        guard let scheme = base.firstRange(of: "://") else { return reference }
+        let plain = base.prefix { $0 != "?" && $0 != "#" }
+        if reference.hasPrefix("//") { return base[..<scheme.lowerBound] + ":" + reference }
+        let pathBegin = plain[scheme.upperBound...].firstIndex(of: "/") ?? plain.endIndex
+        if reference.hasPrefix("/") { return plain[..<pathBegin] + reference }
+        let folder = plain[pathBegin...].lastIndex(of: "/").map { plain[...$0] } ?? plain + "/"
+        return folder + reference
+    }
+}
