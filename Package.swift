@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "FaultyFiles", type: .dynamic, targets: ["FaultyFiles"]),
         // For LD_PRELOAD, too.
         .library(name: "VADriver", type: .dynamic, targets: ["VADriver"]),
+        .library(name: "V4L2Driver", type: .dynamic, targets: ["V4L2Driver"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -130,6 +131,8 @@ let package = Package(
         .target(name: "FaultyFiles", path: "Tests/FaultyFiles", cSettings: [.treatAllWarnings(as: .error)]),
         // Decodes H.264 for tests: a driver of libva without a device.
         .target(name: "VADriver", dependencies: ["CKioskFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
+        // The same behind the system calls of V4L2.
+        .target(name: "V4L2Driver", dependencies: ["CKioskFFmpeg"], path: "Tests/V4L2Driver", cSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
@@ -170,7 +173,7 @@ let package = Package(
         .testTarget(name: "PlatformTests", dependencies: ["KioskPlatform", "CTestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "VADriver", "KioskVocabulary"],
+            dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "V4L2Driver", "VADriver", "KioskVocabulary"],
             swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",

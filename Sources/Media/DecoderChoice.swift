@@ -26,6 +26,8 @@ package enum PicturePool {
     static let elsewhere = 8
     /// What a pool needs beyond the pictures that others are predicted from.
     static let extra = mostQueued + elsewhere
+    /// Pictures that are asked of a V4L2 decoder: besides those a few for it to draw into.
+    static let ofV4L2 = extra + 10
     /// What libavcodec's VAAPI decoders with the most references (H.264, HEVC) take for themselves.
     static let references = 21
 }
@@ -52,6 +54,8 @@ struct DecoderChoice: Hashable {
         var decoder: String
         /// The device's node; nil where the decoder finds it by itself.
         var device: String?
+        /// What answers its calls, or does not.
+        var driver: String { device ?? decoder }
     }
 
     /// What has to be known of a track.
@@ -66,7 +70,8 @@ struct DecoderChoice: Hashable {
 
         /// Bytes of all pictures of a VAAPI decoder.
         var poolBytes: Int {
-            Int(Double(width) * Double(height) * 1.5 * (bitsPerSample > 8 ? 2 : 1)) * (PicturePool.references + PicturePool.extra)
+            return Int(Double(width) * Double(height) * 1.5 * (bitsPerSample > 8 ? 2 : 1))
+                * (PicturePool.references + PicturePool.extra)
         }
     }
 
@@ -122,7 +127,10 @@ struct DecoderChoice: Hashable {
             }
             if ways.isEmpty {
                 let tooLarge = offers.vaapi != nil && !nodes.render.isEmpty
-                obstacle = tooLarge ? "its pictures would take \(track.poolBytes >> 20) MB" : "no device here is one for \(track.codec)"
+                obstacle =
+                    tooLarge
+                    ? "its pictures would take \(track.poolBytes >> 20) MB"
+                    : "no device here is one for \(track.codec)"
             }
         }
     }

@@ -64,6 +64,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
             kept.raw.pointee.pkt_timebase = timeBase
             return kept
         }
+        if DriverCall.hangs(way.driver) { throw SurfaceError(text: "its driver has not answered since it was called last") }
         guard let decoder = avcodec_find_decoder_by_name(way.decoder), let context = avcodec_alloc_context3(decoder) else {
             throw SurfaceError(text: "no decoder \(way.decoder)")
         }
@@ -79,9 +80,11 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         let isVAAPI = way.method == .vaapi
         context.chooseOnly(isVAAPI ? AV_PIX_FMT_VAAPI : AV_PIX_FMT_DRM_PRIME, orFirst: way.method == .v4l2)
         guard way.method != .v4l2, let node = way.device else {
-            var opened = try Self.openBounded(codec, decoder, way.decoder)
-            opened.lease = DecoderShelf.begin(identity, name: "v4l2 (\(way.decoder))")
-            return opened
+            // Until it has begun: see CodecContext.receive.
+            context.pointee.pix_fmt = AV_PIX_FMT_NONE
+            av_opt_set_int(context.pointee.priv_data, "num_capture_buffers", Int64(PicturePool.ofV4L2), 0)
+            codec.lease = DecoderShelf.begin(identity, name: "v4l2 (\(way.decoder))", context)
+            return try Self.openStateful(codec, decoder, way.decoder)
         }
         let device: HardwareDevice
         switch HardwareDevice.open(isVAAPI ? AV_HWDEVICE_TYPE_VAAPI : AV_HWDEVICE_TYPE_DRM, node: node) {
@@ -89,57 +92,40 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         case .refused(let reason): throw SurfaceError(text: "\(node): \(reason)")
         }
         context.pointee.hw_device_ctx = device.reference()
-        let opened = avcodec_open2(context, decoder, nil)
-        guard opened >= 0 else { throw SurfaceError(text: describe(averror: opened)) }
-        codec.lease = DecoderShelf.begin(identity, name: "\(way.method.rawValue) (\(device.name))")
+        codec.lease = DecoderShelf.begin(identity, name: "\(way.method.rawValue) (\(device.name))", context)
+        let opened = codec.open(decoder)
+        guard opened >= 0 else { throw SurfaceError(text: codec.reason(opened)) }
         return codec
     }
 
-    /// Decoders of the kernel that this machine does not have, or that did not answer.
+    /// Decoders of the kernel that this machine does not have.
     private static let missing = Mutex<[String: String]>([:])
 
-    /// Opens a decoder that looks for its device by itself, on a thread that is left behind where that takes too long. The corresponding C
-    /// function is `avcodec_open2`.
-    private static func openBounded(
+    /// Looks for them again.
+    static func forgetMissing() { missing.withLock { $0 = [:] } }
+
+    /// Describes the colours of a V4L2 decoder's picture by the stream: of the driver libavcodec knows a guess only.
+    func describeColours(of frame: UnsafeMutablePointer<AVFrame>) {
+        let said = parameters.pointee
+        if said.color_range != AVCOL_RANGE_UNSPECIFIED { frame.pointee.color_range = said.color_range }
+        if said.color_space != AVCOL_SPC_UNSPECIFIED { frame.pointee.colorspace = said.color_space }
+        if said.color_primaries != AVCOL_PRI_UNSPECIFIED { frame.pointee.color_primaries = said.color_primaries }
+        if said.color_trc != AVCOL_TRC_UNSPECIFIED { frame.pointee.color_trc = said.color_trc }
+    }
+
+    /// Opens a decoder that looks for its device by itself. That it found none is remembered.
+    private static func openStateful(
         _ codec: consuming CodecContext, _ decoder: UnsafePointer<AVCodec>, _ name: String
     ) throws(SurfaceError) -> CodecContext {
         if let reason = missing.withLock({ $0[name] }) { throw SurfaceError(text: reason) }
-        let work = OpeningWork(codec, decoder)
-        Thread("driver") { work.run() }.detach()
-        guard let status = work.status(until: .now + HardwareDevice.timeLimit) else {
-            let reason = "did not answer for \(Int(saturating: HardwareDevice.timeLimit.seconds)) s"
-            missing.withLock { $0[name] = reason }
-            throw SurfaceError(text: reason)
-        }
-        guard status >= 0, let codec = work.takeCodec() else {
-            let reason = describe(averror: status)
+        let status = codec.open(decoder)
+        guard status >= 0 else {
+            let reason = codec.reason(status)
             if status == shim_averror(ENODEV) || status == shim_averror(EINVAL) { missing.withLock { $0[name] = reason } }
             throw SurfaceError(text: reason)
         }
         return codec
     }
-}
-
-/// A decoder that is being opened on a thread of its own, which it belongs to until it is taken.
-private final class OpeningWork: @unchecked Sendable {
-    // Sendable because `codec` is touched by the thread until `result` is set, then by who asks for it.
-    private var codec: CodecContext?
-    private let decoder: UnsafePointer<AVCodec>
-    private let result = Monitor<Int32?>(nil)
-
-    init(_ codec: consuming CodecContext, _ decoder: UnsafePointer<AVCodec>) {
-        self.codec = consume codec
-        self.decoder = decoder
-    }
-
-    func run() {
-        let status: Int32 = if let raw = codec?.raw { avcodec_open2(raw, decoder, nil) } else { -1 }
-        result.signal { $0 = status }
-    }
-
-    func status(until deadline: HostTime) -> Int32? { result.wait(until: deadline) { $0 } }
-
-    func takeCodec() -> CodecContext? { codec.take() }
 }
 
 extension UnsafeMutablePointer<AVCodecContext> {

@@ -45,8 +45,10 @@ enum DecoderShelf {
             self.maxPixels = maxPixels
         }
 
-        /// Whether its decoder can begin anew. FFmpeg's V4L2 decoders do not after the end of a stream.
+        /// Whether its decoder can begin anew. FFmpeg's V4L2 decoders cannot, neither at the end of a stream nor at a seek.
         var isReusable: Bool { way.method != .v4l2 }
+        /// Whether its device is in use as long as any of its pictures is: they are the decoder's own buffers.
+        var lendsBuffers: Bool { way.method == .v4l2 }
     }
 
     /// A decoder that waits here. It belongs to the shelf alone.
@@ -55,10 +57,35 @@ enum DecoderShelf {
         var raw: UnsafeMutablePointer<AVCodecContext>
         var lease: Lease
 
-        /// The corresponding C function is `avcodec_free_context`.
-        func free() {
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = raw
-            avcodec_free_context(&pointer)
+        func free() { CodecContext.free(raw, of: lease.identity.way.driver) }
+    }
+
+    /// A decoder whose pictures are its own buffers; it is freed with the last reference. FFmpeg's V4L2 decoder writes into the log in its name when a
+    /// picture is freed and the device is lost, also when the decoder has been freed before.
+    final class Lender: @unchecked Sendable {
+        // Sendable because it only frees it.
+        private let raw: UnsafeMutablePointer<AVCodecContext>
+        private let driver: String
+        fileprivate init(_ raw: UnsafeMutablePointer<AVCodecContext>, _ driver: String) { (self.raw, self.driver) = (raw, driver) }
+        deinit { CodecContext.free(raw, of: driver) }
+    }
+
+    /// Somebody uses a hardware decoder; whoever lets go of the last reference has given it free.
+    final class Use: @unchecked Sendable {
+        // Sendable because it does not change before it is freed.
+        private(set) var lender: Lender?
+
+        fileprivate init(_ lender: Lender?) {
+            self.lender = lender
+            DecoderShelf.state.withLock { $0.inUse += 1 }
+        }
+
+        deinit {
+            lender = nil
+            DecoderShelf.state.withLock { state in
+                state.inUse -= 1
+                state.releases += 1
+            }
         }
     }
 
@@ -69,6 +96,12 @@ enum DecoderShelf {
         var name: String
         /// Whether nothing has failed.
         var isSound = true
+        /// Whether a call has not come back. The decoder is that call's then.
+        var isHung = false
+        /// Whether a packet has gone in, and a picture has come out.
+        var hasSent = false, hasDrawn = false
+        /// Counts it as in use; nil on the shelf.
+        var use: Use?
     }
 
     private struct State {
@@ -111,9 +144,8 @@ enum DecoderShelf {
     static var isAwaited: Bool { state.withLock { !$0.line.isEmpty } }
 
     /// A decoder with this name has been opened, and is in use from now on.
-    static func begin(_ identity: Identity, name: String) -> Lease {
-        state.withLock { $0.inUse += 1 }
-        return Lease(identity: identity, name: name)
+    static func begin(_ identity: Identity, name: String, _ raw: UnsafeMutablePointer<AVCodecContext>) -> Lease {
+        Lease(identity: identity, name: name, use: Use(identity.lendsBuffers ? Lender(raw, identity.way.driver) : nil))
     }
 
     /// The decoder that waits, where it is `identity`'s; else that is freed. Its time base is still the last stream's.
@@ -123,31 +155,29 @@ enum DecoderShelf {
             kept.free()
             return nil
         }
-        return CodecContext(raw: kept.raw, lease: begin(identity, name: kept.lease.name))
+        return CodecContext(raw: kept.raw, lease: begin(identity, name: kept.lease.name, kept.raw))
     }
 
     /// Frees what waits.
     static func clear() { state.withLock { $0.kept.take() }?.free() }
 
-    /// A decoder is not used any more: it waits for the next item where it can begin anew, else it is freed. The corresponding C function is
-    /// `avcodec_flush_buffers`.
+    /// A decoder is not used any more: it waits for the next item where it can begin anew, else it is freed. It has come free when `lease` is gone.
     static func end(_ raw: UnsafeMutablePointer<AVCodecContext>, _ lease: Lease) {
-        let given = Kept(raw: raw, lease: lease)
-        var former: Kept? = given
-        if lease.isSound, lease.identity.isReusable {
-            avcodec_flush_buffers(raw)
+        // Its last picture frees it.
+        if lease.identity.lendsBuffers { return }
+        let isReusable = lease.isSound && lease.identity.isReusable
+        var former: Kept? = Kept(raw: raw, lease: lease)
+        former?.lease.use = nil
+        if isReusable {
+            guard CodecContext.flush(raw, of: lease.identity.way.driver) else { return }
             shim_codec_forget_timestamps(raw)
             raw.pointee.skip_frame = AVDISCARD_DEFAULT
-            former = state.withLock { state in
-                let former = state.kept
-                state.kept = given
-                return former
+            former = state.withLock { [former] state in
+                let other = state.kept
+                state.kept = former
+                return other
             }
         }
         former?.free()
-        state.withLock { state in
-            state.inUse -= 1
-            state.releases += 1
-        }
     }
 }

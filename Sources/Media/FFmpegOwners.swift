@@ -33,7 +33,10 @@ struct CodecContext: ~Copyable, @unchecked Sendable {
     /// nil where it is software, or not open yet.
     var lease: DecoderShelf.Lease?
     deinit {
-        if let lease { return DecoderShelf.end(raw, lease) }
+        if let lease {
+            if !lease.isHung { DecoderShelf.end(raw, lease) }
+            return
+        }
         var pointer: UnsafeMutablePointer<AVCodecContext>? = raw
         avcodec_free_context(&pointer)
     }

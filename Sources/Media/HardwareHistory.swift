@@ -33,10 +33,11 @@ enum HardwareHistory {
         }
     }
 
-    /// Forgets the failures, and what displays have shown.
+    /// Forgets the failures, what displays have shown, and which devices are not there.
     static func forgive() {
         state.withLock { $0.failures = [:] }
         SurfaceUse.forget()
+        DecoderPlan.forgetMissing()
     }
 
     /// Says what decodes an item: a codec's first on a device at `info`, the others at `debug`.

@@ -10,6 +10,9 @@ import CKioskFFmpeg
 struct SurfaceError: Error { let text: String }
 
 extension UnsafeMutablePointer<AVFrame> {
+    /// Whether it is a surface that only its driver understands.
+    var isVAAPI: Bool { pointee.format == AV_PIX_FMT_VAAPI.rawValue }
+
     /// Waits until a VAAPI surface is drawn, and describes its memory. The corresponding C functions are `vaSyncSurface2` and
     /// `av_hwframe_map`.
     ///

@@ -19,6 +19,8 @@ struct KeptPackets: ~Copyable, Sendable {
     var hasKey: Bool { !keys.isEmpty }
     /// Packets that are kept.
     var count: Int { packets.count }
+    /// The timestamp of the packet that is presented last; nil where there is none.
+    private(set) var lastStamp: Int64?
 
     /// No more bytes than this are kept: half a minute of a stream of 8 Mbit/s. Where key frames are further apart, all are left out up to
     /// the next key frame.
@@ -43,6 +45,7 @@ struct KeptPackets: ~Copyable, Sendable {
             return
         }
         byteCount += size
+        if let stamp = packet.stamp { lastStamp = max(lastStamp ?? stamp, stamp) }
         packets.append(copy)
     }
 
@@ -60,7 +63,7 @@ struct KeptPackets: ~Copyable, Sendable {
     mutating func removeAll() {
         packets = UniqueDeque()
         keys = []
-        (taken, byteCount, isComplete) = (0, 0, true)
+        (taken, byteCount, isComplete, lastStamp) = (0, 0, true, nil)
     }
 
     /// Takes the oldest; nil when there is none.
@@ -73,6 +76,13 @@ struct KeptPackets: ~Copyable, Sendable {
 }
 
 extension Packet {
+    /// Another reference to the same packet; nil without memory. The corresponding C function is `av_packet_ref`.
+    borrowing func shared() -> Packet? {
+        let copy = Packet()
+        guard av_packet_ref(copy.raw, raw) >= 0 else { return nil }
+        return copy
+    }
+
     /// When it is presented, in ticks of its stream; when it is decoded where the container does not tell. nil where it tells neither.
     var stamp: Int64? { [raw.pointee.pts, raw.pointee.dts].first { $0 != kAV_NOPTS_VALUE } }
 }

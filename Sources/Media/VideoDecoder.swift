@@ -18,51 +18,56 @@ import Logging
 /// out. That happens soon after a key frame only, so that it costs the time of a few pictures: mostly between the first picture of an item, which
 /// is decoded when it is opened, and the second.
 struct VideoDecoder: ~Copyable, Sendable {
-    private var codec: CodecContext?
-    private let plan: DecoderPlan
+    var codec: CodecContext?
+    let plan: DecoderPlan
     private let trackOrientation: Orientation
     /// How long a frame lasts at the average rate, where the container tells one.
     let nominalDuration: MediaTime?
     private var lastTime: MediaTime?
     private var lastDuration: MediaTime
-    private var skipsNonReferences = false
+    var skipsNonReferences = false
 
     /// libavcodec's number of the codec.
     var codecID: AVCodecID { plan.codecID }
     /// What to call the hardware decoder in use; nil where it is software.
-    private(set) var hardware: String?
+    var hardware: String?
+    /// Whether that is one of V4L2, which libavcodec can neither begin anew nor ask what went wrong.
+    var isStateful: Bool { hardware != nil && method == .v4l2 }
+    var method: DecoderChoice.Method?
+    /// How often in a row it has taken no packet.
+    var stalls = 0
     /// What may still be tried where that one refuses the first picture, and what has refused so far.
-    private var ways: [DecoderChoice.Way]
-    private var refusals: [String] = []
-    private let warns: Bool
-    private var problem: String?
+    var ways: [DecoderChoice.Way]
+    var refusals: [String] = []
+    let warns: Bool
+    var problem: String?
     /// Its place in the line for a hardware decoder; nil where it does not wait for one.
-    private var place: DecoderShelf.Place?
+    var place: DecoderShelf.Place?
     /// What was there to be tried at the beginning, and is tried again.
-    private let allWays: [DecoderChoice.Way]
+    let allWays: [DecoderChoice.Way]
     /// Whether the hardware decoder that software has been left for has not given out a picture yet.
-    private var isOnTrial = false
+    var isOnTrial = false
 
     /// What it costs, where one thread might do; nil where that is not measured.
     private var load: DecodingLoad?
     /// Whether software decodes on one thread because that will do.
     private(set) var isLight = false
 
-    private var kept: KeptPackets
+    var kept: KeptPackets
     /// What has to be decoded again.
-    private var replay = UniqueDeque<Packet>()
+    var replay = UniqueDeque<Packet>()
     /// Whether no packet follows, and whether the decoder knows.
-    private var hasEnd = false, knowsEnd = false
+    var hasEnd = false, knowsEnd = false
     /// Whether a frame has been given out, and the timestamp of the last one since a seek.
-    private var hasGivenOut = false
-    private var lastStamp: Int64?
+    var hasGivenOut = false
+    var lastStamp: Int64?
     /// Frames up to this timestamp have been given out already.
-    private var catchUp: Int64?
+    var catchUp: Int64?
     /// Whether packets are left out up to the next key frame.
-    private var awaitsKey = false
+    var awaitsKey = false
 
     /// More packets than this are not decoded once more to come to a hardware decoder: they would take longer than the queues ride out.
-    private static let mostRepeated = 24
+    static let mostRepeated = 24
 
     /// Errors in a row that a decoder may return before it is taken to have nothing more.
     private static let errorLimit = 64
@@ -92,31 +97,41 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     /// Hands over a packet. One that the decoder cannot use is left out. The corresponding C function is `avcodec_send_packet`.
     mutating func send(_ packet: borrowing Packet) {
-        guard let raw = codec?.raw else { return }
-        if hardware != nil {
-            kept.append(packet)
-            let status = avcodec_send_packet(raw, packet.raw)
-            // A stream that is joined in the middle cannot be decoded before its first key frame.
-            if status < 0, status != kAVERROR_EAGAIN, kept.hasKey || !kept.isComplete { fail(describe(averror: status)) }
-            return
-        }
+        if hardware != nil { return sendToHardware(packet) }
         if awaitsKey {
             if packet.raw.pointee.flags & AV_PKT_FLAG_KEY == 0 { return }
             awaitsKey = false
         }
         if place != nil { kept.append(packet) }
-        avcodec_send_packet(raw, packet.raw)
+        if let raw = codec?.raw { avcodec_send_packet(raw, packet.raw) }
+    }
+
+    private mutating func sendToHardware(_ packet: borrowing Packet) {
+        if isStateful, packet.raw.pointee.pts == kAV_NOPTS_VALUE {
+            // The driver would give out pictures that nobody can tell apart.
+            kept.append(packet)
+            return fail("its packets do not say when they are presented")
+        }
+        let status = codec?.send(packet.raw) ?? 0
+        if status == kAVERROR_EAGAIN, let again = packet.shared() {
+            stalls += 1
+            return replay.prepend(again)
+        }
+        stalls = 0
+        kept.append(packet)
+        // A stream that is joined in the middle cannot be decoded before its first key frame.
+        if status < 0, kept.hasKey || !kept.isComplete { fail(codec?.reason(status) ?? "") }
     }
 
     /// Says that no packet follows: the decoder gives out the frames that it still holds.
     mutating func sendEnd() {
         hasEnd = true
-        forwardEnd()
+        if replay.isEmpty { forwardEnd() }
     }
 
     private mutating func forwardEnd() {
         knowsEnd = true
-        if let raw = codec?.raw { avcodec_send_packet(raw, nil) }
+        _ = codec?.send(nil)
     }
 
     /// Gives the decoder the next of what it has to be given again; false where there is nothing.
@@ -146,12 +161,15 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// `avcodec_flush_buffers`.
     mutating func flush() {
         load?.restart()
-        if isLight, let faster = try? plan.software(threads: plan.threads) {
+        stalls = 0
+        if isStateful {
+            reopen()
+        } else if isLight, let faster = try? plan.software(threads: plan.threads) {
             isLight = false
             codec = consume faster
             if skipsNonReferences { setDecodesOnlyReferences(true) }
-        } else if let raw = codec?.raw {
-            avcodec_flush_buffers(raw)
+        } else {
+            codec?.flush()
         }
         kept.removeAll()
         replay = UniqueDeque()
@@ -171,9 +189,17 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// function is `avcodec_receive_frame`.
     mutating func receive() -> Output {
         if let place, place.isCalled { tryHardwareAgain() }
-        let frame = av_frame_alloc()!
+        var frame = av_frame_alloc()!
         while let raw = codec?.raw {
-            var status = avcodec_receive_frame(raw, frame)
+            var status: Int32 = 0
+            var exported: UnsafeMutablePointer<AVFrame>?
+            do throws(SurfaceError) {
+                status = try codec?.receive(&frame, &exported) ?? kAVERROR_EOF
+            } catch {
+                av_frame_unref(frame)
+                fail(error.text)
+                continue
+            }
             if hardware == nil {
                 // Errors are passed over: the frames of other threads may still come behind them.
                 for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
@@ -181,14 +207,11 @@ struct VideoDecoder: ~Copyable, Sendable {
                 }
             }
             if status == 0 {
-                guard let output = give(frame) else { continue }
+                guard let output = give(frame, exported) else { continue }
                 return .frame(output)
             }
-            if status == kAVERROR_EAGAIN, sendAgain() { continue }
-            if status != kAVERROR_EOF, status != kAVERROR_EAGAIN, hardware != nil {
-                fail(describe(averror: status))
-                continue
-            }
+            if status == kAVERROR_EAGAIN, stalls <= Self.errorLimit, sendAgain() { continue }
+            if hardware != nil, endsHardware(status) { continue }
             var pointer: UnsafeMutablePointer<AVFrame>? = frame
             av_frame_free(&pointer)
             return status == kAVERROR_EOF ? .end : .needsPacket
@@ -198,8 +221,41 @@ struct VideoDecoder: ~Copyable, Sendable {
         return .end
     }
 
-    /// Takes over what the decoder has put into `frame`; nil where that has been given out before or cannot be: `frame` is empty then.
-    private mutating func give(_ frame: UnsafeMutablePointer<AVFrame>) -> TimedFrame? {
+    /// Leaves the hardware decoder where a status says that it cannot go on; false where it can, or is through.
+    private mutating func endsHardware(_ status: Int32) -> Bool {
+        switch status {
+        case kAVERROR_EAGAIN:
+            if stalls <= Self.errorLimit { return false }
+            fail("it takes no packet and gives no picture out")
+        case kAVERROR_EOF:
+            // libavcodec takes each error of a V4L2 driver that it does not expect for the end of the stream.
+            if !knowsEnd { fail("it ended before its stream did") } else if !isStateful || !leavesEnd() { return false }
+        default: fail(codec?.reason(status) ?? "")
+        }
+        return true
+    }
+
+    /// What makes a hardware decoder's picture useless; nil where nothing does.
+    private func defect(of frame: AVFrame) -> String? {
+        // Where it cannot begin, libavcodec's V4L2 decoder gives out a picture of nothing.
+        if frame.buf.0 == nil { return "its picture has no memory" }
+        if frame.decode_error_flags != 0 { return "its picture is damaged" }
+        let isSurface = frame.format == AV_PIX_FMT_VAAPI.rawValue || frame.format == AV_PIX_FMT_DRM_PRIME.rawValue
+        if isSurface, frame.crop_left | frame.crop_top != 0 { return "its picture is not in the corner of the surface" }
+        return nil
+    }
+
+    /// Takes over what the decoder has put into `frame`, and what describes it; nil where that has been given out before or cannot be: `frame` is
+    /// empty then.
+    private mutating func give(
+        _ frame: UnsafeMutablePointer<AVFrame>, _ exported: UnsafeMutablePointer<AVFrame>?
+    ) -> TimedFrame? {
+        func drop() {
+            var pointer = exported
+            av_frame_free(&pointer)
+            av_frame_unref(frame)
+        }
+        stalls = 0
         let stamps = [frame.pointee.pts, frame.pointee.best_effort_timestamp]
         let stamp = stamps.first { $0 != kAV_NOPTS_VALUE }
         if isOnTrial, hardware != nil {
@@ -208,25 +264,21 @@ struct VideoDecoder: ~Copyable, Sendable {
             HardwareHistory.log.debug("\(plan.source.withoutCredentials): decoded by \(hardware!) from here on")
         }
         if let catchUp, let stamp, stamp <= catchUp {
-            av_frame_unref(frame)
+            drop()
             return nil
         }
         catchUp = nil
         var (picture, origin): (UnsafeMutablePointer<AVFrame>, UnsafeMutablePointer<AVFrame>?) = (frame, nil)
         if hardware != nil {
-            do throws(SurfaceError) {
-                let isVAAPI = frame.pointee.format == AV_PIX_FMT_VAAPI.rawValue
-                if isVAAPI || frame.pointee.format == AV_PIX_FMT_DRM_PRIME.rawValue, frame.pointee.crop_left | frame.pointee.crop_top != 0 {
-                    throw SurfaceError(text: "its picture is not in the corner of the surface")
-                }
-                // The filter that makes a picture of each field takes ordinary memory only.
-                if shim_frame_is_interlaced(frame) != 0 { throw SurfaceError(text: "its frames consist of fields, which its header hides") }
-                if isVAAPI { (picture, origin) = (try frame.exported(), frame) }
-            } catch {
-                av_frame_unref(frame)
-                fail(error.text)
+            // The filter that makes a picture of each field takes ordinary memory only.
+            let hasFields = shim_frame_is_interlaced(frame) != 0
+            if let defect = defect(of: frame.pointee) ?? (hasFields ? "its frames consist of fields, which its header hides" : nil) {
+                drop()
+                fail(defect)
                 return nil
             }
+            if let exported { (picture, origin) = (exported, frame) }
+            if isStateful { plan.describeColours(of: frame) }
             if !hasGivenOut { HardwareHistory.announce(plan.source, plan.title, codec: plan.codec, by: hardware!) }
         }
         if hardware != nil || place != nil, let stamp { kept.gaveOut(stamp) }
@@ -243,100 +295,9 @@ struct VideoDecoder: ~Copyable, Sendable {
         if picture.pointee.sample_aspect_ratio.num == 0, let raw = codec?.raw {
             picture.pointee.sample_aspect_ratio = raw.pointee.sample_aspect_ratio
         }
-        return TimedFrame(
-            frame: VideoFrame(adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil), time: begin,
-            duration: duration)
-    }
-
-    // MARK: From hardware to software
-
-    /// What there is to be said of the decoder since the last call.
-    mutating func takeProblem() -> String? { problem.take() }
-
-    /// Opens the first of the ways that can be opened; false where none can.
-    private mutating func beginHardware() -> Bool {
-        while !ways.isEmpty {
-            let way = ways.removeFirst()
-            do throws(SurfaceError) {
-                codec = try plan.hardware(way)
-                hardware = codec?.lease?.name
-                if skipsNonReferences { setDecodesOnlyReferences(true) }
-                return true
-            } catch {
-                refusals.append("\(way.method.rawValue): \(error.text)")
-            }
-        }
-        return false
-    }
-
-    /// Leaves the hardware decoder, and has what it was given decoded again.
-    private mutating func fail(_ reason: String) {
-        guard let name = hardware.take() else { return }
-        let hasGap = !kept.isComplete
-        repeatKept()
-        // Some devices have one decoder only.
-        codec?.lease?.isSound = false
-        codec = nil
-        if !hasGivenOut || isOnTrial {
-            refusals.append("\(name): \(reason)")
-            if beginHardware() { return }
-            (isOnTrial, catchUp) = (false, lastStamp)
-            sayRefusals()
-        } else {
-            (catchUp, awaitsKey) = (lastStamp, hasGap)
-            problem = "its hardware decoder, \(name), failed (\(reason)): decoded in software from here on\(hasGap ? ", after a gap" : "")"
-            HardwareHistory.failed(plan.source, "its hardware decoder failed a while ago (\(reason))")
-        }
-        beginSoftware()
-    }
-
-    /// Has what is kept decoded again, by whatever follows.
-    private mutating func repeatKept() {
-        var again = UniqueDeque<Packet>()
-        while let packet = kept.popFirst() { again.append(packet) }
-        while let packet = replay.popFirst() { again.append(packet) }
-        replay = again
-        kept.removeAll()
-        knowsEnd = false
-    }
-
-    /// Leaves software for a hardware decoder that may have come free, where that does not take long.
-    private mutating func tryHardwareAgain() {
-        guard hardware == nil, kept.hasKey, kept.isComplete, kept.count <= Self.mostRepeated, lastStamp != nil || !hasGivenOut else {
-            return
-        }
-        repeatKept()
-        codec = nil
-        (place, ways) = (nil, allWays)
-        (catchUp, isOnTrial) = (lastStamp, true)
-        if beginHardware() { return }
-        isOnTrial = false
-        sayRefusals()
-        beginSoftware()
-    }
-
-    private mutating func beginSoftware() {
-        do throws(MediaError) {
-            codec = try plan.software(threads: plan.threads)
-            if skipsNonReferences { setDecodesOnlyReferences(true) }
-        } catch {
-            problem = error.reason.text
-        }
-    }
-
-    /// Says why software decodes, where anybody wants to know. Where the device may be busy that is not said before it has been tried again.
-    private mutating func sayRefusals() {
-        if place != nil { return }
-        if DecoderShelf.inUse > 0, !allWays.isEmpty {
-            place = DecoderShelf.Place()
-            refusals = []
-            return
-        }
-        let reasons = refusals.joined(separator: "; ")
-        if warns {
-            problem = "is decoded in software: \(reasons)"
-        } else {
-            HardwareHistory.log.debug("\(plan.source.withoutCredentials): decoded in software: \(reasons)")
-        }
+        let output = VideoFrame(
+            adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil,
+            use: isStateful ? codec?.lease?.use : nil)
+        return TimedFrame(frame: output, time: begin, duration: duration)
     }
 }

@@ -20,6 +20,8 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     private let origin: UnsafeMutablePointer<AVFrame>?
     private let saidFormat: AVPixelFormat?
     private let comesFromPool: Bool
+    /// Counts its decoder as in use, where the picture is one of that decoder's own buffers.
+    private let use: DecoderShelf.Use?
 
     /// Takes ownership of `av`, which must hold a picture in ordinary memory, or a hardware decoder's as dmabufs (AV_PIX_FMT_DRM_PRIME)
     /// that is drawn.
@@ -32,10 +34,18 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up, pixelFormat: AVPixelFormat? = nil,
         origin: UnsafeMutablePointer<AVFrame>? = nil, isPooled: Bool = false
     ) {
+        self.init(adopting: av, orientation: orientation, pixelFormat: pixelFormat, origin: origin, isPooled: isPooled, use: nil)
+    }
+
+    /// The same; `use` is that of its decoder, where the picture is one of that decoder's own buffers.
+    init(
+        adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation, pixelFormat: AVPixelFormat? = nil,
+        origin: UnsafeMutablePointer<AVFrame>?, isPooled: Bool, use: DecoderShelf.Use?
+    ) {
         self.av = av
         self.orientation = orientation
         self.origin = origin
-        (saidFormat, comesFromPool) = (pixelFormat, isPooled)
+        (saidFormat, comesFromPool, self.use) = (pixelFormat, isPooled, use)
     }
 
     deinit {
@@ -50,7 +60,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         // Without it the picture would still be there: what describes it holds a reference. It could only not be downloaded.
         var frame = VideoFrame(
             adopting: copy, orientation: orientation, pixelFormat: saidFormat, origin: origin.flatMap { av_frame_clone($0) },
-            isPooled: comesFromPool)
+            isPooled: comesFromPool, use: use)
         frame.codec = codec
         return frame
     }

@@ -11,10 +11,7 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
             let configuration = KioskConfiguration(
                 display: "picture-path = \"dmabuf\"", playback: "decoder = \"hardware\"\ndecoder-device = \"/dev/null\"")
-            let driver =
-                try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-                .split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/libVADriver.so"
-            let start = "export VA_DRIVER_CONTEXTS=\(decoders); LD_PRELOAD=\(driver) exec \"$@\""
+            let start = "export VA_DRIVER_CONTEXTS=\(decoders); LD_PRELOAD=\(try Self.library("VADriver")) exec \"$@\""
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let record = try await Bed.run(
                 "hardware \(decoders)", for: .seconds(24), playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)),
@@ -26,6 +23,48 @@ extension BedTests {
             let copied = shown.filter { $0.planes.contains { $0.format != "NV12" } }
             #expect(copied.allSatisfy { decoders == 1 && $0.number == 1 }, "\(Set(copied.map(\.number)))")
             #expect(decoders == 2 || !copied.isEmpty)
+        }
+
+        private static func library(_ name: String) throws -> String {
+            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+                .split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/lib\(name).so"
+        }
+
+        /// The same with Tests/V4L2Driver, whose pictures lie in memory and are copied.
+        private func playByV4L2(
+            _ name: String, _ environment: String, for duration: Duration = .seconds(24)
+        ) async throws -> Record {
+            let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
+            let configuration = KioskConfiguration(display: "picture-path = \"copy\"", playback: "decoder = \"hardware\"")
+            let start = "export \(environment); LD_PRELOAD=\(try Self.library("V4L2Driver")) exec \"$@\""
+            let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+            return try await Bed.run(
+                name, for: duration, playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)), on: machine)
+        }
+
+        /// Pictures of the driver are NV12, those of software YUV420.
+        private func formats(_ record: Record) -> Set<String> {
+            Set(record.vblanks.filter { record.isFrame($0.number) }.flatMap { $0.planes.map(\.format) })
+        }
+
+        @Test(arguments: [2, 1]) func `a loop, by V4L2`(decoders: Int) async throws {
+            let record = try await playByV4L2("v4l2 \(decoders)", "V4L2_DRIVER_DECODERS=\(decoders)")
+            #expect(record.seams.count >= 4 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
+            #expect(record.wrongHolds(from: .seconds(1)) == [])
+            expectCountsToAgree(record)
+            #expect(formats(record) == (decoders == 2 ? ["NV12"] : ["NV12", "YU12"]), "\(formats(record))")
+        }
+
+        /// The picture stands for a second, and no longer; then software goes on, with the picture that comes next.
+        @Test func `a driver that hangs in mid-item`() async throws {
+            let record = try await playByV4L2("v4l2 hangs", "V4L2_DRIVER_DECODERS=2 V4L2_DRIVER_HANGS=DQBUF:500")
+            #expect(formats(record) == ["NV12", "YU12"], "\(formats(record))")
+            let longest = record.frames.map(\.vblanks).max() ?? 0
+            #expect(longest > 2 && longest < 90, "\(longest)")
+            #expect(record.seams.count >= 3 && record.log.contains { $0.text.contains("did not answer for 1 s") })
+            for (frame, next) in zip(record.frames, record.frames.dropFirst()) {
+                #expect(next.number == frame.number % 150 + 1, "\(frame.number), then \(next.number)")
+            }
         }
     }
 }
