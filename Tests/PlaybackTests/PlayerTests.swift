@@ -137,7 +137,12 @@ import Testing
         #expect(stage.wait(for: 120, since: count))
         #expect(stage.numbers.dropFirst(count).first == 301)
         // Of what it waited for, on a machine too busy, it says so.
-        let events = stage.events.filter { if case .itemStarted = $0 { false } else { $0 != .statusChanged(.waiting) } }
+        let events = stage.events.filter { event in
+            switch event {
+            case .itemStarted, .itemStatusChanged: false
+            default: event != .statusChanged(.waiting)
+            }
+        }
         #expect(events.first == .statusChanged(.playing), "\(events)")
         let ends = events.filter { $0 != .statusChanged(.playing) }
         #expect(ends.prefix(3) == [.itemEnded(item: 0), .itemEnded(item: 1), .playlistEnded], "\(events)")
