@@ -41,7 +41,8 @@ final class PacketReceiver: @unchecked Sendable {
         var extent: StreamClock.Extent
         var seek: Seek?
         var seekStatus: Int32?
-        var leavesOutSound = false
+        /// The sound stream that is wanted; -1 for none.
+        var audio: Int32
         /// The source has been opened: to wait for a packet before is no gap.
         var isOpen = false
         /// Open, and nobody has begun to take packets.
@@ -57,7 +58,9 @@ final class PacketReceiver: @unchecked Sendable {
     let isLive: Bool
     private let format: FormatContext
     private let interruption: Interruption
-    private let streams: StreamIndices
+    private let video: Int32
+    /// The sound stream that libavformat gives out; the thread's alone.
+    private var heard: Int32
     /// How long a read may take.
     private let limit: MediaTime
     private let state: Monitor<State>
@@ -70,11 +73,12 @@ final class PacketReceiver: @unchecked Sendable {
         _ format: FormatContext, streams: StreamIndices, interruption: Interruption, isLive: Bool, settings: StreamSettings,
         extent: StreamClock.Extent
     ) {
-        (self.format, self.streams, self.interruption, self.isLive) = (format, streams, interruption, isLive)
+        (self.format, self.interruption, self.isLive) = (format, interruption, isLive)
+        (video, heard) = (streams.video, streams.audio)
         // What is fetched is asked for again by libavformat itself, from where it broke off.
         limit = isLive ? settings.timeout : settings.timeout + settings.reconnect
         let goal = isLive ? settings.latency ?? StreamSettings.defaultLatency : Self.goalOfFiles
-        state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent))
+        state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio))
     }
 
     /// Starts the thread, which keeps this object until ``stop()``.
@@ -144,10 +148,10 @@ final class PacketReceiver: @unchecked Sendable {
         return nil
     }
 
-    /// Neither keeps nor receives sound any more.
-    func leaveOutSound() {
+    /// Receives another sound stream from now on; -1 for none. What has been received of the one before is left out.
+    func listen(to audio: Int32) {
         state.signal { state in
-            state.leavesOutSound = true
+            state.audio = audio
             state.packets.removeSound()
         }
     }
@@ -179,9 +183,13 @@ final class PacketReceiver: @unchecked Sendable {
     }
 
     private func read() {
-        if streams.audio >= 0, state.withLock({ $0.leavesOutSound }) {
-            shim_stream_discard(format.raw.pointee.streams[Int(streams.audio)], 1)
+        let audio = state.withLock { $0.audio }
+        if audio != heard {
+            if heard >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(heard)], 1) }
+            if audio >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(audio)], 0) }
+            heard = audio
         }
+        let streams = StreamIndices(video: video, audio: audio)
         let packet = Packet()
         interruption.allow(limit)
         var status: Int32
@@ -208,14 +216,14 @@ final class PacketReceiver: @unchecked Sendable {
         state.signal { state in
             if isEncrypted { state.isEncrypted = true }
             state.extent = extent
-            if !isPicture, state.leavesOutSound { return }
+            if !isPicture, state.audio != index { return }
             state.gate.received(at: .now)
             state.packets.append(given.take()!, isPicture: isPicture, at: time, lasting: duration)
             guard isLive else { return }
-            if state.isParked, isPicture || streams.video < 0 {
-                state.packets.drop(keeping: state.gate.goal, hasPictures: streams.video >= 0)
+            if state.isParked, isPicture || video < 0 {
+                state.packets.drop(keeping: state.gate.goal, hasPictures: video >= 0)
             } else if Self.isFull(state) {
-                state.packets.drop(keeping: Limits.time.scaled(by: 0.5), hasPictures: streams.video >= 0)
+                state.packets.drop(keeping: Limits.time.scaled(by: 0.5), hasPictures: video >= 0)
             }
         }
     }

@@ -28,7 +28,8 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     /// Receives what comes over the network; nil of a file, which is read when a packet is wanted.
     private let receiving: Receiving?
     private let readingLimit: MediaTime
-    private let video: UnsafeMutablePointer<AVStream>?, audio: UnsafeMutablePointer<AVStream>?
+    /// The streams that were found when it was opened: the list in the context may move while packets are received.
+    private let found: [UnsafeMutablePointer<AVStream>?]
     /// The streams that are played. The sound may be left out later.
     var streams: StreamIndices
     /// Why reading failed before the end, in words; nil where it has not.
@@ -53,10 +54,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         self.name = name
         self.streams = streams
         self.interruption = interruption
-        func stream(_ index: Int32) -> UnsafeMutablePointer<AVStream>? {
-            index >= 0 && index < format.raw.pointee.nb_streams ? format.raw.pointee.streams[Int(index)] : nil
-        }
-        (video, audio) = (stream(streams.video), stream(streams.audio))
+        found = (0..<Int(format.raw.pointee.nb_streams)).map { format.raw.pointee.streams[$0] }
         begin = MediaTime(ticks: format.raw.pointee.start_time, of: shim_rational(1, AV_TIME_BASE))
         guard isStream(name) else {
             (receiving, openingLimit, readingLimit) = (nil, openingTimeLimit, readingTimeLimit)
@@ -183,25 +181,29 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     /// Has libavformat drop the packets of the sound stream from now on.
     mutating func discardSound() {
         guard let stream = stream(streams.audio) else { return }
-        if let receiver { receiver.leaveOutSound() } else { shim_stream_discard(stream, 1) }
+        if let receiver { receiver.listen(to: -1) } else { shim_stream_discard(stream, 1) }
         streams.audio = -1
     }
 
     /// Has libavformat give out the packets of another sound stream from now on.
     mutating func selectSound(_ index: Int32) {
         guard let stream = stream(index) else { return }
-        discardSound()
-        shim_stream_discard(stream, 0)
+        if let receiver {
+            receiver.listen(to: index)
+        } else {
+            discardSound()
+            shim_stream_discard(stream, 0)
+        }
         streams.audio = index
     }
 
     // MARK: What libavformat knows of its times
 
-    /// The stream with this index, one of those that are played from the beginning; nil where there is none.
+    /// The stream with this index; nil where there is none.
     func stream(_ index: Int32) -> UnsafeMutablePointer<AVStream>? {
-        if let video, video.pointee.index == index { return video }
-        if let audio, audio.pointee.index == index { return audio }
-        return nil
+        if index >= 0, index < found.count { return found[Int(index)] }
+        guard receiver == nil, index >= 0, index < format.raw.pointee.nb_streams else { return nil }
+        return format.raw.pointee.streams[Int(index)]
     }
 
     /// When a packet is decoded, in container time: its decoding time stamp, else its presentation time stamp, else nil.

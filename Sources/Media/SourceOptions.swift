@@ -59,6 +59,8 @@ enum SourceOptions {
         var options = [
             ("rw_timeout", "\(settings.timeout.nanoseconds / 1000)"), ("user_agent", settings.userAgent),
             ("reconnect", "1"), ("reconnect_delay_max", "4"),
+            // A live stream has no more to be probed than has been sent.
+            ("analyzeduration", "2000000"),
             // Each part by a request of its own, so that its speed can be measured.
             ("http_persistent", "0"),
         ]

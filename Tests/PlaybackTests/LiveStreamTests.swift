@@ -14,10 +14,17 @@ import Testing
         return try Clips.bytes(Clips.make("live-150.ts", ["-i", source, "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
     }
 
+    /// What stands still is not given up within a test.
+    private func held(_ server: LiveServer) -> PlaylistItem {
+        var settings = StreamSettings()
+        settings.timeout = .seconds(60)
+        return PlaylistItem(source: server.url, stream: settings)
+    }
+
     /// A camera often allows one session.
     @Test func aLiveStreamIsOpenedOnce() throws {
         let server = try LiveServer(try stream())
-        let stage = Stage([PlaylistItem(source: server.url)])
+        let stage = Stage([held(server)])
         #expect(stage.wait(for: 1060))
         #expect(server.connections.count == 1, "\(server.connections)")
         #expect(stage.player.snapshot.duration == nil, "it is live")
@@ -27,7 +34,7 @@ import Testing
     @Test func anotherStreamIsOpenedWhenTheFirstEnds() throws {
         let first = try LiveServer(try stream(), then: .close)
         let second = try LiveServer(try stream())
-        let stage = Stage([PlaylistItem(source: first.url), PlaylistItem(source: second.url)])
+        let stage = Stage([held(first), held(second)])
         #expect(stage.wait(for: 1060))
         #expect(first.connections.count == 1 && second.connections == [], "\(first.connections) \(second.connections)")
         #expect(stage.wait { second.connections.count == 1 })
@@ -41,7 +48,7 @@ import Testing
     @Test func aFileIsOpenedWhileTheStreamPlays() throws {
         let server = try LiveServer(try stream(), then: .close)
         let missing = "/nowhere/clip.mp4"
-        let stage = Stage([PlaylistItem(source: server.url), PlaylistItem(source: missing), PlaylistItem(source: try Reel.three())])
+        let stage = Stage([held(server), PlaylistItem(source: missing), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait(for: 1003))
         #expect(stage.wait(5) { !stage.complaints.isEmpty } && stage.numbers.last ?? 0 < 1125, "known while the stream plays")
         #expect(stage.wait(for: 303))
@@ -49,7 +56,7 @@ import Testing
 
     @Test func aStreamThatEndsIsOpenedAgainOverItsLastFrame() throws {
         let server = try LiveServer(try stream(), then: .close)
-        let stage = Stage([PlaylistItem(source: server.url)])
+        let stage = Stage([held(server)])
         #expect(stage.wait(60) { server.connections.count == 3 })
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
         #expect(stage.plays(Array(1001...1150)))
@@ -60,7 +67,7 @@ import Testing
     @Test func aServerThatIsRestartedIsFoundAgainWithTheLastFrameUp() throws {
         let bytes = try stream()
         let server = try LiveServer(bytes)
-        let stage = Stage([PlaylistItem(source: server.url)])
+        let stage = Stage([held(server)])
         #expect(stage.wait(for: 1010))
         let port = server.stop()
         #expect(stage.wait { !stage.complaints.isEmpty })
