@@ -63,18 +63,23 @@ final class PacketReceiver: @unchecked Sendable {
     private var heard: Int32
     /// How long a read may take.
     private let limit: MediaTime
+    /// What a live stream keeps, at least, while it waits for its turn.
+    private let beginning: MediaTime
     private let state: Monitor<State>
 
     /// Of what is fetched, so much is collected after a gap.
     private static let goalOfFiles = MediaTime.seconds(2)
+    private static let partlyBeginning = MediaTime.seconds(12)
     private static let retryPause: UInt32 = 5000
 
     init(
-        _ format: FormatContext, streams: StreamIndices, interruption: Interruption, isLive: Bool, settings: StreamSettings,
+        _ format: FormatContext, streams: StreamIndices, interruption: Interruption, isLive: Bool, isPartly: Bool, settings: StreamSettings,
         extent: StreamClock.Extent
     ) {
         (self.format, self.interruption, self.isLive) = (format, interruption, isLive)
         (video, heard) = (streams.video, streams.audio)
+        // What a server has ready at the start of a stream is played.
+        beginning = isPartly && settings.latency == nil ? Self.partlyBeginning : .zero
         // What is fetched is asked for again by libavformat itself, from where it broke off.
         limit = isLive ? settings.timeout : settings.timeout + settings.reconnect
         let goal = isLive ? settings.latency ?? StreamSettings.defaultLatency : Self.goalOfFiles
@@ -221,7 +226,7 @@ final class PacketReceiver: @unchecked Sendable {
             state.packets.append(given.take()!, isPicture: isPicture, at: time, lasting: duration)
             guard isLive else { return }
             if state.isParked, isPicture || video < 0 {
-                state.packets.drop(keeping: state.gate.goal, hasPictures: video >= 0)
+                state.packets.drop(keeping: max(state.gate.goal, beginning), hasPictures: video >= 0)
             } else if Self.isFull(state) {
                 state.packets.drop(keeping: Limits.time.scaled(by: 0.5), hasPictures: video >= 0)
             }

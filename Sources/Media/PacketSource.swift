@@ -63,7 +63,8 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         (openingLimit, readingLimit) = (settings.timeout, settings.timeout)
         receiving = Receiving(
             PacketReceiver(
-                format, streams: streams, interruption: interruption, isLive: isLive, settings: settings,
+                format, streams: streams, interruption: interruption, isLive: isLive,
+                isPartly: SourceOptions.kind(of: name) == .http, settings: settings,
                 extent: format.extent(of: streams)))
     }
 
