@@ -217,7 +217,7 @@ let package = Package(
         .testTarget(
             name: "DisplayTests",
             dependencies: [
-                "KioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia", "TestSupport",
+                "KioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia",
                 "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),

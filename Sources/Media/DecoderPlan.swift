@@ -44,8 +44,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
 
     /// Opens the decoder that uses the processor, with so many threads.
     func software(threads: Int) throws(MediaError) -> CodecContext {
-        var drawsIntoPlanes = false
-        var codec = try CodecContext.open(parameters, timeBase: timeBase, source: source) { context in
+        try CodecContext.open(parameters, timeBase: timeBase, source: source) { context in
             shim_codec_use_threads(context, Int32(threads))
             context.pointee.lowres = Int32(reduction)
             if isPreview {
@@ -54,10 +53,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
             }
             // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(maxPixels)
-            drawsIntoPlanes = !isPreview && context.drawIntoPlanes()
         }
-        codec.drawsIntoPlanes = drawsIntoPlanes
-        return codec
     }
 
     /// A hardware decoder with a lease: the one on the shelf, else one that is opened. Blocks, at most for ``HardwareDevice/timeLimit`` and only

@@ -32,8 +32,6 @@ struct CodecContext: ~Copyable, @unchecked Sendable {
     let raw: UnsafeMutablePointer<AVCodecContext>
     /// nil where it is software, or not open yet.
     var lease: DecoderShelf.Lease?
-    /// Whether it takes memory of displays (``PlanePool``).
-    var drawsIntoPlanes = false
     deinit {
         if let lease {
             if !lease.isHung { DecoderShelf.end(raw, lease) }

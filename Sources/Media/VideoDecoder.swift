@@ -295,10 +295,9 @@ struct VideoDecoder: ~Copyable, Sendable {
         if picture.pointee.sample_aspect_ratio.num == 0, let raw = codec?.raw {
             picture.pointee.sample_aspect_ratio = raw.pointee.sample_aspect_ratio
         }
-        var output = VideoFrame(
+        let output = VideoFrame(
             adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil,
             use: isStateful ? codec?.lease?.use : nil)
-        output.takesPlaneMemory = codec?.drawsIntoPlanes == true
         return TimedFrame(frame: output, time: begin, duration: duration)
     }
 }

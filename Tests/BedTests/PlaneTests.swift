@@ -47,24 +47,6 @@ extension BedTests {
             #expect(record.terminal == "text on auto")
         }
 
-        /// Software decodes into memory of the plane: all pictures but those that were decoded before the display had seen one.
-        @Test(arguments: [true, false]) func `decoded into the plane's buffer`(displayScales: Bool) async throws {
-            let clips = [
-                try BedGallery.clip("a", frames: 90, frameRate: 30), try BedGallery.clip("b", frames: 90, from: 1001, frameRate: 30),
-            ]
-            let machine = Machine { ($0.time, $0.planesScale) = (.free, displayScales) }
-            let configuration = KioskConfiguration(display: "picture-path = \"direct\"")
-            let record = try await Bed.run("direct \(displayScales)", for: .seconds(14), playing: clips, .kiosk(configuration), on: machine)
-            #expect(record.seams.count >= 3 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
-            #expect(record.wrongHolds(from: .seconds(1)) == [])
-            expectCountsToAgree(record)
-            let shown = record.vblanks.filter { $0.time > .seconds(4) && record.isFrame($0.number) }
-            #expect(shown.allSatisfy { $0.planes.map(\.text) == ["YU12 1280x720"] })
-            // A copy goes into one of three; a decoder has more.
-            #expect(Set(shown.map { $0.planes[0].framebuffer }).count > 3)
-            #expect(record.log.contains { $0.text.contains("YU12 → the primary plane, decoded into the plane's buffer") })
-        }
-
         /// Copied, scaled, converted by turns: the way changes at each seam, and that is no seam.
         @Test(arguments: [true, false]) func `items of different formats and sizes`(displayScales: Bool) async throws {
             let clips =
