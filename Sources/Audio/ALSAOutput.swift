@@ -290,7 +290,9 @@ private struct CardPlayer: ~Copyable {
         let list = { listPCMs().split(separator: "\n").filter { $0 != ours ?? "" }.joined(separator: "\n") }
         guard watch?.hasNewCard(at: .now, list: list) == true else { return }
         log.info(
-            "a sound card, a display with sound\(followsPlugs ? " or a plug has come, or the one in use has gone" : " has come"): choosing again"
+            followsPlugs
+                ? "a sound card, a display with sound or a plug has come, or the one in use has gone: choosing again"
+                : "a sound card, or a display with sound, has come: choosing again"
         )
         _ = state.handle(.cardCame, at: .now)
         silentSince = .now

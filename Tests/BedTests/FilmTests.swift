@@ -40,7 +40,9 @@ extension BedTests {
             let differing = zip(seen, written).dropFirst().dropLast().filter { $0.1 != $1.vblanks }
             // Where items are no whole number of vblanks long, display and film may put the seam on either side of a vblank.
             #expect(differing.allSatisfy { abs($0.0.1 - $0.1.vblanks) <= 1 }, "\(differing)")
-            #expect(differing.count <= 2 * clips.count + 6, "\(differing)")
+            // And so where their pictures are none: what stands longer is made up for by the next ones.
+            let ahead = differing.reduce(into: [0]) { sums, pair in sums.append(sums.last! + pair.0.1 - pair.1.vblanks) }
+            #expect(ahead.allSatisfy { abs($0) <= 2 }, "\(ahead)")
 
             var worst = 100.0
             for name in names {

@@ -58,7 +58,8 @@ extension BedTests {
         /// The picture stands for a second, and no longer; then software goes on, with the picture that comes next.
         @Test func `a driver that hangs in mid-item`() async throws {
             let record = try await playByV4L2("v4l2 hangs", "V4L2_DRIVER_DECODERS=2 V4L2_DRIVER_HANGS=DQBUF:500")
-            #expect(formats(record) == ["NV12", "YU12"], "\(formats(record))")
+            // What turns while the player waits lies above them.
+            #expect(formats(record).subtracting(["AR24"]) == ["NV12", "YU12"], "\(formats(record))")
             let longest = record.frames.map(\.vblanks).max() ?? 0
             #expect(longest > 2 && longest < 90, "\(longest)")
             #expect(record.seams.count >= 3 && record.log.contains { $0.text.contains("did not answer for 1 s") })

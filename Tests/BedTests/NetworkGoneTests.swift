@@ -97,7 +97,12 @@ extension BedTests {
             #expect(record.seams.count >= 10 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
             #expect(record.wrongHolds == [])
             let sound = try #require(record.sound)
-            #expect(sound.holes == [], "\(sound.holes)")
+            // Where it changes less than half a packet may be missing between the two, and nowhere else anything.
+            let changes = [4.3...6.1, 8.4...10.2]
+            #expect(
+                sound.holes.allSatisfy { hole in
+                    hole.duration < .milliseconds(10) && changes.contains { $0 ~= hole.start / .seconds(1) }
+                }, "\(sound.holes)")
             func frequency(_ from: Double, _ to: Double) -> Double { sound[.seconds(from)..<(.seconds(to))].tone?.frequency ?? 0 }
             #expect(abs(frequency(1, 4) - 440) < 2 && abs(frequency(6.1, 8.3) - 880) < 4 && abs(frequency(10.2, 12.5) - 440) < 2)
             // Where it changes the sound is soft, and nowhere else broken.
@@ -136,16 +141,16 @@ extension BedTests {
             let configuration = KioskConfiguration(
                 display: "gravity = \"stretch\"", audio: "device = \"auto\"\nfollow = \"port\"", playlist: ["source = \"\(clip.path)\""])
             func jack(_ on: Int) -> ActionTimeline.Action {
-                .shell("control hw:Loopback \"iface=CARD,name=Headphone,pcm=1 Jack\" \"switch \(on)\"")
+                .shell("control hw:Loopback \"iface=CARD,name=Headphone,pcm=1 Jack\" switch \(on)")
             }
             let record = try await Bed.run("jack", for: .seconds(16.6), playing: [clip], .kiosk(configuration), on: machine) { at in
                 at(-0.4, jack(0))
                 at(3, jack(1))
                 at(9, jack(0))
             }
-            let opened = record.log.map(\.text).filter { $0.contains("audio: hw:") }
+            let opened = record.log.map(\.text).filter { $0.contains("audio: ") && $0.contains("S16_LE") }
             #expect(opened.count == 3 && opened.dropFirst().first?.contains("DEV=1") == true, "\(record.log.map(\.text))")
-            #expect(opened.last?.contains("DEV=0") == true)
+            #expect(opened.last?.contains("DEV=1") == false)
             #expect(record.seams.filter { !$0.isClean } == [] && record.wrongHolds == [])
             #expect(record.status == 0)
         }

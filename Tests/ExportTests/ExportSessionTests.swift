@@ -120,8 +120,8 @@ import Testing
         var bars: [Bool] = [], numbers: [Int] = []
         let (film, report) = try Self.film(arrangement) { timed in
             let frame = timed.frame.av.pointee
-            // Green beside a portrait picture; the number within it.
-            bars.append(abs(Int(frame.data.1![Int(frame.linesize.1) * 45 + 2]) - 54) < 8)
+            // Green beside a portrait picture, from top to bottom; the number within it.
+            bars.append((5..<85).allSatisfy { abs(Int(frame.data.1![Int(frame.linesize.1) * $0 + 2]) - 54) < 8 })
             let width = 180 * 180 / 320
             let left = (320 - width) / 2
             numbers.append(

@@ -6,8 +6,9 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// Streams from servers on this machine, over networks that fail.
-@Suite(.blocking, .serialized, .enabled(if: StreamTool.isThere, StreamTool.whyNot)) struct StreamTests {
+/// Streams from servers on this machine, over networks that fail: in real time, so on a machine that does nothing else.
+@Suite(.blocking, .serialized, .enabled(if: StreamTool.isThere, StreamTool.whyNot), .enabled(if: StreamTool.isWanted, StreamTool.howTo))
+struct StreamTests {
     private func item(_ source: String, _ change: (inout StreamSettings) -> Void = { _ in }) -> PlaylistItem {
         var settings = StreamSettings()
         change(&settings)
