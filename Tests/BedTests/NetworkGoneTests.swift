@@ -141,7 +141,7 @@ extension BedTests {
             let configuration = KioskConfiguration(
                 display: "gravity = \"stretch\"", audio: "device = \"auto\"\nfollow = \"port\"", playlist: ["source = \"\(clip.path)\""])
             func jack(_ on: Int) -> ActionTimeline.Action {
-                .shell("control hw:Loopback \"iface=CARD,name=Headphone,pcm=1 Jack\" switch \(on)")
+                .shell("control hw:Loopback \"iface=CARD,name='Headphone,pcm=1 Jack'\" switch \(on)")
             }
             let record = try await Bed.run("jack", for: .seconds(16.6), playing: [clip], .kiosk(configuration), on: machine) { at in
                 at(-0.4, jack(0))
