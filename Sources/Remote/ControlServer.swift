@@ -20,7 +20,8 @@ final class ControlShared: Sendable {
         wakeUp.wake()
     }
 
-    func post(_ topic: ControlTopic, _ line: String) {
+    func post(_ topic: ControlTopic, _ members: [String: JSONValue]) {
+        let line = JSONValue.object(members.merging(["event": .string(topic.rawValue)]) { $1 }).line
         state.withLock { if $0.events.count < Self.mostEvents { $0.events.append((topic, line)) } }
         wakeUp.wake()
     }
@@ -36,20 +37,28 @@ final class ControlShared: Sendable {
 /// What the thread of a control socket owns: the listener and the clients.
 ///
 /// Nothing in it blocks but poll(2). A request that is answered after its effect is kept with its client and looked at every
-/// ``effectCheck``; meanwhile the client's next lines wait, in the socket where there are many.
+/// ``effectCheck``; meanwhile the client's next lines wait, in the socket where there are many. While a client observes, what changes without telling
+/// is looked at every ``look``.
 struct ControlServer: ~Copyable {
     private let listener: OwnedDescriptor
     private let shared: ControlShared
     private let handler: ControlSocket.Handler
+    private let changes: ControlSocket.Changes
+    private var nextLook = HostTime.now
     private var clients: [ControlConnection] = []
 
     private static let mostClients = 16
     /// How often an effect is looked for. Shorter than a refresh period, so that an answer comes with the vblank that shows what was asked for.
     private static let effectCheck = MediaTime.milliseconds(5)
+    private static let look = MediaTime.seconds(1)
 
-    init(_ listener: consuming OwnedDescriptor, _ shared: ControlShared, _ handler: @escaping ControlSocket.Handler) {
+    init(
+        _ listener: consuming OwnedDescriptor, _ shared: ControlShared, changes: @escaping ControlSocket.Changes,
+        _ handler: @escaping ControlSocket.Handler
+    ) {
         self.listener = listener
         self.shared = shared
+        self.changes = changes
         self.handler = handler
     }
 
@@ -59,8 +68,13 @@ struct ControlServer: ~Copyable {
         entries += clients.map { pollfd(fd: $0.descriptor, events: $0.awaited, revents: 0) }
         var deadline = clients.compactMap(\.deadline).min() ?? .now + .seconds(3600)
         if clients.contains(where: { $0.awaitsEffect }) { deadline = min(deadline, .now + Self.effectCheck) }
+        if shared.isObserved { deadline = min(deadline, nextLook) }
         shared.wakeUp.wait(for: &entries, until: deadline)
 
+        if shared.isObserved, HostTime.now >= nextLook {
+            for (topic, members) in changes() { shared.post(topic, members) }
+            nextLook = .now + Self.look
+        }
         for event in shared.takeEvents() { for client in clients where client.topics.contains(event.topic) { client.send(event.line) } }
         for (client, entry) in zip(clients, entries.dropFirst(2)) { serve(client, entry.revents) }
         let count = clients.count

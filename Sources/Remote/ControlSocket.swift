@@ -12,6 +12,9 @@ import Logging
 package final class ControlSocket: Sendable {
     /// Carries out a request, on the socket's thread; it must not block.
     package typealias Handler = @Sendable (ControlRequest) throws(ControlRefusal) -> ControlReply
+    /// Events of what changes without telling, since the last time. Called on the socket's thread, about once a second while somebody observes; it must
+    /// not block.
+    package typealias Changes = @Sendable () -> [(ControlTopic, [String: JSONValue])]
 
     private let path: String
     private let shared = ControlShared()
@@ -23,7 +26,9 @@ package final class ControlSocket: Sendable {
     /// replaced, unless it is no socket or somebody listens on it.
     ///
     /// - Throws: ``ControlError`` where that cannot be done.
-    package static func open(_ path: String, handler: @escaping Handler) throws(ControlError) -> ControlSocket {
+    package static func open(
+        _ path: String, changes: @escaping Changes = { [] }, handler: @escaping Handler
+    ) throws(ControlError) -> ControlSocket {
         guard var address = SocketAddress(path) else { throw ControlError("\(path): a socket's path has 1 to 107 bytes") }
         let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
         if mkdir(folder, 0o750) != 0, errno != EEXIST { throw ControlError("make the folder \(folder)", code: errno) }
@@ -38,7 +43,7 @@ package final class ControlSocket: Sendable {
             unlink(path)
             throw ControlError("listen on \(path)", code: code)
         }
-        return ControlSocket(path, listener, handler)
+        return ControlSocket(path, listener, changes, handler)
     }
 
     /// Removes a socket on which nobody listens.
@@ -56,12 +61,14 @@ package final class ControlSocket: Sendable {
         unlink(path)
     }
 
-    private init(_ path: String, _ listener: consuming OwnedDescriptor, _ handler: @escaping Handler) {
+    private init(
+        _ path: String, _ listener: consuming OwnedDescriptor, _ changes: @escaping Changes, _ handler: @escaping Handler
+    ) {
         self.path = path
         let raw = dup(listener.raw)
         let shared = shared
         thread = Thread("control-socket") {
-            var server = ControlServer(OwnedDescriptor(adopting: raw), shared, handler)
+            var server = ControlServer(OwnedDescriptor(adopting: raw), shared, changes: changes, handler)
             while !shared.isStopping { server.step() }
         }
     }
@@ -69,7 +76,7 @@ package final class ControlSocket: Sendable {
     /// Tells the clients that observe `topic`. From any thread; returns at once.
     package func publish(_ topic: ControlTopic, _ members: @autoclosure () -> [String: JSONValue]) {
         guard shared.isObserved else { return }
-        shared.post(topic, JSONValue.object(members().merging(["event": .string(topic.rawValue)]) { $1 }).line)
+        shared.post(topic, members())
     }
 
     /// Ends all conversations and removes the file. Waits for a request that is being carried out, two seconds at most.

@@ -7,9 +7,9 @@ import Synchronization
 /// A line of JSON for each showing of an item: what, from when to when, how many frames reached the screen, and whether it was shown to its end.
 ///
 /// The player's event thread makes the lines and never waits: a thread of its own appends them to the file, and what finds its queue of
-/// ``mostLines`` full is lost and counted in the next line's `lost`. At ``longestFile`` bytes the file becomes `FILE.1` and a new one is begun.
+/// ``mostLines`` full is lost and counted in the next line's `lost`.
 package final class ProofOfPlay: Sendable {
-    private let path: String
+    private let file: RotatedFile
     private let player: Player
     private let complain: @Sendable (String) -> Void
     private let showing = Mutex<Showing?>(nil)
@@ -18,7 +18,6 @@ package final class ProofOfPlay: Sendable {
     private let observer = Mutex<PlayerObserver?>(nil)
 
     private static let mostLines = 1000
-    static let longestFile = 16 << 20
 
     private struct Showing {
         var item: PlayerItem.ID
@@ -28,7 +27,7 @@ package final class ProofOfPlay: Sendable {
 
     /// Begins to write to the file at `path`; `complain` is told once, in a line, when that cannot be done, and when it can be again.
     package init(_ path: String, _ player: Player, complain: @escaping @Sendable (String) -> Void) {
-        (self.path, self.player, self.complain) = (path, player, complain)
+        (file, self.player, self.complain) = (RotatedFile(path), player, complain)
         let observer = player.addObserver { [self] in note($0) }
         self.observer.withLock { $0 = observer }
         thread.withLock { $0 = Thread("proof-of-play") { [self] in run() } }
@@ -82,23 +81,11 @@ package final class ProofOfPlay: Sendable {
             defer { queue.lines.removeAll() }
             return queue.lines
         }), !lines.isEmpty {
-            let problem = append(lines.joined())
-            if let problem, !hasFailed { complain("proof of play is not written: \(path): \(problem)") }
-            if problem == nil, hasFailed { complain("proof of play is written again: \(path)") }
+            let problem = file.append(lines.joined())
+            if let problem, !hasFailed { complain("proof of play is not written: \(file.path): \(problem)") }
+            if problem == nil, hasFailed { complain("proof of play is written again: \(file.path)") }
             hasFailed = problem != nil
         }
-    }
-
-    /// Appends to the file; why it cannot be done.
-    private func append(_ text: String) -> String? {
-        var status = stat()
-        if stat(path, &status) == 0, status.st_size + text.utf8.count > Self.longestFile { rename(path, path + ".1") }
-        guard let file = fopen(path, "ae") else { return String(cString: strerror(errno)) }
-        let bytes = Array(text.utf8)
-        let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count && fflush(file) == 0
-        let code = errno
-        fclose(file)
-        return isWritten ? nil : String(cString: strerror(code))
     }
 
     /// `2026-11-23T22:27:54Z`.
@@ -108,5 +95,30 @@ package final class ProofOfPlay: Sendable {
         func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
         return
             "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
+    }
+}
+
+/// A file of lines that becomes `FILE.1` before it is longer than ``longest`` bytes; what was `FILE.1` is gone then. For one thread.
+struct RotatedFile {
+    let path: String
+    var longest = 16 << 20
+
+    init(_ path: String) { self.path = path }
+
+    /// Appends `text` with write(2), blocking, all of it or nothing of it; why it cannot be done, else nil.
+    func append(_ text: String) -> String? {
+        var bytes = Array(text.utf8)
+        var status = stat()
+        if stat(path, &status) == 0, status.st_size > 0, Int(status.st_size) + bytes.count > longest { rename(path, path + ".1") }
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return String(cString: strerror(errno)) }
+        defer { close(descriptor) }
+        guard fstat(descriptor, &status) == 0 else { return String(cString: strerror(errno)) }
+        let count = write(descriptor, &bytes, bytes.count)
+        if count == bytes.count { return nil }
+        let code = count < 0 ? errno : ENOSPC
+        // Half a line would spoil the next one.
+        ftruncate(descriptor, status.st_size)
+        return String(cString: strerror(code))
     }
 }

@@ -53,6 +53,8 @@ package final class RemoteControl: Sendable {
     let started = HostTime.now
     let failure = Mutex<(message: String, time: HostTime)?>(nil)
     let failureCount = Mutex(0)
+    /// What observers know of the devices.
+    let devices = Mutex<(display: JSONValue, audio: String)?>(nil)
     /// How often the service had been started again when this player was, where systemd keeps a folder for it.
     let restarts = RestartCount.next()
     let hasOwnPlaylist = Mutex(false)

@@ -109,7 +109,6 @@ extension RemoteControl {
             default: break
             }
         }
-        let known = Mutex((display: JSONValue.null, audio: ""))
         player.addObserver { [player] event in
             guard let socket = socket() else { return }
             switch event {
@@ -137,14 +136,21 @@ extension RemoteControl {
             guard let socket = socket() else { return }
             let now = player.snapshot
             socket.publish(.time, self.place(now).merging(["duration": now.duration.map(Self.seconds) ?? .null]) { $1 })
-            let (display, audio) = (self.display, self.surroundings.audio())
-            let changed = known.withLock { known in
-                defer { known = (display, audio) }
-                return (display: known.display != display, audio: known.audio != audio)
-            }
-            if changed.display { socket.publish(.display, ["display": display]) }
-            if changed.audio { socket.publish(.audio, ["audio": .string(audio)]) }
         }
+    }
+
+    /// The display and the sound device where they are others than the last time. They do not tell, and a paused player has no time that passes.
+    package var deviceChanges: [(ControlTopic, [String: JSONValue])] {
+        let (display, audio) = (self.display, surroundings.audio())
+        let former = devices.withLock { devices in
+            defer { devices = (display, audio) }
+            return devices
+        }
+        guard let former else { return [] }
+        var events: [(ControlTopic, [String: JSONValue])] = []
+        if former.display != display { events.append((.display, ["display": display])) }
+        if former.audio != audio { events.append((.audio, ["audio": .string(audio)])) }
+        return events
     }
 
     private func failed(_ message: String) {

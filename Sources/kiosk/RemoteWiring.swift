@@ -103,7 +103,9 @@ final class RemoteWiring: Sendable {
     private static func listen(_ choice: ControlSocketChoice, _ control: RemoteControl) -> ControlSocket? {
         guard let path = choice.listeningPath else { return nil }
         do throws(ControlError) {
-            return try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
+            return try ControlSocket.open(path, changes: { control.deviceChanges }) { request throws(ControlRefusal) in
+                try control.handle(request)
+            }
         } catch {
             Logger(label: "kiosk").warning("no control socket: \(error)")
             return nil

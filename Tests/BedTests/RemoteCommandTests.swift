@@ -72,6 +72,28 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
+        /// While it plays, and while it is paused, when no time of the item passes.
+        @Test func `who observes is told that the display is gone, and that it is back`() async throws {
+            let clip = try BedGallery.clip("a", frames: 60, frameRate: 30)
+            let socket = Self.socket()
+            defer { unlink(socket) }
+            let ctl = "$(readlink /proc/$PLAYER/exe) ctl --socket \(socket)"
+            let record = try await Bed.run(
+                "observed", for: .seconds(12), playing: [clip], .kiosk(Self.configuration(socket, clip)), on: Machine { $0.time = .free }
+            ) { at in
+                at(1, .shell("\(ctl) watch display audio failure & w=$!; sleep 10; kill $w"), "watch")
+                at(2.5, .display(false))
+                at(4.5, .display(true))
+                at(6, .shell("\(ctl) pause"), "pause")
+                at(7, .display(false))
+                at(9, .display(true))
+            }
+            let lines = try #require(record.outputs["watch"]).split(separator: "\n").filter { $0.contains("\"event\":\"display\"") }
+            #expect(lines.map { $0.contains("null") } == [true, false, true, false], "\(lines)")
+            #expect(lines.filter { $0.contains("Virtual-1") }.count == 2, "\(lines)")
+            #expect(record.status == 0)
+        }
+
         /// What a client in the guest does: Perl, which every Debian has. The clock is never looked at (``Machine/Time/free``).
         private static let client = """
             use IO::Socket::UNIX;

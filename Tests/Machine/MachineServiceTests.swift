@@ -65,12 +65,7 @@ extension MachineTests {
     @Test func `the doctor finds what is wrong with the box`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
-        func codes() throws -> Set<String> {
-            let report = try machine.shell("kiosk doctor --json 2>/dev/null; true", within: 120)
-            let findings = try #require(try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])["findings"]
-            let wrong = try #require(findings as? [[String: Any]]).filter { ["error", "warning"].contains($0["severity"] as? String) }
-            return Set(wrong.compactMap { $0["code"] as? String })
-        }
+        func codes() throws -> Set<String> { try machine.findings() }
         let well = try codes()
         #expect(well.contains("kernel-command-line"))
         #expect(
@@ -103,6 +98,59 @@ extension MachineTests {
         #expect(try codes().contains("service-path"))
         try machine.shell("rm /var/full && echo 'volume = 101' >> /etc/kiosk/kiosk.conf")
         #expect(try codes().contains("configuration"))
+    }
+
+    /// What no plug and no command of an operator brings about here: a box that is hot, weak or slow, as the kernel would tell of it, and a libavcodec
+    /// without a decoder.
+    @Test func `the doctor finds what is wrong with sound, decoders, storage, air and power`() throws {
+        let machine = try Machine.playing()
+        try machine.waitForMovingPicture()
+        let codes: Set = ["sound-muted", "codecs", "storage", "temperature", "power", "decoder-permission", "display-device"]
+        let well = try machine.findings()
+        #expect(well.isDisjoint(with: codes), "\(well)")
+
+        // snd_ctl_elem_value of every switch that there may be, with zeros: SNDRV_CTL_IOCTL_ELEM_WRITE.
+        let mute = """
+            open(my $card, "+<", "/dev/snd/controlC0") or die; my $count = 0;
+            for my $name ("Master", "PCM", "Line Out", "Speaker", "Headphone", "Front") {
+                my $value = pack("L l L L a44 L x1160", 0, 2, 0, 0, "$name Playback Switch", 0);
+                $count++ if ioctl($card, 0xC4C85513, $value);
+            }
+            exit($count == 0);
+            """
+        try machine.shell("perl -e '\(mute)'")
+        #expect(try machine.findings().contains("sound-muted"))
+
+        // The decoder's name is another one in a copy of the library.
+        let library = "/lib/x86_64-linux-gnu/libavcodec.so.59"
+        try machine.shell("mkdir /var/tmp/lib && sed s/mpeg2video/mpeg2vidio/g \(library) > /var/tmp/lib/libavcodec.so.59", within: 120)
+        #expect(try machine.findings(from: "LD_LIBRARY_PATH=/var/tmp/lib kiosk doctor --json").contains("codecs"))
+
+        let slow = "systemd-run --quiet --pipe --property='IOReadBandwidthMax=/srv/kiosk 4K' kiosk doctor --json"
+        #expect(try machine.findings(from: slow).contains("storage"))
+
+        // In a mount namespace of the doctor's own.
+        let air = "mount -t tmpfs none /sys/class/thermal && mkdir /sys/class/thermal/thermal_zone0 && cd /sys/class/thermal/thermal_zone0"
+        let hot = "\(air) && echo cpu-thermal > type && echo 96000 > temp && kiosk doctor --json"
+        #expect(try machine.findings(from: "unshare -m sh -c '\(hot)'").contains("temperature"))
+        let firmware = "/sys/devices/platform/soc/soc:firmware"
+        let weak = "mount -t tmpfs none /sys/devices/platform && mkdir -p \(firmware) && echo 50005 > \(firmware)/get_throttled"
+        #expect(try machine.findings(from: "unshare -m sh -c '\(weak) && kiosk doctor --json'").contains("power"))
+
+        try machine.shell("test -e /dev/dri/renderD128 || mknod /dev/dri/renderD128 c 226 128; chmod 600 /dev/dri/renderD*")
+        #expect(try machine.findings().contains("decoder-permission"))
+        try machine.shell("systemctl stop kiosk.service kiosk.path && rm -f /dev/dri/card* /dev/fb*")
+        #expect(try machine.findings().contains("display-device"))
+    }
+}
+
+extension Machine {
+    /// The words of what the doctor finds wrong.
+    fileprivate func findings(from command: String = "kiosk doctor --json") throws -> Set<String> {
+        let report = try shell("\(command) 2>/dev/null; true", within: 120)
+        let findings = try #require(try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])["findings"]
+        let wrong = try #require(findings as? [[String: Any]]).filter { ["error", "warning"].contains($0["severity"] as? String) }
+        return Set(wrong.compactMap { $0["code"] as? String })
     }
 }
 

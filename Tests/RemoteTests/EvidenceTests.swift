@@ -108,4 +108,30 @@ import Testing
     }
 
     @Test func `dates are those of UTC`() { #expect(ProofOfPlay.date(1_795_472_874) == "2026-11-23T22:27:54Z") }
+
+    @Test func `a log becomes its own predecessor at 16 MB, and no line is lost or cut`() throws {
+        let folder = "\(NSTemporaryDirectory())kiosk-rotated-\(getpid())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = RotatedFile("\(folder)/proof.jsonl")
+        let padding = String(repeating: "x", count: 1 << 16)
+        for number in 0..<600 { #expect(file.append("\(number) \(padding)\n") == nil) }
+        func numbers(_ name: String) throws -> [Int] {
+            try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8).split(separator: "\n").map { line in
+                #expect(line.hasSuffix(" \(padding)"))
+                return Int(line.prefix { $0 != " " }) ?? -1
+            }
+        }
+        // 255 lines of 65 540 bytes and less are 16 MB; the file of the first of them has been replaced.
+        let (older, newer) = (try numbers("proof.jsonl.1"), try numbers("proof.jsonl"))
+        #expect(older + newer == Array(255..<600))
+        #expect(older.count == 255)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["proof.jsonl", "proof.jsonl.1"])
+    }
+
+    @Test func `a log on a full disk has no half lines`() throws {
+        // Nothing can be written to it, and it cannot be told from a disk without room.
+        #expect(RotatedFile("/dev/full").append("a line\n") == String(cString: strerror(ENOSPC)))
+        #expect(RotatedFile("/nowhere/at/all").append("a line\n") == String(cString: strerror(ENOENT)))
+    }
 }
