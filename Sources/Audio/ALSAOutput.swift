@@ -8,21 +8,19 @@ import Synchronization
 
 /// Plays to an ALSA card. While there is none, samples are discarded in time by the monotonic clock (``SilentSink``).
 ///
-/// The card is opened on a thread of its own (`sound-opening`), so that one that is slow or hangs does not hold up the first picture. The
-/// format is fixed when it is first asked for, by what the card offers (48 kHz stereo when there is none, or it takes longer than
-/// ``openingLimit`` to open): a card that comes later and does not offer that rate is played to through ALSA's `plug` layer, which
-/// resamples; otherwise ALSA does not resample. Samples are converted to the sample format and channel count of the card here
-/// (``FrameLayout``). Until the card is open, samples are discarded in time.
+/// The card is opened on a thread of its own (`sound-opening`), so that one that is slow or hangs does not hold up the first picture. The format is fixed when
+/// it is first asked for, by what the card offers (48 kHz stereo when there is none, or it takes longer than ``openingLimit`` to open): a card that comes later
+/// and does not offer that rate is played to through ALSA's `plug` layer, which resamples; otherwise ALSA does not resample. Samples are converted to the
+/// sample format and channel count of the card here (``FrameLayout``). Until the card is open, samples are discarded in time.
 ///
-/// Then one thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as
-/// there is sound, period by period, writes silence only where the card would run dry, and reports the position (`snd_pcm_status`) after
-/// each write. The number of frames rendered and not heard is known at all times (``UnheardFrames``): at a pause or a seek the card is
-/// stopped, they are given back to the engine, and the card begins again, with silence in a pause. Those of an unplugged card are given
-/// back, too.
+/// Then one thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as there is sound,
+/// period by period, writes silence only where the card would run dry, and reports the position (`snd_pcm_status`) after each write. The number of frames
+/// rendered and not heard is known at all times (``UnheardFrames``): at a pause or a seek the card is stopped, they are given back to the engine, and the card
+/// begins again, with silence in a pause. Those of an unplugged card are given back, too.
 ///
-/// After an underrun all that was written has been heard, so nothing is given back: playing goes on with the next frame, later than it was
-/// due, and the reports show the delay. After three underruns in ten seconds the card is opened again with twice the buffer, up to
-/// ``PCM/longBuffer``. A card that does not start, or stops at once each time it is started whatever its buffer, counts as lost.
+/// After an underrun all that was written has been heard, so nothing is given back: playing goes on with the next frame, later than it was due, and the reports
+/// show the delay. After three underruns in ten seconds the card is opened again with twice the buffer, up to ``PCM/longBuffer``. A card that does not start,
+/// or stops at once each time it is started whatever its buffer, counts as lost.
 package final class ALSAOutput: AudioOutput {
     /// What is rendered: the rate of the card that was opened first, two channels. Constant; waits up to ``openingLimit`` for the card when
     /// asked for the first time.

@@ -2,17 +2,14 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Reads one playthrough and maps its item time to the timeline. Its state changes in its own methods only; the feeder's thread alone calls
-/// them.
+/// Reads one playthrough and maps its item time to the timeline. Its state changes in its own methods only; the feeder's thread alone calls them.
 ///
-/// ``nextFrame(over:)`` hands out the pictures one after another, each with its place on the timeline, up to the configured end, to the
-/// source's own, or to where the playthrough is to fade out. There the picture from which it fades is kept in hand. What comes of it is the
-/// ``FadePlanner``'s: a ``CrossFade`` takes that picture and reads on beneath the next playthrough; or the playthrough is resumed, and
-/// hands that picture out itself.
+/// ``nextFrame(over:)`` hands out the pictures one after another, each with its place on the timeline, up to the configured end, to the source's own, or to
+/// where the playthrough is to fade out. There the picture from which it fades is kept in hand. What comes of it is the ``FadePlanner``'s: a ``CrossFade``
+/// takes that picture and reads on beneath the next playthrough; or the playthrough is resumed, and hands that picture out itself.
 ///
-/// A picture that stands for long is handed out in pieces while something fades out beneath it, so that the mixture can change. A still is
-/// one picture that lasts as long as is configured. A playthrough that is only sound has one picture, a cover or none, and is as long as
-/// its sound (``PlaythroughSound``).
+/// A picture that stands for long is handed out in pieces while something fades out beneath it, so that the mixture can change. A still is one picture that
+/// lasts as long as is configured. A playthrough that is only sound has one picture, a cover or none, and is as long as its sound (``PlaythroughSound``).
 final class PlaythroughReader {
     let reader: any ItemReader
     /// What is played. Its end is what the container says until the last picture has been read.
