@@ -37,7 +37,8 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "Export", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content", "Configuration",
+                "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content",
+                "Configuration",
                 "KioskPlayback",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
@@ -71,6 +72,13 @@ let package = Package(
                 "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),
+        .target(
+            name: "KioskCapture",
+            dependencies: [
+                "CCapture", "CKioskALSA", "CKioskFFmpeg", "KioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
+                log,
+            ],
+            path: "Sources/Capture", swiftSettings: upcoming),
         .target(
             name: "KioskInput", dependencies: ["KioskPlayer", "CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
             path: "Sources/Input", swiftSettings: upcoming),
@@ -112,6 +120,7 @@ let package = Package(
         .target(name: "CKioskAudio", dependencies: ["CKioskALSA"], path: "Sources/CAudio", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskInput", dependencies: ["CKioskEvdev"], path: "Sources/CInput", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskDisplay", path: "Sources/CDisplay"),
+        .target(name: "CCapture", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
@@ -152,6 +161,12 @@ let package = Package(
             dependencies: [
                 "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskMedia",
                 "KioskPlatform", "TestSupport", "KioskVocabulary",
+            ],
+            swiftSettings: upcoming),
+        .testTarget(
+            name: "CaptureTests",
+            dependencies: [
+                "KioskCapture", "CKioskFFmpeg", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform", "TestSupport",
             ],
             swiftSettings: upcoming),
         .testTarget(

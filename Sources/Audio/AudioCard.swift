@@ -186,7 +186,7 @@ extension AudioDevice {
 
 /// Runs `body` without libasound's own messages on standard error, as a probe expects errors. Holds for the calling thread. Where the
 /// process captures the library's lines they go to its log nevertheless. The corresponding C function is `snd_lib_error_set_local`.
-func quietly<Result>(_ body: () -> Result) -> Result {
+package func quietly<Result>(_ body: () -> Result) -> Result {
     let previous = snd_lib_error_set_local { _, _, _, _, _, _ in }
     defer { snd_lib_error_set_local(previous) }
     return body()

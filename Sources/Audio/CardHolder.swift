@@ -28,11 +28,12 @@ struct PCMName: Equatable {
 }
 
 /// Finds the process that has a hardware PCM open, in /proc.
-enum CardHolder {
-    static func find(_ device: String) -> String? {
+package enum CardHolder {
+    /// `arecord (pid 212)`, who plays to the device of this ALSA name, or records from it; nil where nobody can be seen.
+    package static func find(_ device: String, records: Bool = false) -> String? {
         let name = PCMName(device)
         guard let index = name.cardIndex else { return nil }
-        let path = "/proc/asound/card\(index)/pcm\(name.device)p/sub0/status"
+        let path = "/proc/asound/card\(index)/pcm\(name.device)\(records ? "c" : "p")/sub0/status"
         let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
         return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map { ProcFile.name(ofProcess: $0) }
     }

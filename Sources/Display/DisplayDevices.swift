@@ -1,5 +1,6 @@
 import CKioskDRM
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 
 /// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
@@ -143,7 +144,7 @@ package struct DisplayDevices: Sendable {
         return Card(
             path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: records.map(\.connector),
             videoFormats: card.isAtomic ? Dictionary(connectors, uniquingKeysWith: { $1 }) : [:], paths: paths, planes: planes,
-            users: MasterHolder.find(card.path))
+            users: DeviceHolder.find(card.path))
     }
 
     private static func fourLetters(_ code: UInt32) -> String {

@@ -106,7 +106,7 @@ final class DisplayFinder {
             do throws(DeviceError) {
                 try card.becomeMaster()
             } catch {
-                let holders = MasterHolder.find(card.path)
+                let holders = DeviceHolder.find(card.path)
                 let who = holders.isEmpty ? "another program" : holders.joined(separator: ", ")
                 note("\(card.path) is held by \(who): stop it, or wait until it lets go (\(error)); trying again", .error)
                 // The first to open a card that nobody holds is its master without asking, so the next try opens it anew.

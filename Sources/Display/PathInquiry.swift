@@ -59,7 +59,7 @@ package final class PathInquiry {
             if planes.asksDriver { try card.becomeMaster() }
             membership = card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }
         } catch {
-            let holders = MasterHolder.find(card.path)
+            let holders = DeviceHolder.find(card.path)
             throw Refusal(
                 description: holders.isEmpty ? "cannot \(error)" : "\(card.path) is in use by \(holders.joined(separator: ", "))",
                 isInUse: true)

@@ -36,7 +36,7 @@ struct TerminalOwner {
         var owner = TerminalOwner(
             isTaken: kind == KD_GRAPHICS && Int32(switching.mode) == VT_PROCESS, listeners: [], isActive: isActive, masters: [])
         guard owner.isTaken else { return owner }
-        owner.listeners = MasterHolder.processes(thatHaveOpen: path).filter { process in
+        owner.listeners = DeviceHolder.processes(thatHaveOpen: path).filter { process in
             guard let status = ProcFile.read("/proc/\(process)/status") else { return false }
             return handles(Int(switching.relsig), status)
         }.map { ProcFile.name(ofProcess: Int($0)) }
@@ -61,7 +61,7 @@ struct TerminalOwner {
         for path in DRMCard.paths() {
             // The first to open a card that nobody is master of is its master.
             guard let card = try? DRMCard.open(path), !card.isMaster else { continue }
-            let holders = MasterHolder.find(path)
+            let holders = DeviceHolder.find(path)
             return holders.isEmpty ? ["a program that is master of \(path)"] : holders
         }
         return []

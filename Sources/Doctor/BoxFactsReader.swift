@@ -84,7 +84,7 @@ extension BoxFacts {
     private static func holders(_ box: BoxFolder) -> [Holder] {
         box.names("/dev/dri", "card").flatMap { card -> [Holder] in
             let masters = masters(box, card)
-            return MasterHolder.processes(thatHaveOpen: "/dev/dri/\(card)", proc: "\(box.root)/proc").compactMap { process in
+            return DeviceHolder.processes(thatHaveOpen: "/dev/dri/\(card)", proc: "\(box.root)/proc").compactMap { process in
                 let program = ProcFile.name(ofProcess: Int(process), proc: "\(box.root)/proc")
                 // logind has it open for a session whose program has it open, too; and a player that runs is what it is for.
                 if ["systemd-logind ", "kiosk "].contains(where: program.hasPrefix) { return nil }

@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import Glibc
+import KioskMedia
 import KioskPlatform
 
 /// The pictures of a file as packets, in the order of the file.

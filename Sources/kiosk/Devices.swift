@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import KioskAudio
+import KioskCapture
 import KioskDisplay
 import KioskInput
 import KioskMedia
@@ -50,6 +51,22 @@ struct Devices: ParsableCommand {
         let display = listDisplays(configuration)
         listSound(configuration, display: display)
         listInput(configuration, keyMap, display: display)
+        listCapture()
+    }
+
+    private func listCapture() {
+        print("\nCameras")
+        let (cameras, refused) = Camera.all()
+        for camera in cameras {
+            print("  \(camera.path)  \(camera.name)\(camera.position.map { ", \($0.rawValue)" } ?? "")  at \(camera.bus)")
+            for line in camera.offers { print("      \(line)") }
+        }
+        for refusal in refused { print("  \(CaptureError.cannotOpenCamera(refusal.path, errno: refusal.errno, holders: []))") }
+        if cameras.isEmpty, refused.isEmpty { print("  none: no /dev/video* that gives pictures") }
+        print("\nMicrophones")
+        let microphones = Microphone.all()
+        for microphone in microphones { print("  \(microphone.pcm)  \(microphone.name)") }
+        if microphones.isEmpty { print("  no microphone") }
     }
 
     /// Returns the display that would be used.

@@ -19,7 +19,7 @@ import Remote
         version: kioskVersion,
         subcommands: [
             Play.self, Check.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self, Calibrate.self,
-            ExportCommand.self,
+            ExportCommand.self, RecordCommand.self,
         ],
         defaultSubcommand: Play.self)
 

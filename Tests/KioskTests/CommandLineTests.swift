@@ -6,7 +6,7 @@ import Testing
 @Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
-    @Test(arguments: ["", "play", "check", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export"]) func help(
+    @Test(arguments: ["", "play", "check", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record"]) func help(
         _ subcommand: String
     ) throws {
         let kiosk = try KioskProcess(subcommand.isEmpty ? ["--help"] : [subcommand, "--help"])

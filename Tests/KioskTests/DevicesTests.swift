@@ -4,7 +4,8 @@ import Testing
 
 /// `kiosk devices`.
 @Suite(.blocking) struct DevicesTests {
-    static let hasDevices = ["/dev/dri", "/dev/fb0", "/dev/snd", "/dev/input"].contains(where: FileManager.default.fileExists)
+    static let hasDevices = ["/dev/dri", "/dev/fb0", "/dev/snd", "/dev/input", "/dev/video0"].contains(
+        where: FileManager.default.fileExists)
 
     @Test(.disabled(if: hasDevices, "this machine has devices")) func withoutAny() throws {
         let kiosk = try KioskProcess(["devices"])
@@ -17,7 +18,7 @@ import Testing
         let kiosk = try KioskProcess(["devices", "--audio", "off", "--display", "offscreen"])
         #expect(kiosk.status() == 0)
         let headings = kiosk.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }
-        #expect(headings == ["Displays", "Sound", "Input"])
+        #expect(headings == ["Displays", "Sound", "Input", "Cameras", "Microphones"])
         #expect(kiosk.output.contains("\n  → offscreen: "))
         #expect(kiosk.output.contains("\n  → off: "))
     }

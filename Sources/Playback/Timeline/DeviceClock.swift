@@ -5,7 +5,7 @@ import KioskPlatform
 /// Reports come once a period, late by whatever the scheduler took, and in some drivers in steps of a whole period. A second-order loop
 /// with a time constant of about a second averages that away and follows the card's own rate (crystals differ by up to some hundred ppm).
 /// After ``restart()`` the first reports are averaged evenly, so that it is usable at once.
-struct DeviceClock: Sendable {
+package struct DeviceClock: Sendable {
     private let nominalRate: Double  // frames a nanosecond
     private var rate: Double
     private var time: HostTime?
@@ -13,19 +13,19 @@ struct DeviceClock: Sendable {
     private var reports = 0
 
     /// A clock for a card of `sampleRate` frames a second that has not reported yet.
-    init(sampleRate: Int) {
+    package init(sampleRate: Int) {
         nominalRate = Double(sampleRate) / 1e9
         rate = nominalRate
     }
 
     /// The card stopped and began again (interruption, xrun): what comes next is a new line, at the known rate.
-    mutating func restart() {
+    package mutating func restart() {
         time = nil
         reports = 0
     }
 
     /// Takes in that `frames` frames had been heard at `time`.
-    mutating func report(frames observed: Double, at now: HostTime) {
+    package mutating func report(frames observed: Double, at now: HostTime) {
         guard let last = time else {
             (time, frames, reports) = (now, observed, 1)
             return
@@ -48,7 +48,7 @@ struct DeviceClock: Sendable {
     }
 
     /// Frames heard at `now`, which may lie in the near future; nil before the first report.
-    func frames(at now: HostTime) -> Double? {
+    package func frames(at now: HostTime) -> Double? {
         time.map { frames + Double((now - $0).nanoseconds) * rate }
     }
 }

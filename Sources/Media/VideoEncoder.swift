@@ -1,6 +1,5 @@
 import CKioskFFmpeg
 import Glibc
-import KioskMedia
 import KioskPlatform
 
 /// Encodes pictures: brings them into the size and format that the encoder takes where they have another one, and keeps their times, which

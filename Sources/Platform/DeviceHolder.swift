@@ -1,10 +1,9 @@
 import Glibc
-import KioskPlatform
 
-/// Who has a device open, for telling the operator who keeps the screen. Processes of other users are visible to root only.
-package struct MasterHolder {
+/// Who has a device open, for telling the operator who keeps it. Processes of other users are visible to root only.
+package enum DeviceHolder {
     /// `plymouthd (pid 212)` for every other process that has the file at `path` open; empty when none can be seen.
-    static func find(_ path: String) -> [String] { processes(thatHaveOpen: path).map { ProcFile.name(ofProcess: Int($0)) } }
+    package static func find(_ path: String) -> [String] { processes(thatHaveOpen: path).map { ProcFile.name(ofProcess: Int($0)) } }
 
     /// Every other process that has the file at `path` open, as the process file system at `proc` tells.
     package static func processes(thatHaveOpen path: String, proc: String = "/proc") -> [pid_t] {

@@ -35,7 +35,7 @@ package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
     package init(_ path: String, _ reason: Reason) { (self.path, self.reason) = (path, reason) }
 
     /// What a call on the file's folder or the file failed with: an error number of the system.
-    init(_ path: String, errno code: Int32) {
+    package init(_ path: String, errno code: Int32) {
         self.path = path
         reason =
             switch code {
@@ -50,13 +50,13 @@ package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What a call of FFmpeg that writes failed with: a negative AVERROR.
-    init(_ path: String, writing code: Int32) {
+    package init(_ path: String, writing code: Int32) {
         let system: [Int32] = [ENOSPC, EDQUOT, ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR]
         if system.contains(-code) { self.init(path, errno: -code) } else { self.init(path, .cannotWrite(Self.text(code))) }
     }
 
     /// A negative AVERROR in FFmpeg's words. The corresponding C function is `av_strerror`.
-    static func text(_ code: Int32) -> String {
+    package static func text(_ code: Int32) -> String {
         var text = [CChar](repeating: 0, count: 128)
         av_strerror(code, &text, text.count)
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

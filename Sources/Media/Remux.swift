@@ -1,6 +1,5 @@
 import CKioskFFmpeg
 import Glibc
-import KioskMedia
 
 extension MovieWriter {
     /// Puts a fragmented recording together anew as a plain MP4 at `target`, with its index first; its packets are copied. Of a recording

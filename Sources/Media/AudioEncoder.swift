@@ -1,6 +1,5 @@
 import CKioskFFmpeg
 import Glibc
-import KioskMedia
 
 /// Encodes sound as AAC: collects interleaved samples until they are as many as the encoder takes at once. The time of a sample is its number
 /// since the beginning.

@@ -1,5 +1,4 @@
 import CKioskFFmpeg
-import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
@@ -32,7 +31,7 @@ package struct MovieWriter: ~Copyable, Sendable {
     }
 
     /// The same with pictures that are copied from the track `source`, which has to be there until this returns; nil to encode them.
-    static func open(
+    package static func open(
         _ path: String, _ format: MovieFormat, copying source: UnsafeMutablePointer<AVStream>?
     ) throws(MovieError) -> MovieWriter {
         // The encoders first: where one is missing nothing has happened to the disk.
@@ -111,7 +110,7 @@ package struct MovieWriter: ~Copyable, Sendable {
     }
 
     /// Writes a packet of a track that is copied, with its times in `base`; it is empty then.
-    mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(MovieError) {
+    package mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(MovieError) {
         try file.write(packet, track: 0, in: base)
     }
 

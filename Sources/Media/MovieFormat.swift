@@ -1,4 +1,3 @@
-import KioskMedia
 import KioskPlatform
 
 /// What a movie file is to hold, and how it is encoded.

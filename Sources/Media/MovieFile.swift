@@ -20,10 +20,11 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
     private let isFragmented: Bool
     private var hasHeader = false
     private var isFinished = false
-    private var lastSync: Int64 = 0
+    /// How far it is on the disk.
+    private var syncedCount = 0
 
-    /// How long a fragment is at most, in microseconds.
-    static let fragmentDuration = 900_000
+    /// How long a fragment is at most, in microseconds; with what the encoders and the muxer hold less than a second is lost in a power cut.
+    static let fragmentDuration = 800_000
 
     /// What the file at `path` is called until it is finished.
     static func draftPath(of path: String) -> String {
@@ -120,11 +121,10 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
         av_packet_rescale_ts(packet, base, stream.pointee.time_base)
         packet.pointee.stream_index = Int32(index)
         packet.pointee.pos = -1
-        let instant = packet.pointee.dts == kAV_NOPTS_VALUE ? 0 : packet.pointee.dts
-        let time = av_rescale_q(instant, stream.pointee.time_base, shim_rational(1, 1_000_000))
         try check(av_interleaved_write_frame(raw, packet))
-        if isFragmented, time >= lastSync + Int64(Self.fragmentDuration) {
-            lastSync = time
+        // A fragment is written in one piece.
+        if isFragmented, byteCount != syncedCount {
+            syncedCount = byteCount
             if fdatasync(descriptor) != 0 { throw MovieError(path, errno: errno) }
         }
     }

@@ -1,12 +1,11 @@
 import CKioskFFmpeg
-import KioskMedia
 import KioskPlatform
 
 /// Which encoder makes a track of pictures, and how it is set up.
 ///
 /// x264 and x265 come first: their pictures are the best for their size, and they run everywhere. Of encoders in hardware those of the V4L2
 /// kind are used, which take pictures from ordinary memory. MPEG-4 part 2 comes last: every FFmpeg can encode it, and few browsers play it.
-enum EncoderChoice {
+package enum EncoderChoice {
     /// FFmpeg's names, the best first.
     static func candidates(_ codec: MovieFormat.VideoCodec?) -> [String] {
         switch codec {
@@ -19,7 +18,7 @@ enum EncoderChoice {
 
     /// What an encoder without a constant rate factor is given: bits a second that x264 would take for a busy film, half of it for each 6 of
     /// the factor.
-    static func bitRate(_ video: MovieFormat.Video) -> Int {
+    package static func bitRate(_ video: MovieFormat.Video) -> Int {
         let pixels = Double(video.width * video.height) * min(video.frameRate, 240)
         var bits = pixels * 0.12
         for _ in 0..<abs(video.quality - 20) / 6 { bits = video.quality > 20 ? bits / 2 : bits * 2 }

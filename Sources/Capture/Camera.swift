@@ -1,0 +1,143 @@
+import CCapture
+import Glibc
+import KioskPlatform
+import KioskVocabulary
+
+/// A camera of this machine: a device of V4L2 that gives pictures.
+package struct Camera: Hashable, Sendable {
+    /// Its device file, which may have another number at the next boot: `/dev/video0`.
+    package var path: String
+    /// What its driver calls it: `HD Webcam C525`.
+    package var name: String
+    /// Where it is plugged in: `usb-0000:00:14.0-5`.
+    package var bus: String
+    /// Which way it looks, where that is known.
+    package var position: Position?
+
+    /// Which way a camera looks, as seen from who stands before the display.
+    package enum Position: String, Hashable, Sendable { case front, rear }
+
+    /// A camera from its parts.
+    package init(path: String, name: String, bus: String, position: Position?) {
+        (self.path, self.name, self.bus, self.position) = (path, name, bus, position)
+    }
+
+    /// The cameras of this machine, by the numbers of their devices, those among them that must not be opened left out; and the devices that could
+    /// not be looked at, each with an error number. Opens each for a moment, which disturbs nobody.
+    package static func all() -> (cameras: [Camera], refused: [(path: String, errno: Int32)]) {
+        var (cameras, refused): ([Camera], [(path: String, errno: Int32)]) = ([], [])
+        let numbers = ProcFile.names(in: "/dev").compactMap { $0.hasPrefix("video") ? Int($0.dropFirst(5)) : nil }.sorted()
+        for number in numbers {
+            let path = "/dev/video\(number)"
+            let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                refused.append((path, errno))
+                continue
+            }
+            defer { close(descriptor) }
+            if let camera = Camera(descriptor, path: path) { cameras.append(camera) }
+        }
+        return (cameras, refused)
+    }
+
+    /// The camera behind an open device; nil where it gives no pictures (a tuner, a codec, a device for a camera's metadata).
+    init?(_ descriptor: Int32, path: String) {
+        var capability = v4l2_capability()
+        guard kiosk_video_call(descriptor, kVIDIOC_QUERYCAP, &capability) == 0 else { return nil }
+        let has = capability.capabilities & UInt32(bitPattern: Int32(truncatingIfNeeded: V4L2_CAP_DEVICE_CAPS)) != 0
+        let abilities = has ? capability.device_caps : capability.capabilities
+        let needed = UInt32(V4L2_CAP_VIDEO_CAPTURE) | UInt32(V4L2_CAP_STREAMING)
+        guard abilities & needed == needed else { return nil }
+        self.path = path
+        name = withUnsafeBytes(of: capability.card) { Self.text($0) }
+        bus = withUnsafeBytes(of: capability.bus_info) { Self.text($0) }
+        position = nil
+        var control = v4l2_control()
+        control.id = kV4L2_CID_CAMERA_ORIENTATION
+        let orientation = kiosk_video_call(descriptor, kVIDIOC_G_CTRL, &control) == 0 ? control.value : nil
+        position = Self.position(orientation: orientation, panel: Self.panel(path), name: name)
+    }
+
+    /// What it offers, the forms that can be read with sizes and rates: `MJPG  1920x1080 at 30; 1280x720 at 60, 30`. Opens it for a moment.
+    package var offers: [String] {
+        let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        let offered = CameraOffer.formats(descriptor, wanted: CameraMode())
+        var codes: [String] = []
+        for format in offered where CameraPixels(code: format.code) != nil && !codes.contains(format.code) { codes.append(format.code) }
+        var lines: [(codes: String, sizes: String)] = []
+        for code in codes {
+            let sizes = CameraFormat.list(offered.filter { $0.code == code })
+            if let index = lines.firstIndex(where: { $0.sizes == sizes }) {
+                lines[index].codes += " \(code)"
+            } else {
+                lines.append((code, sizes))
+            }
+        }
+        return lines.map { "\($0.codes)  \($0.sizes)" }
+    }
+
+    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    /// What the firmware says of the place of the device, or of that which it hangs on.
+    private static func panel(_ path: String) -> String? {
+        let device = "/sys/class/video4linux/\(path.dropFirst("/dev/".count))/device"
+        for folder in [device, device + "/.."] {
+            if let text = ProcFile.read(folder + "/physical_device_location/panel") {
+                return text.split(separator: "\n").first.map(String.init)
+            }
+        }
+        return nil
+    }
+
+    /// From what the driver says (the control V4L2_CID_CAMERA_ORIENTATION: 0 is front, 1 back), else the firmware, else the camera's name.
+    static func position(orientation: Int32?, panel: String?, name: String) -> Position? {
+        switch orientation {
+        case 0: return .front
+        case 1: return .rear
+        default: break
+        }
+        switch panel {
+        case "front": return .front
+        case "back": return .rear
+        default: break
+        }
+        let words = name.lowercased().split { !$0.isLetter }
+        if words.contains("front") || words.contains("user") { return .front }
+        return words.contains("rear") || words.contains("back") || words.contains("world") ? .rear : nil
+    }
+
+    /// `HD Webcam C525 (/dev/video0, front)`.
+    package var description: String { "\(name) (\(path)\(position.map { ", \($0.rawValue)" } ?? ""))" }
+}
+
+extension CameraChoice {
+    /// The camera that is meant, of those there are.
+    func choose(_ cameras: [Camera], refused: [(path: String, errno: Int32)]) throws(CaptureError) -> Camera {
+        let found: Camera? =
+            switch self {
+            case .automatic: cameras.first
+            case .front: cameras.first { $0.position == .front }
+            case .rear: cameras.first { $0.position == .rear }
+            case .device(let path):
+                cameras.first { $0.path == path }
+                    ?? ProcFile.link(path).flatMap { link in
+                        // A name that udev has given: /dev/v4l/by-id/….
+                        cameras.first { $0.path.split(separator: "/").last == link.split(separator: "/").last }
+                    }
+            case .name(let name):
+                cameras.first { $0.name.lowercased().contains(name.lowercased()) || $0.bus.lowercased().contains(name.lowercased()) }
+            }
+        if let found { return found }
+        if case .device(let path) = self {
+            if let refusal = refused.first(where: { $0.path == path }) { throw .cannotOpenCamera(path, errno: refusal.errno, holders: []) }
+            if access(path, F_OK) == 0 { throw .notACamera(path, available: cameras.map(\.description)) }
+        }
+        if cameras.isEmpty, let refusal = refused.first { throw .cannotOpenCamera(refusal.path, errno: refusal.errno, holders: []) }
+        if cameras.isEmpty { throw .noCamera }
+        throw .noSuchCamera(description, available: cameras.map(\.description))
+    }
+}

@@ -1,0 +1,203 @@
+import CCapture
+import CKioskFFmpeg
+import KioskVocabulary
+
+/// One form in which a camera gives pictures: pixel format, size and rate.
+package struct CameraFormat: Hashable, Sendable {
+    /// V4L2's four characters, such as `YUYV` or `MJPG`.
+    package var code: String
+    /// Pixels across and down.
+    package var width: Int, height: Int
+    /// The time from one picture to the next as V4L2 has it: so many seconds of so many.
+    package var numerator: UInt32, denominator: UInt32
+
+    /// Pictures a second.
+    package var rate: Double { numerator == 0 ? 0 : Double(denominator) / Double(numerator) }
+
+    /// `1280x720@30 MJPG`.
+    package var description: String { "\(width)x\(height)@\(Self.text(rate)) \(code)" }
+
+    static func text(_ rate: Double) -> String {
+        let hundredths = (rate * 100).rounded() / 100
+        return hundredths == hundredths.rounded() ? "\(Int(hundredths))" : "\(hundredths)"
+    }
+}
+
+/// How the four characters of a V4L2 format are read by FFmpeg.
+enum CameraPixels: Hashable {
+    /// Pixels in memory; ``isSwapped`` where V comes before U.
+    case raw(AVPixelFormat, isSwapped: Bool)
+    /// A stream of a codec.
+    case coded(AVCodecID)
+
+    /// nil for what is not known: raw data of sensors, and formats that nobody converts.
+    init?(code: String) {
+        switch code {
+        case "NV12": self = .raw(AV_PIX_FMT_NV12, isSwapped: false)
+        case "NV21": self = .raw(AV_PIX_FMT_NV21, isSwapped: false)
+        case "YU12": self = .raw(AV_PIX_FMT_YUV420P, isSwapped: false)
+        case "YV12": self = .raw(AV_PIX_FMT_YUV420P, isSwapped: true)
+        case "YUYV": self = .raw(AV_PIX_FMT_YUYV422, isSwapped: false)
+        case "UYVY": self = .raw(AV_PIX_FMT_UYVY422, isSwapped: false)
+        case "YVYU": self = .raw(AV_PIX_FMT_YVYU422, isSwapped: false)
+        case "422P": self = .raw(AV_PIX_FMT_YUV422P, isSwapped: false)
+        case "NV16": self = .raw(AV_PIX_FMT_NV16, isSwapped: false)
+        case "RGB3": self = .raw(AV_PIX_FMT_RGB24, isSwapped: false)
+        case "BGR3": self = .raw(AV_PIX_FMT_BGR24, isSwapped: false)
+        case "XR24", "BGR4": self = .raw(AV_PIX_FMT_BGR0, isSwapped: false)
+        case "GREY": self = .raw(AV_PIX_FMT_GRAY8, isSwapped: false)
+        case "MJPG", "JPEG": self = .coded(AV_CODEC_ID_MJPEG)
+        case "H264": self = .coded(AV_CODEC_ID_H264)
+        case "HEVC": self = .coded(AV_CODEC_ID_HEVC)
+        default: return nil
+        }
+    }
+
+    /// Of two formats of one size and rate that with the lower number is used: what needs no conversion, what needs little, JPEG (which has
+    /// lost something already, and has to be decoded), and codecs that need their key frame.
+    var cost: Int {
+        switch self {
+        case .raw(AV_PIX_FMT_YUV420P, _), .raw(AV_PIX_FMT_NV12, _), .raw(AV_PIX_FMT_NV21, _): 0
+        case .raw(AV_PIX_FMT_YUYV422, _), .raw(AV_PIX_FMT_UYVY422, _), .raw(AV_PIX_FMT_YUV422P, _), .raw(AV_PIX_FMT_NV16, _): 1
+        case .raw(AV_PIX_FMT_GRAY8, _): 5
+        case .raw: 2
+        case .coded(AV_CODEC_ID_MJPEG): 3
+        case .coded: 4
+        }
+    }
+}
+
+extension CameraFormat {
+    /// What is taken where nobody says anything else; cameras that have it all at this rate are many.
+    static let usual = (width: 1280, height: 720, rate: 30.0)
+    /// Fewer pictures a second than this are not taken for a larger size.
+    static let slow = 24.0
+
+    /// The best of `offered` for what is wanted; nil where that is not among them, or none can be read.
+    ///
+    /// A size and a rate that are named have to be there; a rate may be off by a hundredth, as 29.97 is. Where no size is named, the largest up to 1280x720
+    /// that moves; where no rate is, 30 pictures a second or what is nearest.
+    static func choose(_ wanted: CameraMode, from offered: [CameraFormat]) -> CameraFormat? {
+        var usable = offered.filter { CameraPixels(code: $0.code) != nil && $0.rate > 0 }
+        if let width = wanted.width, let height = wanted.height { usable.removeAll { $0.width != width || $0.height != height } }
+        if let rate = wanted.rate { usable.removeAll { abs($0.rate - rate) > rate / 100 } }
+        func rank(_ format: CameraFormat) -> [Double] {
+            let isTooLarge = format.width > usual.width || format.height > usual.height
+            let area = Double(format.width * format.height)
+            let rate = wanted.rate ?? usual.rate
+            return [
+                isTooLarge ? 1 : 0, wanted.rate == nil && format.rate < slow ? 1 : 0, isTooLarge ? area : -area, abs(format.rate - rate),
+                Double(CameraPixels(code: format.code)?.cost ?? 9),
+            ]
+        }
+        return usable.min { rank($0).lexicographicallyPrecedes(rank($1)) }
+    }
+
+    /// `1280x720 at 30, 25; 640x480 at 60, 30`, the largest first, of what can be read.
+    static func list(_ offered: [CameraFormat]) -> String {
+        var rates: [[Int]: Set<String>] = [:]
+        for format in offered where CameraPixels(code: format.code) != nil {
+            rates[[format.width, format.height], default: []].insert(text(format.rate))
+        }
+        let sizes = rates.keys.sorted { $0[0] * $0[1] > $1[0] * $1[1] }
+        return sizes.map { size in
+            let sorted = (rates[size] ?? []).sorted { (Double($0) ?? 0) > (Double($1) ?? 0) }
+            return "\(size[0])x\(size[1]) at \(sorted.joined(separator: ", "))"
+        }.joined(separator: "; ")
+    }
+}
+
+/// What a camera offers, asked of its driver. The corresponding C functions are the ioctls VIDIOC_ENUM_FMT, VIDIOC_ENUM_FRAMESIZES and
+/// VIDIOC_ENUM_FRAMEINTERVALS.
+struct CameraOffer {
+    private let descriptor: Int32
+    private let wanted: CameraMode
+
+    /// Sizes and rates between the steps of a driver that names a range: those that are wanted and those that are usual.
+    static func formats(_ descriptor: Int32, wanted: CameraMode) -> [CameraFormat] {
+        CameraOffer(descriptor: descriptor, wanted: wanted).formats()
+    }
+
+    private func formats() -> [CameraFormat] {
+        var found: [CameraFormat] = []
+        for index in 0..<256 as Range<UInt32> {
+            var description = v4l2_fmtdesc()
+            (description.index, description.type) = (index, V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue)
+            guard kiosk_video_call(descriptor, kVIDIOC_ENUM_FMT, &description) == 0 else { break }
+            let code = FourCC.text(description.pixelformat)
+            for (width, height) in sizes(description.pixelformat) {
+                for (numerator, denominator) in rates(description.pixelformat, width, height) {
+                    found.append(
+                        CameraFormat(code: code, width: Int(width), height: Int(height), numerator: numerator, denominator: denominator))
+                }
+            }
+        }
+        return found
+    }
+
+    private func sizes(_ code: UInt32) -> [(UInt32, UInt32)] {
+        var found: [(UInt32, UInt32)] = []
+        for index in 0..<256 as Range<UInt32> {
+            var size = v4l2_frmsizeenum()
+            (size.index, size.pixel_format) = (index, code)
+            guard kiosk_video_call(descriptor, kVIDIOC_ENUM_FRAMESIZES, &size) == 0 else { break }
+            if size.type == V4L2_FRMSIZE_TYPE_DISCRETE.rawValue {
+                found.append((size.discrete.width, size.discrete.height))
+                continue
+            }
+            let range = size.stepwise
+            var candidates: [(Int, Int)] = [(3840, 2160), (1920, 1080), (1280, 720), (640, 480), (320, 240)]
+            if let width = wanted.width, let height = wanted.height { candidates.append((width, height)) }
+            candidates.append((Int(range.max_width), Int(range.max_height)))
+            for (width, height) in candidates
+            where Self.fits(width, range.min_width, range.max_width, range.step_width)
+                && Self.fits(height, range.min_height, range.max_height, range.step_height)
+            {
+                found.append((UInt32(width), UInt32(height)))
+            }
+            break
+        }
+        // Drivers that do not tell take what they are asked for, or change it.
+        if found.isEmpty {
+            found.append((UInt32(wanted.width ?? CameraFormat.usual.width), UInt32(wanted.height ?? CameraFormat.usual.height)))
+        }
+        return found
+    }
+
+    private static func fits(_ length: Int, _ least: UInt32, _ most: UInt32, _ step: UInt32) -> Bool {
+        length >= Int(least) && length <= Int(most) && (length - Int(least)) % max(1, Int(step)) == 0
+    }
+
+    private func rates(_ code: UInt32, _ width: UInt32, _ height: UInt32) -> [(UInt32, UInt32)] {
+        var found: [(UInt32, UInt32)] = []
+        for index in 0..<256 as Range<UInt32> {
+            var interval = v4l2_frmivalenum()
+            (interval.index, interval.pixel_format, interval.width, interval.height) = (index, code, width, height)
+            guard kiosk_video_call(descriptor, kVIDIOC_ENUM_FRAMEINTERVALS, &interval) == 0 else { break }
+            if interval.type == V4L2_FRMIVAL_TYPE_DISCRETE.rawValue {
+                found.append((interval.discrete.numerator, interval.discrete.denominator))
+                continue
+            }
+            func seconds(_ fraction: v4l2_fract) -> Double { Double(fraction.numerator) / Double(max(1, fraction.denominator)) }
+            let (shortest, longest) = (seconds(interval.stepwise.min), seconds(interval.stepwise.max))
+            let candidates = [wanted.rate.map { Int(($0 * 1000).rounded()) }, 60000, 30000, 25000, 15000, 5000].compactMap { $0 }
+            for rate in candidates where 1000 / Double(rate) >= shortest - 1e-6 && 1000 / Double(rate) <= longest + 1e-6 {
+                found.append((1000, UInt32(rate)))
+            }
+            break
+        }
+        if found.isEmpty { found.append((1000, UInt32(((wanted.rate ?? CameraFormat.usual.rate) * 1000).rounded()))) }
+        return found
+    }
+}
+
+/// V4L2's names of formats.
+enum FourCC {
+    static func text(_ code: UInt32) -> String {
+        String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * $0)) & 0x7f }.filter { $0 >= 32 }, as: UTF8.self)
+    }
+
+    static func code(_ text: String) -> UInt32 {
+        text.utf8.prefix(4).enumerated().reduce(0) { $0 | UInt32($1.element) << (8 * UInt32($1.offset)) }
+    }
+}

@@ -1,0 +1,225 @@
+import CCapture
+import CKioskFFmpeg
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+
+/// A picture of a camera, and when it was taken.
+package struct CapturedPicture: ~Copyable, Sendable {
+    package var frame: VideoFrame
+    package var time: HostTime
+    package var frameDuration: MediaTime
+}
+
+/// An open camera that gives pictures. V4L2 is spoken directly: what is needed beside the pictures are their numbers, their times on CLOCK_MONOTONIC and
+/// the word that the camera has gone, which libavdevice keeps to itself. Belongs to one thread.
+struct CameraStream: ~Copyable {
+    let camera: Camera
+    /// What the driver has agreed to.
+    let format: CameraFormat
+    private let buffers: CameraBuffers
+    private let pixels: CameraPixels
+    private let layout: v4l2_pix_format
+    private var clock: FrameClock
+    private var decoder: CameraDecoder?
+    /// Pictures that came damaged.
+    private(set) var damagedCount = 0
+
+    /// Pictures that are missing.
+    var droppedCount: Int { clock.droppedCount + damagedCount }
+
+    /// How many buffers are asked for: a quarter of a second at 30 pictures a second, which a slow disk may take.
+    private static let bufferCount = 10
+
+    /// Opens `camera` and has it give pictures as wanted.
+    static func open(_ camera: Camera, _ wanted: CameraMode) throws(CaptureError) -> CameraStream {
+        let descriptor = Glibc.open(camera.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = errno
+            throw .cannotOpenCamera(camera.path, errno: code, holders: code == EBUSY ? DeviceHolder.find(camera.path) : [])
+        }
+        let buffers = CameraBuffers(descriptor, path: camera.path)
+        let offered = CameraOffer.formats(descriptor, wanted: wanted)
+        let codes = Set(offered.map(\.code)).sorted()
+        guard codes.contains(where: { CameraPixels(code: $0) != nil }) else {
+            throw .noUsableFormat(camera: camera.description, codes: codes)
+        }
+        guard let choice = CameraFormat.choose(wanted, from: offered), let pixels = CameraPixels(code: choice.code) else {
+            throw .formatNotOffered(camera: camera.description, wanted: wanted.description, offered: CameraFormat.list(offered))
+        }
+        var format = v4l2_format()
+        format.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+        format.fmt.pix.width = UInt32(choice.width)
+        format.fmt.pix.height = UInt32(choice.height)
+        format.fmt.pix.pixelformat = FourCC.code(choice.code)
+        format.fmt.pix.field = V4L2_FIELD_ANY.rawValue
+        guard kiosk_video_call(descriptor, kVIDIOC_S_FMT, &format) == 0 else { throw buffers.failure("\(choice.description)") }
+        var set = choice
+        (set.width, set.height) = (Int(format.fmt.pix.width), Int(format.fmt.pix.height))
+        guard format.fmt.pix.pixelformat == FourCC.code(choice.code), wanted.width == nil || set.width == choice.width,
+            wanted.height == nil || set.height == choice.height
+        else { throw .formatNotOffered(camera: camera.description, wanted: wanted.description, offered: CameraFormat.list(offered)) }
+        var parameters = v4l2_streamparm()
+        parameters.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+        parameters.parm.capture.timeperframe = v4l2_fract(numerator: choice.numerator, denominator: choice.denominator)
+        // Some drivers have one rate, and no call for it.
+        if kiosk_video_call(descriptor, kVIDIOC_S_PARM, &parameters) == 0, parameters.parm.capture.timeperframe.numerator > 0,
+            parameters.parm.capture.timeperframe.denominator > 0
+        {
+            set.numerator = parameters.parm.capture.timeperframe.numerator
+            set.denominator = parameters.parm.capture.timeperframe.denominator
+        }
+        try buffers.allocate(bufferCount)
+        let decoder: CameraDecoder?
+        switch pixels {
+        case .coded(let codec):
+            decoder = CameraDecoder(codec)
+            if decoder == nil { throw .noUsableFormat(camera: camera.description, codes: [choice.code]) }
+        case .raw: decoder = nil
+        }
+        try buffers.stream(true)
+        return CameraStream(camera, set, buffers, pixels, format.fmt.pix, decoder)
+    }
+
+    private init(
+        _ camera: Camera, _ format: CameraFormat, _ buffers: CameraBuffers, _ pixels: CameraPixels, _ layout: v4l2_pix_format,
+        _ decoder: CameraDecoder?
+    ) {
+        (self.camera, self.format, self.buffers, self.pixels, self.layout, self.decoder) = (
+            camera, format, buffers, pixels, layout, decoder
+        )
+        clock = FrameClock(frameDuration: .seconds(1 / min(max(format.rate, 1), 240)))
+    }
+
+    deinit { try? buffers.stream(false) }
+
+    /// What the numbers of its pictures mean; JPEG has a matrix of its own.
+    var colours: CameraColours? { if case .raw = pixels { CameraColours(layout) } else { nil } }
+
+    /// What can be polled for the next picture.
+    var descriptor: Int32 { buffers.descriptor }
+
+    /// The next picture, where there is one. Where nobody can read it, it is counted as damaged.
+    mutating func next() throws(CaptureError) -> CapturedPicture? {
+        while let filled = try buffers.take() {
+            if filled.isDamaged {
+                buffers.giveBack(filled.index)
+                damagedCount += 1
+                continue
+            }
+            let time = clock.time(ofPicture: filled.number, stamp: filled.stamp)
+            if let frame = picture(filled) { return CapturedPicture(frame: frame, time: time, frameDuration: clock.frameDuration) }
+            damagedCount += 1
+        }
+        return nil
+    }
+
+    private mutating func picture(_ filled: CameraBuffers.Filled) -> VideoFrame? {
+        switch pixels {
+        case .coded:
+            defer { buffers.giveBack(filled.index) }
+            return decoder?.decode(UnsafeRawBufferPointer(rebasing: buffers.mappings[filled.index][..<filled.byteCount]))
+        case .raw(let format, let isSwapped): return raw(filled, format, isSwapped: isSwapped)
+        }
+    }
+
+    /// The buffer as a picture; a copy of it where the driver needs it back at once.
+    private func raw(_ filled: CameraBuffers.Filled, _ format: AVPixelFormat, isSwapped: Bool) -> VideoFrame? {
+        guard let frame = av_frame_alloc(), let reference = buffers.lend(filled.index) else {
+            buffers.giveBack(filled.index)
+            return nil
+        }
+        frame.pointee.format = format.rawValue
+        (frame.pointee.width, frame.pointee.height) = (Int32(layout.width), Int32(layout.height))
+        frame.pointee.buf.0 = reference
+        CameraColours(layout).describe(frame)
+        guard CameraPlanes.set(frame, reference, stride: Int(layout.bytesperline), isSwapped: isSwapped, limit: filled.byteCount) else {
+            var pointer: UnsafeMutablePointer<AVFrame>? = frame
+            av_frame_free(&pointer)
+            return nil
+        }
+        let picture = VideoFrame(adopting: frame)
+        if buffers.isShort { return picture.copied() }
+        return picture
+    }
+}
+
+extension VideoFrame {
+    /// The same in memory of its own; nil without memory.
+    fileprivate func copied() -> VideoFrame? {
+        guard let copy = av_frame_alloc() else { return nil }
+        copy.pointee.format = av.pointee.format
+        (copy.pointee.width, copy.pointee.height) = (av.pointee.width, av.pointee.height)
+        guard av_frame_get_buffer(copy, 0) >= 0, av_frame_copy(copy, av) >= 0, av_frame_copy_props(copy, av) >= 0 else {
+            var pointer: UnsafeMutablePointer<AVFrame>? = copy
+            av_frame_free(&pointer)
+            return nil
+        }
+        return VideoFrame(adopting: copy, orientation: orientation)
+    }
+}
+
+/// Where the planes of a picture lie in a buffer of V4L2: one behind the other, each with the stride of the first, halved where it is half as wide.
+enum CameraPlanes {
+    /// Sets them; false where they do not fit into `limit` bytes.
+    static func set(
+        _ frame: UnsafeMutablePointer<AVFrame>, _ memory: UnsafeMutablePointer<AVBufferRef>, stride: Int, isSwapped: Bool, limit: Int
+    ) -> Bool {
+        let format = AVPixelFormat(rawValue: frame.pointee.format)
+        let (width, height) = (frame.pointee.width, frame.pointee.height)
+        guard let description = av_pix_fmt_desc_get(format), let data = memory.pointee.data else { return false }
+        let least = av_image_get_linesize(format, width, 0)
+        guard least > 0, height > 0 else { return false }
+        let first = max(stride, Int(least))
+        var offset = 0
+        var planes: [(UnsafeMutablePointer<UInt8>, Int)] = []
+        for plane in 0..<Int(av_pix_fmt_count_planes(format)) {
+            let own = av_image_get_linesize(format, width, Int32(plane))
+            // A plane of chroma that is half as wide has half the stride, one with both chroma values the whole.
+            let lineSize = plane == 0 ? first : first * Int(own) / Int(least)
+            let rows = plane == 0 ? Int(height) : -((-Int(height)) >> Int(description.pointee.log2_chroma_h))
+            planes.append((data + offset, lineSize))
+            offset += lineSize * rows
+        }
+        guard offset <= limit, offset <= memory.pointee.size else { return false }
+        if isSwapped, planes.count == 3 { planes.swapAt(1, 2) }
+        frame.pointee.data.0 = planes[0].0
+        frame.pointee.linesize.0 = Int32(clamping: planes[0].1)
+        if planes.count > 1 {
+            frame.pointee.data.1 = planes[1].0
+            frame.pointee.linesize.1 = Int32(clamping: planes[1].1)
+        }
+        if planes.count > 2 {
+            frame.pointee.data.2 = planes[2].0
+            frame.pointee.linesize.2 = Int32(clamping: planes[2].1)
+        }
+        return true
+    }
+}
+
+/// What the numbers of a picture mean, as V4L2 says it or leaves it to the rules of its documentation.
+struct CameraColours: Hashable {
+    var isBT709 = false
+    var isFullRange = false
+
+    init(_ layout: v4l2_pix_format) {
+        let space = layout.colorspace, encoding = layout.ycbcr_enc, range = layout.quantization
+        isBT709 =
+            encoding == V4L2_YCBCR_ENC_709.rawValue
+            || (encoding == V4L2_YCBCR_ENC_DEFAULT.rawValue && space == V4L2_COLORSPACE_REC709.rawValue)
+        isFullRange =
+            range == V4L2_QUANTIZATION_FULL_RANGE.rawValue
+            || (range == V4L2_QUANTIZATION_DEFAULT.rawValue && space == V4L2_COLORSPACE_JPEG.rawValue)
+    }
+
+    func describe(_ frame: UnsafeMutablePointer<AVFrame>) {
+        let description = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.pointee.format))
+        if let description, description.pointee.flags & UInt64(AV_PIX_FMT_FLAG_RGB) != 0 {
+            (frame.pointee.colorspace, frame.pointee.color_range) = (AVCOL_SPC_RGB, AVCOL_RANGE_JPEG)
+            return
+        }
+        frame.pointee.colorspace = isBT709 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M
+        frame.pointee.color_range = isFullRange ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+
+/// Why nothing is recorded, or no longer, for the person who wants it.
+package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The machine has no device that gives pictures.
+    case noCamera
+    /// None of this name or position: those that there are.
+    case noSuchCamera(String, available: [String])
+    /// The device exists and gives no pictures.
+    case notACamera(String, available: [String])
+    /// The device did not open, or its driver refuses to give pictures now. `holders` have it open.
+    case cannotOpenCamera(String, errno: Int32, holders: [String])
+    /// The camera has no such size or rate: what it has.
+    case formatNotOffered(camera: String, wanted: String, offered: String)
+    /// None of its formats can be read.
+    case noUsableFormat(camera: String, codes: [String])
+    /// A call of the driver failed.
+    case cameraFailed(String, step: String, errno: Int32)
+    /// It was there.
+    case cameraUnplugged(String)
+    /// It gives no pictures any more.
+    case cameraStopped(String)
+
+    /// The machine has no card that records.
+    case noMicrophone
+    /// The device did not open. `holder` records from it already, or nobody knows who.
+    case cannotOpenMicrophone(String, errno: Int32, holder: String?)
+    /// It opened and refused a configuration.
+    case cannotConfigureMicrophone(String, step: String, errno: Int32)
+
+    /// There is less space than the recording is going to need.
+    case noSpace(path: String, needed: ByteCount, free: ByteCount)
+    /// The disk is full while it records.
+    case diskFull(path: String)
+    /// There is a file of that name already.
+    case outputExists(String)
+    /// The file cannot be written, or its pictures not encoded.
+    case movie(MovieError)
+    /// It was ended before the first picture came.
+    case nothingRecorded
+
+    /// What is wrong and what to do.
+    package var description: String {
+        switch self {
+        case .noCamera: "there is no camera: plug one in; `kiosk devices` lists what there is"
+        case .noSuchCamera(let name, let available): "there is no camera \(name); there are \(available.joined(separator: ", "))"
+        case .notACamera(let path, let available):
+            "\(path) is not a camera"
+                + (available.isEmpty
+                    ? ": plug one in; `kiosk devices` lists what there is" : "; there are \(available.joined(separator: ", "))")
+        case .cannotOpenCamera(let path, EACCES, _), .cannotOpenCamera(let path, EPERM, _):
+            "no permission to open \(path): add the user to the group video"
+        case .cannotOpenCamera(let path, EBUSY, let holders):
+            "\(path) is in use by \(holders.isEmpty ? "another process" : holders.joined(separator: ", ")): end it, or choose another camera"
+        case .cannotOpenCamera(let path, let error, _): "cannot open \(path): \(Self.text(error))"
+        case .formatNotOffered(let camera, let wanted, let offered): "\(camera) does not offer \(wanted); it offers \(offered)"
+        case .noUsableFormat(let camera, let codes):
+            "\(camera) gives pictures only as \(codes.joined(separator: ", ")), which cannot be read: "
+                + "it needs the software of its maker, or libcamera"
+        case .cameraFailed(let path, let step, let error): "\(path) refuses \(step): \(Self.text(error))"
+        case .cameraUnplugged(let path): "\(path) was unplugged"
+        case .cameraStopped(let path): "\(path) gives no pictures any more: unplug it and plug it in again"
+        case .noMicrophone: "there is no microphone: plug one in, or record without sound with --microphone off"
+        case .cannotOpenMicrophone(let name, EACCES, _), .cannotOpenMicrophone(let name, EPERM, _):
+            "no permission to open \(name): add the user to the group audio"
+        case .cannotOpenMicrophone(let name, EBUSY, let holder):
+            "\(name) is in use by \(holder ?? "another process"): end it, or choose another microphone"
+        case .cannotOpenMicrophone(let name, ENOENT, _), .cannotOpenMicrophone(let name, ENODEV, _),
+            .cannotOpenMicrophone(let name, ENXIO, _):
+            "there is no microphone \(name); `kiosk devices` lists those there are"
+        case .cannotOpenMicrophone(let name, let error, _): "cannot open \(name): \(Self.text(error))"
+        case .cannotConfigureMicrophone(let name, let step, let error): "\(name) refuses \(step): \(Self.text(error))"
+        case .noSpace(let path, let needed, let free):
+            "\(path): about \(needed) would be needed and \(free) are free on its disk: "
+                + "delete what is not needed there, record for a shorter time, or write to another disk"
+        case .diskFull(let path): "\(path): its disk is full; the recording ends here"
+        case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"
+        case .movie(let error): error.description
+        case .nothingRecorded: "ended before the first picture came; nothing was recorded"
+        }
+    }
+
+    private static func text(_ error: Int32) -> String { String(cString: strerror(error)) }
+}
+
+extension CaptureError {
+    /// `body`, which writes.
+    static func writing<Result: ~Copyable>(_ body: () throws(MovieError) -> Result) throws(CaptureError) -> Result {
+        do throws(MovieError) { return try body() } catch { throw .movie(error) }
+    }
+}

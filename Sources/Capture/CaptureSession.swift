@@ -1,0 +1,277 @@
+import Glibc
+import KioskAudio
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+import Logging
+
+let log = Logger(label: "capture")
+
+/// A camera and a microphone that run, what is seen and heard of them, and a film of it that is recorded: AVCaptureSession and AVCaptureMovieFileOutput.
+///
+///     camera ──▶ thread camera ──pictures──┬──▶ thread recorder ──▶ Recording ──▶ MovieWriter
+///     card ────▶ thread microphone ─sound──┘        └─▶ preview: the newest picture
+///
+/// The threads that read the devices do nothing else, but for decoding JPEG. What waits for the recorder is bounded: pictures that a slow disk has no room for are dropped, counted, and the
+/// others keep their time.
+package final class CaptureSession: Sendable {
+    /// The devices, as they were opened.
+    package let camera: Camera
+    package let format: CameraFormat
+    /// ALSA's name of the microphone; nil without sound.
+    package let microphone: String?
+    private let colours: CameraColours?
+    private let inbox: Monitor<Inbox>
+    private let state: Monitor<State>
+    private let wakeUps: [WakeUp]
+
+    /// The sound of every recording.
+    package static let samples = AudioFormat(sampleRate: 48000, channelCount: 2)
+    /// How long a camera may say nothing.
+    private static let cameraPatience = MediaTime.seconds(3)
+    /// Pictures that may wait for the recorder.
+    private static let mostPictures = 24
+
+    /// What it does.
+    package enum Phase: String, Hashable, Sendable { case idle, recording, paused, finishing }
+
+    /// How it is.
+    package struct Status: Hashable, Sendable {
+        package var phase = Phase.idle
+        /// The file that is recorded.
+        package var path: String?
+        /// How much of it there is, and how long it may become; nil without a limit.
+        package var elapsed = MediaTime.zero
+        package var duration: MediaTime?
+        package var byteCount = 0
+        /// Pictures that are missing in it.
+        package var droppedCount = 0
+        /// The loudest of the last sounds, 0…1.
+        package var level: Float = 0
+        /// What is wrong with the devices; it does not go on then.
+        package var failure: CaptureError?
+        /// What is left until the film ends by itself, by its duration or for want of space.
+        package var remaining: MediaTime?
+    }
+
+    private struct State: Sendable {
+        var status = Status()
+        var reports: [RecordingReport] = []
+    }
+
+    private enum Order: Sendable {
+        case begin(RecordingRequest)
+        case pause(HostTime)
+        case resume(HostTime)
+        case end(HostTime)
+    }
+
+    private struct Inbox: Sendable {
+        var pictures: [Picture] = []
+        var sounds: [RecordedSound] = []
+        var orders: [Order] = []
+        var failure: CaptureError?
+        var soundFailure: CaptureError?
+        var isClosed = false
+        var isEmpty: Bool { pictures.isEmpty && sounds.isEmpty && orders.isEmpty && failure == nil && soundFailure == nil }
+    }
+
+    /// A picture on its way, and how many had been dropped before it.
+    private final class Picture: Sendable {
+        let captured: CapturedPicture
+        let dropped: Int
+        init(_ captured: consuming CapturedPicture, dropped: Int) {
+            self.captured = captured
+            self.dropped = dropped
+        }
+    }
+
+    /// Devices on their way to their threads.
+    private final class Opened: @unchecked Sendable {
+        // Sendable because one thread has it at a time.
+        var camera: CameraStream?
+        var microphone: CapturePCM?
+        init(camera: consuming CameraStream) { self.camera = consume camera }
+        init(microphone: consuming CapturePCM) { self.microphone = consume microphone }
+    }
+
+    // MARK: Opening
+
+    /// Opens the devices and has them run. `preview` is called with each picture, on the thread that reads the camera; it must not wait.
+    ///
+    /// - Throws: what is wrong, with what there is instead.
+    package static func open(
+        camera choice: CameraChoice, microphone device: AudioDevice, mode: CameraMode = CameraMode(),
+        preview: (@Sendable (borrowing CapturedPicture) -> Void)? = nil
+    ) throws(CaptureError) -> CaptureSession {
+        let (cameras, refused) = Camera.all()
+        let camera = try choice.choose(cameras, refused: refused)
+        let stream = try CameraStream.open(camera, mode)
+        let (format, colours) = (stream.format, stream.colours)
+        let name: String?
+        switch device {
+        case .off: name = nil
+        case .pcm(let pcm): name = pcm
+        case .automatic:
+            let found = Microphone.choose(Microphone.all(), beside: camera) { path in
+                realpath(path, nil).map { resolved in
+                    defer { free(resolved) }
+                    return String(cString: resolved)
+                }
+            }
+            guard let found else { throw .noMicrophone }
+            name = found.pcm
+        }
+        let pcm: Opened? = if let name { Opened(microphone: try CapturePCM.open(name)) } else { nil }
+        return CaptureSession(camera, format, colours, name, Opened(camera: stream), pcm, preview: preview)
+    }
+
+    private init(
+        _ camera: Camera, _ format: CameraFormat, _ colours: CameraColours?, _ microphone: String?, _ stream: Opened, _ pcm: Opened?,
+        preview: (@Sendable (borrowing CapturedPicture) -> Void)?
+    ) {
+        (self.camera, self.format, self.colours, self.microphone) = (camera, format, colours, microphone)
+        (inbox, state) = (Monitor(Inbox()), Monitor(State()))
+        wakeUps = [WakeUp(), WakeUp()]
+        let inbox = inbox
+        Thread("camera", realtimePriority: 4) { [wakeUp = wakeUps[0]] in
+            if let stream = stream.camera.take() { Self.readCamera(stream, inbox, wakeUp, preview) }
+        }.detach()
+        let layout = pcm?.microphone?.layout
+        if let pcm {
+            Thread("microphone", realtimePriority: 4) { [wakeUp = wakeUps[1]] in
+                if let pcm = pcm.microphone.take() { Self.readMicrophone(pcm, inbox, wakeUp) }
+            }.detach()
+        }
+        let (state, samples) = (state, layout == nil ? nil : Self.samples)
+        Thread("recorder") {
+            let feed = layout.flatMap { SoundFeed($0, to: Self.samples) }
+            Self.record(inbox, state, feed, format, colours, samples)
+        }.detach()
+    }
+
+    deinit { close() }
+
+    /// Lets the devices go; a recording that runs is finished first, on its own thread.
+    package func close() {
+        inbox.signal { $0.isClosed = true }
+        for wakeUp in wakeUps { wakeUp.wake() }
+    }
+
+    // MARK: Orders
+
+    /// Begins a film with the next picture; what is wrong with that is in its report.
+    package func begin(_ request: RecordingRequest) { order(.begin(request)) }
+    /// Leaves out what is seen and heard from now on.
+    package func pause() { order(.pause(.now)) }
+    package func resume() { order(.resume(.now)) }
+    /// Ends the film; its report follows.
+    package func end() { order(.end(.now)) }
+
+    private func order(_ order: Order) { inbox.signal { $0.orders.append(order) } }
+
+    /// How it is.
+    package var status: Status { state.withLock { $0.status } }
+
+    /// The report of a film that has ended, as soon as there is one; nil where there was none by `deadline`.
+    package func report(until deadline: HostTime?) -> RecordingReport? {
+        state.wait(until: deadline) { $0.reports.isEmpty ? nil : $0.reports.removeFirst() }
+    }
+
+    // MARK: Threads
+
+    private static func readCamera(
+        _ stream: consuming CameraStream, _ inbox: Monitor<Inbox>, _ wakeUp: WakeUp,
+        _ preview: (@Sendable (borrowing CapturedPicture) -> Void)?
+    ) {
+        var stream = stream
+        var last = HostTime.now
+        var late = 0
+        while !inbox.withLock({ $0.isClosed }) {
+            var descriptors = [wakeUp.pollDescriptor, pollfd(fd: stream.descriptor, events: Int16(POLLIN), revents: 0)]
+            wakeUp.wait(for: &descriptors, until: .now + .milliseconds(500))
+            do throws(CaptureError) {
+                while let picture = try stream.next() {
+                    last = .now
+                    preview?(picture)
+                    let dropped = stream.droppedCount + late
+                    let boxed = Picture(picture, dropped: dropped)
+                    let isTaken = inbox.signal { inbox in
+                        if inbox.pictures.count >= mostPictures { return false }
+                        inbox.pictures.append(boxed)
+                        return true
+                    }
+                    if !isTaken { late += 1 }
+                }
+                if descriptors[1].revents & Int16(POLLERR | POLLHUP) != 0, access(stream.camera.path, F_OK) != 0 {
+                    throw CaptureError.cameraUnplugged(stream.camera.path)
+                }
+                if HostTime.now - last > cameraPatience { throw CaptureError.cameraStopped(stream.camera.path) }
+            } catch {
+                let failure = error
+                inbox.signal { $0.failure = failure }
+                return
+            }
+        }
+    }
+
+    private static func readMicrophone(_ pcm: consuming CapturePCM, _ inbox: Monitor<Inbox>, _ wakeUp: WakeUp) {
+        var pcm = pcm
+        while !inbox.withLock({ $0.isClosed }) {
+            var descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
+            wakeUp.wait(for: &descriptors, until: .now + .milliseconds(500))
+            do throws(CaptureError) {
+                while let sound = try pcm.next() {
+                    inbox.signal { inbox in
+                        // A recorder that hangs in the disk for ten seconds: sound is put where it belongs again later.
+                        if inbox.sounds.count < 500 { inbox.sounds.append(sound) }
+                    }
+                }
+            } catch {
+                let failure = error
+                inbox.signal { $0.soundFailure = failure }
+                return
+            }
+        }
+    }
+
+    private static func record(
+        _ inbox: Monitor<Inbox>, _ state: Monitor<State>, _ feed: consuming SoundFeed?, _ format: CameraFormat,
+        _ colours: CameraColours?, _ samples: AudioFormat?
+    ) {
+        var recorder = Recorder(feed: feed, format: format, colours: colours, samples: samples)
+        var isClosing = false
+        while true {
+            let deadline = HostTime.now + .milliseconds(isClosing ? 20 : 200)
+            let work =
+                inbox.wait(until: deadline) { inbox -> Inbox? in
+                    if inbox.isEmpty, isClosing || !inbox.isClosed { return nil }
+                    let work = inbox
+                    inbox = Inbox(isClosed: work.isClosed)
+                    return work
+                } ?? Inbox(isClosed: isClosing)
+            isClosing = work.isClosed
+            for order in work.orders {
+                switch order {
+                case .begin(let request): recorder.begin(request)
+                case .pause(let time): recorder.pause(at: time)
+                case .resume(let time): recorder.resume(at: time)
+                case .end(let time): recorder.end(at: time)
+                }
+            }
+            for picture in work.pictures { recorder.write(picture.captured, dropped: picture.dropped) }
+            for sound in work.sounds { recorder.write(sound) }
+            if let failure = work.soundFailure { recorder.loseSound(failure) }
+            if let failure = work.failure { recorder.fail(failure) }
+            if work.isClosed { recorder.end(at: .now) }
+            recorder.check()
+            if recorder.isFinishing { state.withLock { $0.status.phase = .finishing } }
+            let report = recorder.finishIfComplete()
+            state.signal { state in
+                state.status = recorder.status
+                if let report { state.reports.append(report) }
+            }
+            if work.isClosed, !recorder.isRecording { return }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+
+/// What the thread `recorder` has: a film that is being recorded, or none, and how it goes. No lock, no wait but for the disk.
+struct Recorder: ~Copyable {
+    private var recording: Recording?
+    private(set) var isRecording = false
+    private var feed: SoundFeed?
+    private let hasFeed: Bool
+    private let format: CameraFormat
+    private let colours: CameraColours?
+    private let samples: AudioFormat?
+    private var refused: RecordingReport?
+    private var free: ByteCount?
+    private var checkedAt = HostTime(nanoseconds: 0)
+    private var level: Float = 0
+    private var failure: CaptureError?
+
+    init(feed: consuming SoundFeed?, format: CameraFormat, colours: CameraColours?, samples: AudioFormat?) {
+        hasFeed = samples != nil
+        self.feed = feed
+        (self.format, self.colours, self.samples) = (format, colours, samples)
+    }
+
+    mutating func begin(_ request: RecordingRequest) {
+        if isRecording { return }
+        do throws(CaptureError) {
+            if let failure { throw failure }
+            recording = try Recording.open(request, format, colours: colours, samples: samples)
+            isRecording = true
+            (free, checkedAt) = (RecordingFile.freeSpace(at: request.path), .now)
+        } catch {
+            refused = RecordingReport(
+                path: nil, length: .zero, width: format.width, height: format.height, rate: format.rate, pictureCount: 0, droppedCount: 0,
+                encoder: "", hasSound: samples != nil, notes: [], failure: error)
+        }
+    }
+
+    mutating func pause(at time: HostTime) { recording?.pause(at: time) }
+    mutating func resume(at time: HostTime) { recording?.resume(at: time) }
+    mutating func end(at time: HostTime) { recording?.end(at: time) }
+    mutating func write(_ picture: borrowing CapturedPicture, dropped: Int) { recording?.write(picture, dropped: dropped) }
+
+    mutating func write(_ sound: RecordedSound) {
+        guard hasFeed else { return }
+        var film: (HostTime) -> MediaTime? = { _ in nil }
+        var position = 0
+        if isRecording, let clock = recording?.clock {
+            film = { clock.film($0) }
+            position = recording?.samplePosition ?? 0
+        }
+        guard let piece = feed?.add(sound, position: position, film: film) else { return }
+        level = feed?.level ?? 0
+        recording?.write(piece)
+    }
+
+    /// The microphone has gone; the film goes on in silence.
+    mutating func loseSound(_ error: CaptureError) {
+        level = 0
+        recording?.note("there is silence from where the microphone was lost: \(error)")
+    }
+
+    /// The camera has gone; the film ends.
+    mutating func fail(_ error: CaptureError) {
+        failure = error
+        recording?.fail(error)
+    }
+
+    /// Ends the film before the disk is full.
+    mutating func check() {
+        guard isRecording, let path = recording?.request.path, HostTime.now - checkedAt > .milliseconds(500) else { return }
+        (free, checkedAt) = (RecordingFile.freeSpace(at: path), .now)
+        if let free, free.bytes < RecordingFile.reserve / 2 { recording?.fail(.diskFull(path: path)) }
+    }
+
+    var isFinishing: Bool {
+        mutating get { isRecording && recording?.isComplete == true }
+    }
+
+    /// The report of a film that has just ended, or was refused.
+    mutating func finishIfComplete() -> RecordingReport? {
+        if let report = refused {
+            refused = nil
+            return report
+        }
+        guard isFinishing else { return nil }
+        let report = recording?.finish()
+        recording = nil
+        isRecording = false
+        return report
+    }
+
+    var status: CaptureSession.Status {
+        mutating get {
+            var status = CaptureSession.Status()
+            (status.level, status.failure) = (level, failure)
+            guard isRecording, let snapshot = recording?.snapshot else { return status }
+            status.phase = snapshot.isPaused ? .paused : .recording
+            (status.path, status.elapsed, status.duration) = (snapshot.path, snapshot.elapsed, snapshot.duration)
+            (status.byteCount, status.droppedCount) = (snapshot.byteCount, snapshot.droppedCount)
+            var limits: [MediaTime] = []
+            if let duration = snapshot.duration { limits.append(max(.zero, duration - snapshot.elapsed)) }
+            if let free, snapshot.elapsed > .seconds(2), snapshot.byteCount > 0 {
+                let pace = Double(snapshot.byteCount) / snapshot.elapsed.seconds
+                limits.append(.seconds(Double(max(0, free.bytes - RecordingFile.reserve)) / pace))
+            }
+            status.remaining = limits.min()
+            return status
+        }
+    }
+}

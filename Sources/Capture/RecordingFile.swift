@@ -1,0 +1,158 @@
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+
+/// The files of a recording.
+///
+/// It is written in fragments to a hidden draft beside it, `.NAME.part` (``MovieWriter``), and each fragment is on the disk before the next one begins. When it
+/// ends, the draft gets its name, and then its packets are copied into a plain MP4, which takes its place: at every moment there is either nothing of that name
+/// or a whole film. Where there is no room for the copy the fragmented file stays; every player of today plays it.
+///
+/// A power cut leaves the draft. The next recording into the folder makes a film of it (``recover(in:besides:)``).
+package enum RecordingFile {
+    /// What of a draft can be played: whole fragments. A pure value, of the boxes of an MP4 file.
+    struct Extent: Hashable {
+        /// Bytes up to the end of the last whole fragment.
+        var byteCount: Int64 = 0
+        var fragments = 0
+
+        /// `box` says type and size of the box at an offset; nil where none begins there. nil of it: no fragmented film with a fragment in it.
+        init?(fileSize: Int64, box: (Int64) -> (type: String, size: Int64)?) {
+            var (offset, hasIndex, hasHeader) = (Int64(0), false, false)
+            while let (type, size) = box(offset), size >= 8, size <= fileSize - offset {
+                offset += size
+                switch type {
+                case "moov": hasIndex = true
+                case "moof": hasHeader = true
+                case "mdat" where hasHeader && hasIndex:
+                    fragments += 1
+                    (byteCount, hasHeader) = (offset, false)
+                default: break
+                }
+            }
+            if fragments == 0 { return nil }
+        }
+
+        /// Of an open file. Reads some bytes a fragment.
+        init?(_ descriptor: Int32) {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { return nil }
+            self.init(fileSize: Int64(status.st_size)) { offset in
+                var bytes = [UInt8](repeating: 0, count: 16)
+                guard pread(descriptor, &bytes, 16, off_t(offset)) >= 8 else { return nil }
+                func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+                let short = number(0..<4)
+                let size = short == 1 ? number(8..<16) : short
+                return (String(decoding: bytes[4..<8], as: UTF8.self), Int64(clamping: size))
+            }
+        }
+    }
+
+    // MARK: Space
+
+    /// What is free for this user where `path` is to lie; nil where nobody can tell. The corresponding C function is `statvfs`.
+    package static func freeSpace(at path: String) -> ByteCount? {
+        var status = statvfs()
+        let folder = folder(of: path)
+        guard statvfs(folder, &status) == 0 else { return nil }
+        return ByteCount(Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue))
+    }
+
+    /// Throws where a film of so many bytes a second will not have room for `duration`, or for ten seconds where none is known.
+    static func checkSpace(at path: String, bytesPerSecond: Double, duration: MediaTime?) throws(CaptureError) {
+        guard let free = freeSpace(at: path) else { return }
+        let needed = ByteCount(Int64(saturating: bytesPerSecond * (duration ?? .seconds(10)).seconds) + reserve)
+        if free < needed { throw .noSpace(path: path, needed: needed, free: free) }
+    }
+
+    /// Less than this is not left on a disk: the end of the film has to have room.
+    static let reserve: Int64 = 4_000_000
+
+    /// Where `path` lies, with a slash.
+    package static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./" }
+
+    // MARK: The end
+
+    /// Makes a plain MP4 of the fragmented one at `path`, in its place. Where there is no room for both it stays as it is.
+    static func finish(_ path: String) throws(MovieError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw MovieError(path, errno: errno) }
+        if let free = freeSpace(at: path), free.bytes < Int64(status.st_size) + reserve { return }
+        do throws(MovieError) { try MovieWriter.remux(from: path, to: path) } catch {
+            if error.reason != .noSpace { throw error }
+        }
+    }
+
+    /// Makes a film at `path` of what has been written of it when an error ended the writing; false where that is not enough to be played.
+    static func salvage(_ path: String) -> Bool {
+        let draft = MovieWriter.draftPath(of: path)
+        guard cut(draft), rename(draft, path) == 0 else { return false }
+        try? finish(path)
+        return true
+    }
+
+    /// Cuts a draft off behind its last whole fragment; false where it has none.
+    private static func cut(_ draft: String) -> Bool {
+        let descriptor = open(draft, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard let extent = Extent(descriptor) else { return false }
+        return ftruncate(descriptor, off_t(extent.byteCount)) == 0 && fsync(descriptor) == 0
+    }
+
+    // MARK: After a power cut
+
+    /// A recording that had been cut off, and is a film now.
+    package struct Recovered: Hashable, Sendable {
+        package var path: String
+        /// Why it is still the draft that it was; nil where all went well.
+        package var problem: String?
+    }
+
+    /// Makes films of what recordings into `folder` have left that were cut off. One gets the name that it was to have; where that is taken, or `reserved`
+    /// (what is going to be recorded), a number behind it. Drafts that are being written, and those of `kiosk export`, are left alone. Blocks for the disk.
+    package static func recover(in folder: String, besides reserved: String? = nil) -> [Recovered] {
+        let names = ProcFile.names(in: folder).sorted()
+        let folder = folder == "./" ? "" : folder.hasSuffix("/") ? folder : folder + "/"
+        var recovered: [Recovered] = []
+        for name in names where name.hasPrefix(".") {
+            let isDraft = name.hasSuffix(".mp4.part")
+            guard isDraft || name.hasSuffix(".mp4.left") else { continue }
+            let film = folder + name.dropFirst().dropLast(5)
+            let left = folder + name.dropLast(5) + ".left"
+            if isDraft {
+                guard isAbandoned(folder + name), cut(folder + name) else { continue }
+                // The copy needs a draft of the same name.
+                guard rename(folder + name, left) == 0 else { continue }
+            }
+            let target = freeName(film, besides: reserved)
+            do throws(MovieError) {
+                try MovieWriter.remux(from: left, to: target)
+                unlink(left)
+                recovered.append(Recovered(path: target))
+            } catch { recovered.append(Recovered(path: left, problem: error.description)) }
+        }
+        return recovered
+    }
+
+    private static func isAbandoned(_ draft: String) -> Bool {
+        let descriptor = open(draft, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+
+    private static func freeName(_ film: String, besides reserved: String?) -> String {
+        func isTaken(_ path: String) -> Bool {
+            if access(path, F_OK) == 0 { return true }
+            guard let reserved else { return false }
+            return path.split(separator: "/").last == reserved.split(separator: "/").last
+        }
+        if !isTaken(film) { return film }
+        let stem = film.dropLast(4)
+        var number = 1
+        while isTaken("\(stem)-\(number).mp4") { number += 1 }
+        return "\(stem)-\(number).mp4"
+    }
+}

@@ -1,0 +1,73 @@
+/// Which camera: `auto`, `front`, `rear`, a device such as `/dev/video0`, or a part of its name.
+package enum CameraChoice: Hashable, Sendable, LosslessStringConvertible {
+    /// The first that gives pictures.
+    case automatic
+    /// That on the side of the display.
+    case front
+    /// That on the other side.
+    case rear
+    /// That of a device file.
+    case device(String)
+    /// The first whose name, or whose place on the bus, has this in it; capitals do not matter.
+    case name(String)
+
+    /// nil when `text` is empty, too long for a name or contains control characters.
+    package init?(_ text: String) {
+        guard 1...256 ~= text.utf8.count, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            return nil
+        }
+        switch text {
+        case "auto": self = .automatic
+        case "front": self = .front
+        case "rear", "back": self = .rear
+        default: self = text.hasPrefix("/") ? .device(text) : .name(text)
+        }
+    }
+
+    /// The text in kiosk.conf.
+    package var description: String {
+        switch self {
+        case .automatic: "auto"
+        case .front: "front"
+        case .rear: "rear"
+        case .device(let path): path
+        case .name(let name): name
+        }
+    }
+}
+
+/// What is asked of a camera: `1280x720@30`, `1280x720`, or `@25`.
+package struct CameraMode: Hashable, Sendable, LosslessStringConvertible {
+    /// Pixels across and down; nil for the usual ones.
+    package var width: Int?, height: Int?
+    /// Pictures a second; nil for the usual number.
+    package var rate: Double?
+
+    /// The usual one.
+    package init() {}
+
+    /// nil when `text` has not the shape of it, or a number is out of range.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        if let size = parts.first, !size.isEmpty {
+            let lengths = size.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+            guard lengths.count == 2, let width = lengths[0], let height = lengths[1], 16...8192 ~= width, 16...8192 ~= height else {
+                return nil
+            }
+            (self.width, self.height) = (width, height)
+        }
+        if parts.count == 2 {
+            guard parts[1].allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let rate = Double(parts[1]), 1...240 ~= rate else {
+                return nil
+            }
+            self.rate = rate
+        }
+        if width == nil, rate == nil { return nil }
+    }
+
+    /// `1280x720@30`.
+    package var description: String {
+        let size = width.flatMap { width in height.map { "\(width)x\($0)" } } ?? ""
+        return size + (rate.map { "@" + ($0 == $0.rounded() ? "\(Int($0))" : "\($0)") } ?? "")
+    }
+}
