@@ -232,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "DisplayTests",
             dependencies: [
-                "KioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia",
+                "KioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia", "TestSupport",
                 "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),

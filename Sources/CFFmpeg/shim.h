@@ -101,6 +101,17 @@ static inline void shim_codec_use_threads(AVCodecContext *codec, int count) {
     codec->thread_count = count;
     codec->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
 }
+/// Says that `get_buffer2` may be called from any thread of the decoder; since FFmpeg 6 it always may.
+static inline void shim_codec_use_safe_callbacks(AVCodecContext *codec) {
+#if LIBAVCODEC_VERSION_MAJOR < 60
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    codec->thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+#else
+    (void)codec;
+#endif
+}
 static inline AVRational shim_rational(int num, int den) { return (AVRational){num, den}; }
 /// Begins or ends the reading of a dmabuf that is mapped; memory that is none refuses it, and needs it not.
 static inline void shim_dmabuf_sync(int fd, int begins) {

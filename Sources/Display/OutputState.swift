@@ -41,11 +41,11 @@ struct OutputState {
         var video: VideoPlanes?
     }
 
-    /// What has gone since the last call, and pictures of hardware decoders that are no longer shown.
+    /// What has gone since the last call, and pictures in memory of decoders that are no longer shown.
     mutating func takeGone() -> [Gone] {
         var taken = gone
         gone = []
-        for index in contents.indices where pool.isSpare(index) && contents[index].video?.holdsSurface == true {
+        for index in contents.indices where pool.isSpare(index) && contents[index].video?.isDecodersMemory == true {
             taken.append(Gone(contents: [contents[index]]))
             contents[index].video = nil
         }

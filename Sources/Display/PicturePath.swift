@@ -4,6 +4,8 @@ import KioskVocabulary
 enum PicturePath: String, CaseIterable {
     /// A hardware decoder's memory on a plane, as it is.
     case dmabuf
+    /// Drawn by a software decoder into a plane's memory (``PlanePool``); the plane scales and turns it.
+    case direct
     /// Copied once into a plane's memory; the plane scales and turns it.
     case copy
     /// Scaled in software into a plane's memory.
@@ -14,8 +16,9 @@ enum PicturePath: String, CaseIterable {
     /// Those that may be taken, without the last, which always may. vkms has the processor compose its planes, at a greater cost than conversion.
     static func allowed(_ choice: PicturePathChoice, driver: String) -> [PicturePath] {
         switch choice {
-        case .automatic: driver == "vkms" ? [] : [.dmabuf, .copy, .scale]
-        case .dmabuf: [.dmabuf, .copy, .scale]
+        case .automatic: driver == "vkms" ? [] : [.dmabuf, .direct, .copy, .scale]
+        case .dmabuf: [.dmabuf, .direct, .copy, .scale]
+        case .direct: [.direct, .copy, .scale]
         case .copy: [.copy, .scale]
         case .scale: [.scale]
         case .convert: []
@@ -31,6 +34,7 @@ enum PicturePath: String, CaseIterable {
     var work: String {
         switch self {
         case .dmabuf: "no pass in software"
+        case .direct: "decoded into the plane's buffer"
         case .copy: "copied once"
         case .scale: "scaled in software"
         case .convert: "converted in software"

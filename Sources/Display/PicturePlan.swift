@@ -23,6 +23,8 @@ struct PictureShape: Hashable {
     /// 0xRRGGBB of the bars.
     var background: UInt32
     var surface: Surface?
+    /// Pixels of the plane's memory that it has been decoded into; nil where it lies elsewhere.
+    var room: PlanePlanner.Size?
 
     /// That of a frame; nil where there is nothing to show, or only the converter can tell.
     init?(
@@ -85,7 +87,7 @@ struct PicturePlan {
 
     /// For a screen of `width` x `height` pixels.
     init(_ shape: PictureShape, _ paths: [PicturePath], width: Int, height: Int) {
-        for path in paths {
+        for path in paths where path != .direct || shape.room != nil {
             guard let colour = shape.colour else {
                 refusals.append((path, "no plane makes its colours"))
                 continue
@@ -118,6 +120,9 @@ struct PicturePlan {
         case .dmabuf:
             guard let surface = shape.surface, surface.format != 0 else { return [] }
             return [candidate(nil, (shape.width, shape.height), crop, code: surface.format, modifier: surface.modifier)]
+        case .direct:
+            guard let room = shape.room, let format = VideoFormat(shape.format.av) else { return [] }
+            return [candidate(format, (room.width, room.height), crop, code: format.code, modifier: nil)]
         case .copy:
             return VideoFormat.copies(of: shape.format).map { format in
                 candidate(format, (shape.width, shape.height), crop, code: format.code, modifier: nil)

@@ -12,7 +12,7 @@ protocol VideoHardware: AnyObject, Sendable {
     func planner(besides taken: [PlaneID]) -> PlanePlanner
     /// The properties of a plane.
     func properties(of plane: PlaneID) -> PlaneProperties
-    /// Memory for pictures of this size. With `forScaling` libswscale may write there.
+    /// Memory for pictures of this size. With `forScaling` libswscale may write there. Any thread.
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer
     /// A whole screen of one colour.
     func makeBackdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop

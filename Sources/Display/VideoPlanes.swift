@@ -58,6 +58,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     private var buffers = VideoBuffers()
     private var surfaces = SurfaceImports()
+    private var pools = PlanePools()
     private var writer = VideoWriter()
     private var backdrop: Backdrop?
 
@@ -77,9 +78,11 @@ final class VideoPlanes: @unchecked Sendable {
         obstacle = paths.isEmpty ? PicturePath.reasonForNone(choice, driver: hardware.driver) : nil
     }
 
-    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, in `region` of the screen, on `background` where the scene names none. `taken` are
-    /// the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if they have one. nil
-    /// where it is to be converted.
+    deinit { pools.close() }
+
+    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, in `region` of the screen, on `background` where the scene
+    /// names none. `taken` are the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if
+    /// they have one. nil where it is to be converted.
     func prepare(
         _ scene: borrowing Scene, rotation: Rotation, region: Region = .full, background: UInt32, slot: Int, besides taken: [PlaneID],
         former: PlaneID?
@@ -94,7 +97,9 @@ final class VideoPlanes: @unchecked Sendable {
                 let shape = PictureShape(
                     video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, region: region, rotation: rotation,
                     background: background, screenWidth: hardware.width, screenHeight: hardware.height)
-                return shape.flatMap { self.show(video.frame, Request(shape: $0, taken: taken), slot) }
+                guard var shape else { return nil }
+                shape.room = pools.buffer(of: video.frame).map { PlanePlanner.Size(width: $0.layout.width, height: $0.layout.height) }
+                return self.show(video.frame, Request(shape: shape, taken: taken), slot)
             }
         }
         tell(show?.arrangement, former)
@@ -129,7 +134,10 @@ final class VideoPlanes: @unchecked Sendable {
                 return VideoShow(
                     arrangement: answer.arrangement, memory: memory,
                     backdrop: answer.candidate.hasBackdrop ? try backdrop(request.shape.background) : nil)
-            } catch { fail(answer, "\(error)") }
+            } catch {
+                fail(answer, "\(error)")
+                if answer.candidate.path == .direct { pools.withdraw(frame) }
+            }
         }
         return nil
     }
@@ -174,10 +182,11 @@ final class VideoPlanes: @unchecked Sendable {
     private func find(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Finding {
         if let obstacle { return Finding(answer: nil, text: "\(PicturePath.convert.work) (\(obstacle))") }
         let failed = failed[request] ?? []
-        let plan = PicturePlan(
-            request.shape, paths.filter { !failed.contains($0) }, width: hardware.width, height: hardware.height)
+        let paths = paths.filter { !failed.contains($0) }
+        let plan = PicturePlan(request.shape, paths, width: hardware.width, height: hardware.height)
         let planner = hardware.planner(besides: request.taken)
         var refusals = plan.refusals.filter { $0.path != .dmabuf || request.shape.surface != nil }
+        if paths.contains(.direct), let refusal = offer(request, planner, frame, slot) { refusals.append((.direct, refusal.reason)) }
         for candidate in plan.candidates {
             switch ask(candidate, request, planner, frame, slot) {
             case .success(let answer):
@@ -190,11 +199,46 @@ final class VideoPlanes: @unchecked Sendable {
 
     private struct Refusal: Error { var reason: String }
 
-    private func ask(
-        _ candidate: PicturePlan.Candidate, _ request: Request, _ planner: PlanePlanner, _ frame: borrowing VideoFrame, _ slot: Int
-    ) -> Result<Answer, Refusal> {
+    /// Has decoders draw the next pictures like this one into memory of planes, where the driver would show that; else says why not. nil, too, where
+    /// nobody would.
+    private func offer(_ request: Request, _ planner: PlanePlanner, _ frame: borrowing VideoFrame, _ slot: Int) -> Refusal? {
+        guard frame.takesPlaneMemory, request.shape.room == nil, frame.surface == nil, let format = VideoFormat(request.shape.format.av),
+            !pools.offers(frame, format)
+        else { return nil }
+        var wanted = request
+        let room = PlanePool.room(width: frame.width, height: frame.height)
+        wanted.shape.room = PlanePlanner.Size(width: room.width, height: room.height)
+        let plan = PicturePlan(wanted.shape, [.direct], width: hardware.width, height: hardware.height)
+        var refusal = plan.refusals.first.map { Refusal(reason: $0.reason) }
+        for candidate in plan.candidates {
+            let first: VideoBuffer
+            do throws(PlanePlanner.Refusal) {
+                _ = try planner.assignments(for: layers(candidate))
+            } catch {
+                refusal = refusal ?? Refusal(reason: "\(error)")
+                continue
+            }
+            do throws(DeviceError) { first = try pools.first(frame, format, on: hardware) } catch { return Refusal(reason: "\(error)") }
+            switch ask(candidate, wanted, planner, frame, slot, in: .buffer(first)) {
+            case .success:
+                pools.offer(frame, format, first, on: hardware)
+                return nil
+            case .failure(let reason): refusal = refusal ?? reason
+            }
+        }
+        return refusal
+    }
+
+    private func layers(_ candidate: PicturePlan.Candidate) -> [PlanePlanner.Layer] {
         let behind = PlanePlanner.Layer.converted(width: hardware.width, height: hardware.height)
-        let layers = candidate.hasBackdrop ? [behind, candidate.layer] : [candidate.layer]
+        return candidate.hasBackdrop ? [behind, candidate.layer] : [candidate.layer]
+    }
+
+    private func ask(
+        _ candidate: PicturePlan.Candidate, _ request: Request, _ planner: PlanePlanner, _ frame: borrowing VideoFrame, _ slot: Int,
+        in given: VideoShow.Memory? = nil
+    ) -> Result<Answer, Refusal> {
+        let layers = layers(candidate)
         // Before there is memory for it.
         do throws(PlanePlanner.Refusal) { _ = try planner.assignments(for: layers) } catch { return .failure(Refusal(reason: "\(error)")) }
         func arrangement(_ assignments: [PlanePlanner.Assignment]) -> VideoArrangement {
@@ -204,7 +248,7 @@ final class VideoPlanes: @unchecked Sendable {
         }
         let memory: VideoShow.Memory, backdrop: Backdrop?
         do throws(DeviceError) {
-            memory = try self.memory(candidate, frame, slot, isKept: false)
+            if let given { memory = given } else { memory = try self.memory(candidate, frame, slot, isKept: false) }
             backdrop = candidate.hasBackdrop ? try self.backdrop(request.shape.background) : nil
         } catch { return .failure(Refusal(reason: "\(error)")) }
         var agreed: VideoArrangement?
@@ -219,7 +263,7 @@ final class VideoPlanes: @unchecked Sendable {
                 throw DeviceError(error.action, code: error.code)
             }
             agreed = tried
-            if case .buffer(let buffer) = memory { buffers.keep(buffer, size(candidate, frame), slot) }
+            if given == nil, case .buffer(let buffer) = memory { buffers.keep(buffer, size(candidate, frame), slot) }
         }
         switch answer {
         case .planes: return .success(Answer(request, candidate, agreed!))
@@ -250,6 +294,13 @@ final class VideoPlanes: @unchecked Sendable {
         _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int, isKept: Bool
     ) throws(DeviceError) -> VideoShow.Memory {
         guard candidate.format != nil else { return .surface(try held(frame)) }
+        if candidate.path == .direct {
+            guard let buffer = pools.buffer(of: frame), let shared = frame.shared() else {
+                throw DeviceError("hold a decoded picture", code: ENOMEM)
+            }
+            if isKept { pools.use(buffer, of: frame) }
+            return .decoded(HeldPicture(shared, buffer))
+        }
         let size = size(candidate, frame)
         if let buffer = buffers.buffer(size, slot) {
             if isKept { buffers.use(size) }
@@ -274,6 +325,7 @@ final class VideoPlanes: @unchecked Sendable {
         switch memory {
         case .buffer(let buffer): try writer.write(frame, as: candidate, into: buffer)
         case .surface: SurfaceUse.noteShown()
+        case .decoded: break
         }
         return memory
     }

@@ -39,6 +39,7 @@ struct VideoShow: Sendable {
     enum Memory: Sendable {
         case buffer(VideoBuffer)
         case surface(HeldSurface)
+        case decoded(HeldPicture)
     }
 
     let arrangement: VideoArrangement
@@ -50,11 +51,12 @@ struct VideoShow: Sendable {
         switch memory {
         case .buffer(let buffer): buffer.framebuffer
         case .surface(let surface): surface.imported.framebuffer
+        case .decoded(let picture): picture.buffer.framebuffer
         }
     }
 
-    /// Whether a hardware decoder waits for its memory.
-    var holdsSurface: Bool { if case .surface = memory { true } else { false } }
+    /// Whether a decoder waits for its memory.
+    var isDecodersMemory: Bool { if case .buffer = memory { false } else { true } }
 
     /// Adds to a request what shows it: of what is shown already only what changes. `former` was shown before, on top of `behind` on the primary plane.
     /// With `names` something is named in any case.
@@ -99,6 +101,7 @@ struct VideoShow: Sendable {
         switch memory {
         case .buffer(let buffer): return draw(buffer.frame(ColourDescription(arrangement.colour)))
         case .surface(let surface): return draw(surface.frame.downloaded())
+        case .decoded(let picture): return draw(picture.frame.shared())
         }
     }
 }

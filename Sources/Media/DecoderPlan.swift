@@ -44,7 +44,8 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
 
     /// Opens the decoder that uses the processor, with so many threads.
     func software(threads: Int) throws(MediaError) -> CodecContext {
-        try CodecContext.open(parameters, timeBase: timeBase, source: source) { context in
+        var memory: DecoderMemory?
+        var codec = try CodecContext.open(parameters, timeBase: timeBase, source: source) { context in
             shim_codec_use_threads(context, Int32(threads))
             context.pointee.lowres = Int32(reduction)
             if isPreview {
@@ -53,7 +54,10 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
             }
             // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(maxPixels)
+            if !isPreview { memory = context.drawIntoPlanes() }
         }
+        codec.memory = memory
+        return codec
     }
 
     /// A hardware decoder with a lease: the one on the shelf, else one that is opened. Blocks, at most for ``HardwareDevice/timeLimit`` and only

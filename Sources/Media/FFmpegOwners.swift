@@ -32,6 +32,8 @@ struct CodecContext: ~Copyable, @unchecked Sendable {
     let raw: UnsafeMutablePointer<AVCodecContext>
     /// nil where it is software, or not open yet.
     var lease: DecoderShelf.Lease?
+    /// Where it takes memory of displays (``PlanePool``).
+    var memory: DecoderMemory?
     deinit {
         if let lease {
             if !lease.isHung { DecoderShelf.end(raw, lease) }

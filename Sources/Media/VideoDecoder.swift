@@ -295,9 +295,10 @@ struct VideoDecoder: ~Copyable, Sendable {
         if picture.pointee.sample_aspect_ratio.num == 0, let raw = codec?.raw {
             picture.pointee.sample_aspect_ratio = raw.pointee.sample_aspect_ratio
         }
-        let output = VideoFrame(
+        var output = VideoFrame(
             adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil,
             use: isStateful ? codec?.lease?.use : nil)
+        output.takesPlaneMemory = codec?.memory != nil
         return TimedFrame(frame: output, time: begin, duration: duration)
     }
 }

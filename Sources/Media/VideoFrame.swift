@@ -16,6 +16,9 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// What it was encoded with, for messages; AV_CODEC_ID_NONE where nobody decoded it.
     package var codec = AV_CODEC_ID_NONE
 
+    /// Whether it is shown as a decoder has drawn it that would draw into memory of a plane, too (``PlanePool``).
+    package var takesPlaneMemory = false
+
     /// The hardware decoder's own picture, which `av` describes as dmabufs; nil where `av` is what the decoder gave.
     private let origin: UnsafeMutablePointer<AVFrame>?
     private let saidFormat: AVPixelFormat?
@@ -61,7 +64,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         var frame = VideoFrame(
             adopting: copy, orientation: orientation, pixelFormat: saidFormat, origin: origin.flatMap { av_frame_clone($0) },
             isPooled: comesFromPool, use: use)
-        frame.codec = codec
+        (frame.codec, frame.takesPlaneMemory) = (codec, takesPlaneMemory)
         return frame
     }
 

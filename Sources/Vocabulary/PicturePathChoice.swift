@@ -4,6 +4,8 @@ package enum PicturePathChoice: String, Sendable, CaseIterable {
     case automatic = "auto"
     /// A hardware decoder's memory on a plane.
     case dmabuf
+    /// Drawn by a software decoder into a plane's memory.
+    case direct
     /// What a decoder has drawn, copied into a plane's memory.
     case copy
     /// Scaled in software, for a plane that cannot.

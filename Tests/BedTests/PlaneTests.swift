@@ -129,5 +129,5 @@ extension BedTests {
 
 extension Vblank.Plane {
     /// `NV12 320x180`.
-    fileprivate var text: String { "\(format) \(source.width)x\(source.height)" }
+    var text: String { "\(format) \(source.width)x\(source.height)" }
 }

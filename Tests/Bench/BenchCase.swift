@@ -97,10 +97,10 @@ struct BenchCase: Sendable {
                 name: "1080p30@60-turned", clips: [.turned], mode: fullHD(60), counted: [.kiosk, .mpv], display: "rotation = 90",
                 mpvOptions: ["--video-rotate=90"])
         ]
-        + ["copy", "scale", "convert"].map { path in
+        + ["direct", "copy", "scale", "convert"].map { path in
             BenchCase(
                 name: "1080p30@60-\(path)", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk],
-                counted: path == "copy" ? [.kiosk, .decoding] : [.kiosk],
+                counted: ["direct", "copy"].contains(path) ? [.kiosk, .decoding] : [.kiosk],
                 display: "picture-path = \"\(path)\"")
         }
 

@@ -13,6 +13,7 @@ extension Findings {
     var promises: [Promise] {
         [
             seams, hole, cadence, firstPicture, comparison, conversion, calls, instructions, conversionInstructions, copyInstructions,
+            directInstructions,
             memory, offset, answer(.touch), answer(.key),
         ].compactMap { $0 }
     }
@@ -80,6 +81,7 @@ extension Findings {
     private var conversionInstructions: Promise? { ratio("instructions", .instructions, to: .ffmpeg, atMost: 1.25, in: Self.main) }
     /// With pictures on planes.
     private var copyInstructions: Promise? { ratio("instructions", .instructions, to: .decoding, atMost: 1.1, in: "1080p30@60-copy") }
+    private var directInstructions: Promise? { ratio("instructions", .instructions, to: .decoding, atMost: 1.1, in: "1080p30@60-direct") }
 
     private func ratio(_ subject: String, _ measure: Measure, to other: BenchCase.Player, atMost limit: Double, in name: String) -> Promise?
     {

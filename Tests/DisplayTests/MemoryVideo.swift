@@ -15,6 +15,8 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     var planes: [PlaneRecord]
     /// What the driver says to a picture.
     var refuses: (VideoShow) -> Bool = { _ in false }
+    /// Bytes that it has rows farther apart than it is asked for.
+    var gap = 0
     /// Whether there is memory.
     var isOutOfMemory = false
     private(set) var asked = 0
@@ -46,7 +48,8 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     func properties(of plane: PlaneID) -> PlaneProperties { PlaneProperties(PropertyTable([:]), of: plane) }
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer {
         if isOutOfMemory { throw DeviceError("make a buffer", code: ENOMEM) }
-        let buffer = MemoryVideoBuffer(format, width, height, forScaling: forScaling, number: UInt32(100 + made.count))
+        let pitch = VideoLayout.rowBytes(format, width: width, forScaling: forScaling) + gap
+        let buffer = MemoryVideoBuffer(format, width, height, forScaling: forScaling, number: UInt32(100 + made.count), pitch: pitch)
         made.append(buffer)
         return buffer
     }

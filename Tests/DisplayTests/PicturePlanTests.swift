@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func whatMayBeTaken() {
-        #expect(PicturePath.allowed(.automatic, driver: "vc4") == [.dmabuf, .copy, .scale])
+        #expect(PicturePath.allowed(.automatic, driver: "vc4") == [.dmabuf, .direct, .copy, .scale])
         #expect(PicturePath.allowed(.automatic, driver: "vkms").isEmpty && PicturePath.allowed(.convert, driver: "vc4").isEmpty)
         #expect(PicturePath.allowed(.copy, driver: "vkms") == [.copy, .scale] && PicturePath.allowed(.scale, driver: "vc4") == [.scale])
     }

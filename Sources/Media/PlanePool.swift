@@ -1,0 +1,176 @@
+import CKioskFFmpeg
+import Glibc
+import Synchronization
+
+// A software decoder draws its pictures into memory that libavcodec allocates, from where a display copies them into memory that a plane shows. Where the
+// processor reads a plane's memory as fast as any other, the decoder can draw there at once: libavcodec asks for the memory of each picture
+// (`AVCodecContext.get_buffer2`), and is given a plane's (``DecoderMemory``). Such a picture is an ordinary one in all other respects, so whoever does
+// not know of this reads it as ever.
+//
+// A display offers a pool for a format and a size when it has seen a picture that it would show so. From then on the decoders of the process take their
+// memory there; what has been decoded before is copied. A buffer goes back to its pool when the last reference to its picture is gone: libavcodec keeps
+// some that others are predicted from, the queue some that wait, and the display what is seen.
+
+/// Where the planes of a picture are in its memory.
+package struct PictureLayout: Sendable {
+    /// Of all of it.
+    let byteCount: Int
+    let planeCount: Int
+    /// Bytes from one row to the next, and of the first row from the beginning, of each plane.
+    let strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>
+
+    package init(byteCount: Int, planeCount: Int, strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>) {
+        (self.byteCount, self.planeCount, self.strides, self.offsets) = (byteCount, planeCount, strides, offsets)
+    }
+
+    /// With rows of luma `pitch` bytes apart, and `rows` of them; 8 bits a sample, a plane for each component.
+    init(_ format: AVPixelFormat, pitch: Int, rows: Int) {
+        let description = av_pix_fmt_desc_get(format)!.pointee
+        let (stride, chroma) = (pitch >> Int(description.log2_chroma_w), rows >> Int(description.log2_chroma_h))
+        self.init(
+            byteCount: pitch * rows + 2 * stride * chroma, planeCount: 3, strides: [pitch, stride, stride],
+            offsets: [0, pitch * rows, pitch * rows + stride * chroma])
+    }
+
+    /// Whether it is the same.
+    func isSame(as other: PictureLayout) -> Bool {
+        byteCount == other.byteCount && planeCount == other.planeCount
+            && (0..<planeCount).allSatisfy { strides[$0] == other.strides[$0] && offsets[$0] == other.offsets[$0] }
+    }
+
+    /// Puts memory of this layout into a frame.
+    func describe(_ frame: UnsafeMutablePointer<AVFrame>, _ buffer: UnsafeMutablePointer<AVBufferRef>) {
+        let base = buffer.pointee.data!
+        func data(_ plane: Int) -> UnsafeMutablePointer<UInt8>? { plane < planeCount ? base + offsets[plane] : nil }
+        frame.pointee.buf.0 = buffer
+        (frame.pointee.data.0, frame.pointee.data.1, frame.pointee.data.2) = (data(0), data(1), data(2))
+        (frame.pointee.linesize.0, frame.pointee.linesize.1) = (Int32(strides[0]), Int32(strides[1]))
+        frame.pointee.linesize.2 = Int32(strides[2])
+    }
+}
+
+/// Memory of a display that a picture can be decoded into: luma, then chroma.
+package final class PlaneMemory: Sendable {
+    let base: UInt
+    let layout: PictureLayout
+    /// What the display knows it by, and keeps it alive.
+    package let owner: any AnyObject & Sendable
+
+    /// From `base` on, valid as long as `owner`.
+    package init(base: UnsafeMutableRawPointer, _ layout: PictureLayout, owner: any AnyObject & Sendable) {
+        (self.base, self.layout, self.owner) = (UInt(bitPattern: base), layout, owner)
+    }
+}
+
+/// Memory of a display for pictures of one format and size. Any thread.
+package final class PlanePool: Sendable {
+    private struct State {
+        var idle: [PlaneMemory] = []
+        /// By their addresses.
+        var used: [UInt: PlaneMemory] = [:]
+        var isOpen = true
+    }
+
+    private let format: AVPixelFormat
+    /// Of the pictures.
+    private let width: Int, height: Int
+    /// Of all its buffers.
+    let layout: PictureLayout
+    private let make: @Sendable () -> PlaneMemory?
+    private let state: Mutex<State>
+
+    /// More buffers than decoder, queue and display have at once: what goes beyond is decoded into ordinary memory.
+    static let most = 64
+
+    /// How large a buffer has to be for pictures of a size: decoders draw whole blocks, and read and write a little beyond them.
+    package static func room(width: Int, height: Int) -> (width: Int, height: Int) {
+        ((width + 127) & ~127, ((height + 63) & ~63) + 16)
+    }
+
+    /// For pictures of this size; `make` makes a buffer of ``room(width:height:)``, on any thread, nil where it cannot.
+    package init(_ format: AVPixelFormat, width: Int, height: Int, first: PlaneMemory, make: @escaping @Sendable () -> PlaneMemory?) {
+        (self.format, self.width, self.height, layout) = (format, width, height, first.layout)
+        self.make = make
+        state = Mutex(State(idle: [first]))
+    }
+
+    // MARK: What is offered
+
+    private static let offers = Mutex<[PlanePool]>([])
+
+    /// What is offered for pictures of this format and size now.
+    static func offered(_ format: AVPixelFormat, width: Int, height: Int) -> [PlanePool] {
+        offers.withLock { $0 }.filter { $0.format == format && ($0.width, $0.height) == (width, height) }
+    }
+
+    /// Offers its memory to the decoders of the process.
+    package func offer() { Self.offers.withLock { $0.append(self) } }
+
+    /// Its memory is not to be used any more; what is used is freed when it comes back.
+    package func close() {
+        Self.offers.withLock { $0.removeAll { $0 === self } }
+        let idle = state.withLock { state in
+            state.isOpen = false
+            defer { state.idle = [] }
+            return state.idle
+        }
+        withExtendedLifetime(idle) {}
+    }
+
+    /// Buffers that pictures are in.
+    package var usedCount: Int { state.withLock { $0.used.count } }
+
+    /// The buffer that a picture is in; nil where it is none of this pool's.
+    package func memory(of frame: borrowing VideoFrame) -> PlaneMemory? {
+        guard let buffer = frame.av.pointee.buf.0, let data = buffer.pointee.data else { return nil }
+        guard let memory = state.withLock({ $0.used[UInt(bitPattern: data)] }) else { return nil }
+        // Cropped at the left or at the top it begins elsewhere.
+        return frame.av.pointee.data.0 == data ? memory : nil
+    }
+
+    // MARK: What is taken
+
+    /// A reference of libavcodec's to a buffer.
+    private final class Loan: Sendable {
+        let pool: PlanePool, memory: PlaneMemory
+        init(_ pool: PlanePool, _ memory: PlaneMemory) { (self.pool, self.memory) = (pool, memory) }
+    }
+
+    private func take() -> PlaneMemory? {
+        let (memory, count, isOpen) = state.withLock { state in
+            let memory = state.idle.popLast()
+            if let memory { state.used[memory.base] = memory }
+            return (memory, state.used.count, state.isOpen)
+        }
+        if let memory { return memory }
+        guard isOpen, count < Self.most, let fresh = make(), fresh.layout.isSame(as: layout) else { return nil }
+        state.withLock { $0.used[fresh.base] = fresh }
+        return fresh
+    }
+
+    private func giveBack(_ memory: PlaneMemory) {
+        state.withLock { state in
+            state.used[memory.base] = nil
+            if state.isOpen { state.idle.append(memory) }
+        }
+    }
+
+    /// Puts a buffer into a frame; false where there is none.
+    func fill(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
+        guard let memory = take() else { return false }
+        let loan = Unmanaged.passRetained(Loan(self, memory))
+        let buffer = av_buffer_create(
+            UnsafeMutablePointer(bitPattern: memory.base), layout.byteCount,
+            { opaque, _ in
+                let loan = Unmanaged<Loan>.fromOpaque(opaque!).takeRetainedValue()
+                loan.pool.giveBack(loan.memory)
+            }, loan.toOpaque(), 0)
+        guard let buffer else {
+            loan.release()
+            giveBack(memory)
+            return false
+        }
+        layout.describe(frame, buffer)
+        return true
+    }
+}
