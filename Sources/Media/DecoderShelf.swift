@@ -74,9 +74,11 @@ enum DecoderShelf {
     final class Use: @unchecked Sendable {
         // Sendable because it does not change before it is freed.
         private(set) var lender: Lender?
+        /// Gives its pictures back, where they are its own buffers.
+        let returns: PictureReturns?
 
         fileprivate init(_ lender: Lender?) {
-            self.lender = lender
+            (self.lender, returns) = (lender, lender == nil ? nil : PictureReturns())
             DecoderShelf.state.withLock { $0.inUse += 1 }
         }
 

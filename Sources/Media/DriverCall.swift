@@ -18,6 +18,8 @@ enum DriverCall {
         struct State {
             var work: (@Sendable () -> Void)?
             var isDone = true
+            /// Whether nobody waits for it.
+            var isAlone = false
             /// What is left to do when the call comes back after all.
             var late: (@Sendable () -> Void)?
         }
@@ -27,12 +29,13 @@ enum DriverCall {
         func run() {
             while let work = state.wait({ $0.work.take() }) {
                 work()
-                let late = state.signal { state -> (@Sendable () -> Void)? in
+                let (late, wasAlone) = state.signal { state in
                     state.isDone = true
-                    return state.late
+                    defer { state.isAlone = false }
+                    return (state.late, state.isAlone)
                 }
-                guard let late else { continue }
-                return late()
+                if let late { return late() }
+                if wasAlone { DriverCall.idle.withLock { $0.append(self) } }
             }
         }
     }
@@ -52,6 +55,12 @@ enum DriverCall {
         if isLate { return false }
         idle.withLock { $0.append(worker) }
         return true
+    }
+
+    /// Runs `call` on another thread, and does not wait for it.
+    static func begin(_ call: @escaping @Sendable () -> Void) {
+        let worker = idle.withLock { $0.popLast() } ?? start()
+        worker.state.signal { ($0.work, $0.isDone, $0.isAlone) = (call, false, true) }
     }
 
     private static func start() -> Worker {

@@ -52,6 +52,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
+        if let use, let returns = use.returns { return returns.give(av, origin, use) }
         var (pointer, originPointer): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVFrame>?) = (av, origin)
         av_frame_free(&pointer)
         av_frame_free(&originPointer)
