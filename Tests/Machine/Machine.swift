@@ -123,7 +123,7 @@ extension Machine {
 
     /// Looks at the screen again and again until clips of `order` have followed one another so often.
     func watch(seams count: Int, of order: PlayOrder = .whole) throws -> Sightings {
-        try wait("\(count) seams", within: 60) { order.seams(in: $0) >= count }
+        try wait("\(count) seams", within: 180) { order.seams(in: $0) >= count }
     }
 
     /// Looks at the screen again and again until a frame of `clip` is on it.
@@ -147,7 +147,7 @@ extension Machine {
     }
 
     /// The same until what was seen is as wanted.
-    private func wait(_ what: String, within seconds: Double = 30, untilSeen isEnough: (Sightings) -> Bool) throws -> Sightings {
+    private func wait(_ what: String, within seconds: Double = 120, untilSeen isEnough: (Sightings) -> Bool) throws -> Sightings {
         var seen = Sightings()
         let end = Date() + seconds
         while !isEnough(seen) {
@@ -159,7 +159,7 @@ extension Machine {
     }
 
     /// Waits until the screen shows what is asked for.
-    func wait(_ what: String, within seconds: Double = 30, until isSo: (ScreenDump) -> Bool) throws {
+    func wait(_ what: String, within seconds: Double = 120, until isSo: (ScreenDump) -> Bool) throws {
         var seen = Sightings()
         let end = Date() + seconds
         while true {
@@ -170,7 +170,7 @@ extension Machine {
     }
 
     /// Waits for a picture of the clips that moves.
-    func waitForMovingPicture(within seconds: Double = 30) throws {
+    func waitForMovingPicture(within seconds: Double = 120) throws {
         var first: Int?
         try wait("a moving picture", within: seconds) { screen in
             guard let number = screen.number, PlayOrder.whole.distance(from: number, to: number) != nil else { return false }
@@ -180,7 +180,7 @@ extension Machine {
     }
 
     /// Waits until frames of `clip` are shown.
-    func wait(for clip: ClosedRange<Int>, within seconds: Double = 30) throws {
+    func wait(for clip: ClosedRange<Int>, within seconds: Double = 120) throws {
         try wait("frames \(clip)", within: seconds) { $0.number.map(clip.contains) ?? false }
     }
 
