@@ -8,12 +8,15 @@ extension KioskPlayer.AudioOutput {
     ///   - device: an ALSA name such as `hw:1,0` or `default`; nil is the system's default where somebody has set one, else the sound of
     ///     `display`, else the first real card.
     ///   - display: the display whose own sound is preferred.
-    public static func alsa(device: String? = nil, display: KioskPlayer.VideoOutput? = nil) -> KioskPlayer.AudioOutput {
+    ///   - session: whether other programs can be heard at the same time, which output is followed, and what an interruption does.
+    public static func alsa(
+        device: String? = nil, display: KioskPlayer.VideoOutput? = nil, session: KioskPlayer.AudioSession = KioskPlayer.AudioSession()
+    ) -> KioskPlayer.AudioOutput {
         let choice = device.flatMap(AudioDevice.init) ?? .automatic
-        return KioskPlayer.AudioOutput(
-            choice.makeOutput { [display] in
-                display?.waitUntilOpen()
-                return display?.name
-            })
+        let output = choice.makeOutput(session: session.engine) { [display] in
+            display?.waitUntilOpen()
+            return display?.name
+        }
+        return KioskPlayer.AudioOutput(output, session: session)
     }
 }

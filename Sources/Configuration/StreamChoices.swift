@@ -43,23 +43,10 @@ package struct StreamChoices: Hashable, Sendable {
         userAgent = table.line("user-agent", "a line of text", longest: 500)
     }
 
-    /// The lines of `{ NAME = "TEXT", … }`; nil where a name is none that HTTP allows (RFC 9110), or a text has more than one line.
+    /// The lines of `{ NAME = "TEXT", … }`; nil where HTTP does not allow one of them.
     private static func headers(_ kind: TOMLValue.Kind) -> [String]? {
         guard case .table(let entries) = kind, entries.count <= 50 else { return nil }
-        var lines: [String] = []
-        for entry in entries {
-            guard let text = entry.value.kind.string, text.utf8.count <= 8000, 1...200 ~= entry.key.utf8.count,
-                entry.key.utf8.allSatisfy(isTokenByte), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-            else { return nil }
-            lines.append("\(entry.key): \(text)")
-        }
-        return lines
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
+        let lines = entries.compactMap { entry in entry.value.kind.string.flatMap { StreamSettings.header(entry.key, $0) } }
+        return lines.count == entries.count ? lines : nil
     }
 }

@@ -180,9 +180,13 @@ package struct AssetCover: Hashable, Sendable {
     /// Larger ones are not given out.
     private static let longest = 16 << 20
 
-    /// Opens a source to read its cover; nil where it has none. Blocks as ``MediaReader/open(_:samples:decoderThreads:decoder:audio:video:interruption:deinterlacing:pictureMemory:)`` does.
-    package static func read(from source: String, interruption: Interruption = Interruption()) throws(MediaError) -> AssetCover? {
-        let format = try FormatContext.open(source, interruption: interruption)
+    /// Opens a source to read its cover; nil where it has none. Blocks as ``MediaReader/open`` does.
+    ///
+    /// - Parameter settings: how it is fetched where it comes over the network.
+    package static func read(
+        from source: String, settings: StreamSettings = StreamSettings(), interruption: Interruption = Interruption()
+    ) throws(MediaError) -> AssetCover? {
+        let format = try FormatContext.open(source, settings: settings, interruption: interruption)
         guard let stream = format.cover, let data = stream.pointee.attached_pic.data else { return nil }
         let count = Int(stream.pointee.attached_pic.size)
         guard 1...longest ~= count else { return nil }

@@ -9,16 +9,19 @@ public final class AudioOutput: Sendable {
     private let engine: any KioskPlayback.AudioOutput
     private let mixer: PlayerMixer
 
+    /// How it gets along with the rest of the machine.
+    public let session: AudioSession
+
     /// The output of an engine's.
-    package init(_ engine: any KioskPlayback.AudioOutput) {
-        self.engine = engine
+    package init(_ engine: any KioskPlayback.AudioOutput, session: AudioSession = AudioSession()) {
+        (self.engine, self.session) = (engine, session)
         mixer = PlayerMixer(engine.format)
     }
 
     deinit { if mixer.hasStarted { engine.stop() } }
 
-    /// No sound: what is played passes in time by the monotonic clock.
-    public static func silent() -> AudioOutput { AudioOutput(SilentOutput()) }
+    /// No sound: what is played passes in time by the monotonic clock. Of `session`, ``AudioSession/interruption`` counts.
+    public static func silent(session: AudioSession = AudioSession()) -> AudioOutput { AudioOutput(SilentOutput(), session: session) }
 
     /// What is played to, or why nothing is heard.
     public var name: String { engine.name }

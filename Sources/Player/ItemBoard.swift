@@ -24,8 +24,13 @@ final class ItemBoard: Sendable {
 
     /// Items come onto the engine's list by `enlist`, which returns their identities. The lock is held, so that no event of theirs comes
     /// before they are known.
-    func add(_ new: [PlayerItem], _ enlist: () -> [KioskPlayback.PlayerItem.ID]) {
-        state.withLock { state in for (id, item) in zip(enlist(), new) { state.items[id] = item } }
+    func add(_ new: [PlayerItem], to engine: KioskPlayback.Player, _ enlist: () -> [KioskPlayback.PlayerItem.ID]) {
+        state.withLock { state in
+            for (id, item) in zip(enlist(), new) {
+                state.items[id] = item
+                item.setPlace(engine, id)
+            }
+        }
     }
 
     /// Items have left the list. What is on the screen may be one of them: it is kept until another one is.
@@ -70,14 +75,16 @@ final class ItemBoard: Sendable {
             return .itemStarted(item, isSeam: isSeam)
         case .itemEnded(let id): return self[id].map { .itemEnded($0) }
         case .itemFailed(let id, let message):
-            guard let item = self[id] else { return nil }
-            let error = PlaybackError(message)
-            item.note(.failed(error))
-            return .itemFailed(item, error)
+            return self[id].map { .itemFailed($0, PlaybackError(message)) }
+        case .itemStatusChanged(let id, let status):
+            self[id]?.note(PlayerItem.Status(status))
+            return nil
         case .nothingPlayable: return .nothingPlayable
         case .playlistEnded: return .playedToEnd
         case .statusChanged(let status): return .timeControlStatusChanged(TimeControlStatus(status))
-        default: return nil
+        case .interruptionBegan: return .interruptionBegan
+        case .interruptionEnded: return .interruptionEnded
+        case .quitRequested: return nil
         }
     }
 
@@ -105,4 +112,17 @@ public enum PlayerEvent: Hashable, Sendable {
     case playedToEnd
     /// ``Player/timeControlStatus`` has changed.
     case timeControlStatusChanged(TimeControlStatus)
+    /// The first interruption has begun, or the last one has ended: ``Player/beginInterruption(by:for:)``.
+    case interruptionBegan, interruptionEnded
+}
+
+extension PlayerItem.Status {
+    fileprivate init(_ status: ItemFacts.Status) {
+        self =
+            switch status {
+            case .unknown: .unknown
+            case .readyToPlay: .readyToPlay
+            case .failed(let reason): .failed(PlaybackError(reason))
+            }
+    }
 }

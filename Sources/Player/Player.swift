@@ -38,6 +38,7 @@ public class Player: @unchecked Sendable {
         var options = KioskPlayback.Player.Options()
         options.loop = loop
         options.region = region.engine
+        options.audioSession = audio.session.engine
         options.decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
         (videoOutput, audioOutput) = (video, audio)
         self.options = Mutex(options)
@@ -78,7 +79,7 @@ public class Player: @unchecked Sendable {
     var hasStopped: Bool { isStopped.withLock { $0 } }
 
     /// Puts items at the end of the list.
-    func append(_ new: [PlayerItem]) { items.add(new) { engine.append(new.map(\.entry)) } }
+    func append(_ new: [PlayerItem]) { items.add(new, to: engine) { engine.append(new.map(\.entry)) } }
 
     // MARK: Playing
 
@@ -165,10 +166,12 @@ public class Player: @unchecked Sendable {
         public var seams: Int
         /// How often picture and sound stood still because nothing was ready.
         public var stalls: Int
+        /// What lies between what has been received of a live stream and what is heard of it; nil of anything else.
+        public var streamLatency: Duration?
 
         init(_ counts: PlayerStatistics) {
             (framesShown, framesLate, framesDropped) = (counts.framesShown, counts.framesLate, counts.framesDropped)
-            (seams, stalls) = (counts.seams, counts.stalls)
+            (seams, stalls, streamLatency) = (counts.seams, counts.stalls, counts.streamLatency?.duration)
         }
     }
 }

@@ -1,11 +1,13 @@
 internal import KioskPlatform
+internal import KioskPlayback
 internal import KioskVocabulary
 internal import Synchronization
 
 /// An asset as it is played: from where to where, how often, how loud, and how it stands in the picture. It has an identity: two items of one
 /// asset are two items.
 ///
-/// What is set of an item is fixed when it is made. ``status`` changes when a player has opened it.
+/// What is set of an item is fixed when it is made, but for its tracks (``select(_:in:)``). ``status`` changes when a player has opened it, and the
+/// player that has it tells what it holds.
 public final class PlayerItem: Sendable {
     /// What is played.
     public let asset: Asset
@@ -29,6 +31,16 @@ public final class PlayerItem: Sendable {
         public var isMuted = false
         /// How its picture is fitted to where the player shows it.
         public var videoGravity = VideoGravity.resizeAspect
+        /// Which of its sound tracks is heard.
+        public var audioTrack = TrackSelection.automatic
+        /// Which of its picture tracks is seen.
+        public var videoTrack = TrackSelection.automatic
+        /// How far behind what has been received a live stream is played, 60 s at most; nil is 1 s, and for what comes over HTTP what the server
+        /// has ready at the start.
+        public var configuredTimeOffsetFromLive: Duration?
+        /// How long the last frame of a live stream that has broken off or ended stands while it is opened again, an hour at most; then the next item
+        /// follows.
+        public var reconnectTime = StreamSettings().reconnect.duration
 
         /// All of the asset, once, as loud as the player.
         public init() {}
@@ -38,9 +50,9 @@ public final class PlayerItem: Sendable {
     public enum Status: Hashable, Sendable {
         /// It has not been opened yet.
         case unknown
-        /// It is, or was, on the screen.
+        /// It has been opened, ahead of its turn, and its first picture decoded.
         case readyToPlay
-        /// It could not be played, or not to its end.
+        /// It could not be opened the last time, and what follows is played. It is tried again when its turn comes.
         case failed(PlaybackError)
     }
 
@@ -48,12 +60,20 @@ public final class PlayerItem: Sendable {
         var status = Status.unknown
         var watchers: [Int: AsyncStream<Status>.Continuation] = [:]
         var lastWatcher = 0
+        /// Who plays it, and under which identity.
+        weak var engine: KioskPlayback.Player?
+        var id: KioskPlayback.PlayerItem.ID?
+        /// What has been chosen of its tracks.
+        var audio: TrackSelection, video: TrackSelection
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// An item of an asset.
-    public init(_ asset: Asset, options: Options = Options()) { (self.asset, self.options) = (asset, options) }
+    public init(_ asset: Asset, options: Options = Options()) {
+        (self.asset, self.options) = (asset, options)
+        state = Mutex(State(audio: options.audioTrack, video: options.videoTrack))
+    }
 
     /// An item of a path or a URL.
     public convenience init(_ source: String, options: Options = Options()) { self.init(Asset(source), options: options) }
@@ -82,13 +102,40 @@ public final class PlayerItem: Sendable {
         }
     }
 
+    /// A player has it on its list under this identity now.
+    func setPlace(_ engine: KioskPlayback.Player, _ id: KioskPlayback.PlayerItem.ID) {
+        state.withLock { ($0.engine, $0.id) = (engine, id) }
+    }
+
+    /// The player that has it, or had it last.
+    var place: (engine: KioskPlayback.Player, id: KioskPlayback.PlayerItem.ID)? {
+        state.withLock { state in
+            if let engine = state.engine, let id = state.id { (engine, id) } else { nil }
+        }
+    }
+
+    /// Notes which track of a kind is to be played; false where that was chosen already, or there is nothing to choose. Also gives its place.
+    func choose(
+        _ selection: TrackSelection, in mediaType: Asset.Track.MediaType
+    ) -> (isChanged: Bool, place: (engine: KioskPlayback.Player, id: KioskPlayback.PlayerItem.ID)?) {
+        let isChanged = state.withLock { state in
+            switch mediaType {
+            case .audio:
+                defer { state.audio = selection }
+                return state.audio != selection
+            case .video:
+                defer { state.video = selection }
+                return state.video != selection
+            case .subtitle: return false
+            }
+        }
+        return (isChanged, place)
+    }
+
     /// What the engine plays of it.
     var entry: PlaylistItem {
-        var path = asset.source
-        if !isURL(path), !path.hasPrefix("/") {
-            path = workingFolder + "/" + path
-        }
-        var entry = PlaylistItem(source: path)
+        let (audio, video) = state.withLock { ($0.audio, $0.video) }
+        var entry = PlaylistItem(source: asset.location)
         entry.gravity = options.videoGravity.engine
         entry.volume = options.volume.isFinite ? min(max(options.volume, 0), 1) : 1
         entry.isMuted = options.isMuted
@@ -96,6 +143,10 @@ public final class PlayerItem: Sendable {
         entry.start = max(.zero, MediaTime(options.start))
         entry.end = options.end.map(MediaTime.init)
         entry.duration = options.duration.map { max(.milliseconds(10), MediaTime($0)) }
+        (entry.audioTrack, entry.videoTrack) = (audio.engine, video.engine)
+        entry.stream = asset.streamSettings
+        entry.stream.reconnect = min(max(MediaTime(options.reconnectTime), .zero), .seconds(3600))
+        entry.stream.latency = options.configuredTimeOffsetFromLive.map { min(max(MediaTime($0), .zero), StreamSettings.longestLatency) }
         return entry
     }
 }

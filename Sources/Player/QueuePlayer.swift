@@ -52,7 +52,7 @@ public final class QueuePlayer: Player, @unchecked Sendable {
             guard let index = present.firstIndex(of: other) else { return false }
             place = index + 1
         }
-        items.add([item]) { engine.insert([item.entry], at: place) }
+        items.add([item], to: engine) { engine.insert([item.entry], at: place) }
         return true
     }
 

@@ -23,4 +23,19 @@ package struct StreamSettings: Hashable, Sendable {
 
     /// The defaults.
     package init() {}
+
+    /// The line of a request for one of ``headers``; nil where its name is none that HTTP allows (RFC 9110), or its text has more than one line.
+    package static func header(_ name: String, _ text: String) -> String? {
+        guard 1...200 ~= name.utf8.count, name.utf8.allSatisfy(isTokenByte), text.utf8.count <= 8000,
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return nil }
+        return "\(name): \(text)"
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
 }

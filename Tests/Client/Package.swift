@@ -8,6 +8,10 @@ let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput"].map {
 let package = Package(
     name: "Client",
     dependencies: [.package(name: "kiosk", path: "../..")],
-    targets: [.executableTarget(name: "Client", dependencies: products + own.map { .target(name: $0) })] + own.map { .target(name: $0) },
+    targets: [
+        .executableTarget(name: "Client", dependencies: products + own.map { .target(name: $0) }),
+        // For the bed, which has two displays.
+        .executableTarget(name: "TwoDisplays", dependencies: Array(products.prefix(3))),
+    ] + own.map { .target(name: $0) },
     swiftLanguageModes: [.v6]
 )

@@ -6,7 +6,11 @@ import KioskPlayer
 func checkAssets(_ clips: [String]) async throws {
     let properties = try await Asset(clips[0]).load()
     Check.expect((properties.duration ?? .zero) > .seconds(1), "an asset has a duration")
-    Check.expect(properties.tracks.contains { $0.mediaType == .video && $0.naturalSize != nil }, "and a picture track")
+    Check.expect(
+        properties.tracks.contains { $0.mediaType == .video && $0.naturalSize != nil && $0.nominalFrameRate != nil }, "and a picture track")
+    Check.expect(properties.chapters.isEmpty && !properties.metadata.hasArtwork, "no chapters and no cover")
+    let artwork = try await Asset(clips[0]).loadArtwork()
+    Check.expect(artwork == nil, "which cannot be loaded either")
     do {
         _ = try await Asset("/nowhere/at/all.mp4").load()
         Check.expect(false, "what is not there cannot be loaded")
@@ -15,11 +19,90 @@ func checkAssets(_ clips: [String]) async throws {
     }
 }
 
+/// What is known of an item: before, while and after a player has it.
+func checkItem(_ clips: [String]) async throws {
+    let display = VideoOutput.offscreen(width: 320, height: 180)
+    let properties = try await Asset(clips[0]).load()
+    let (item, missing) = (PlayerItem(clips[0]), PlayerItem("/nowhere/at/all.mp4"))
+    Check.expect(item.status == .unknown && item.duration == .unknown && item.tracks.isEmpty, "nothing is known of a new item")
+    Check.expect(item.presentationSize == nil && !item.isPlaybackLikelyToKeepUp, "nor how large it is")
+    let player = QueuePlayer(items: [item, missing], loop: .queue, video: display)
+    player.play()
+    Check.expect(await eventually { item.status == .readyToPlay && player.currentItem == item }, "a player opens it")
+    Check.expect(item.error == nil, "without an error")
+    guard case .time(let duration) = item.duration else { return Check.expect(false, "its duration is known: \(item.duration)") }
+    Check.expect(abs((duration - (properties.duration ?? .zero)) / .milliseconds(1)) < 100, "its duration is its asset's: \(duration)")
+    let natural = properties.tracks.first { $0.mediaType == .video }?.naturalSize
+    Check.expect(item.presentationSize == natural, "so is its size: \(item.presentationSize as Any)")
+    Check.expect(item.tracks.map(\.assetTrack.id) == properties.tracks.map(\.id), "so are its tracks")
+    Check.expect(item.loadedTimeRanges == [.zero..<duration] && item.seekableTimeRanges == [.zero..<duration], "all of a file is there")
+    Check.expect(item.isPlaybackLikelyToKeepUp, "and will be")
+    Check.expect(item.chapters == properties.chapters && item.metadata == properties.metadata, "it tells what its asset does")
+
+    func isHeard() -> Bool { item.tracks.contains { $0.assetTrack.mediaType == .audio && $0.isEnabled } }
+    Check.expect(isHeard(), "its sound is on")
+    Check.expect(item.select(.none, in: .audio) && !item.select(.none, in: .audio), "a track is switched off once")
+    Check.expect(await eventually { !isHeard() }, "its sound is off")
+    if let sound = properties.tracks.first(where: { $0.mediaType == .audio }) { item.select(.track(sound), in: .audio) }
+    Check.expect(await eventually { isHeard() }, "and on again")
+    Check.expect(!item.select(.automatic, in: .subtitle), "subtitles are not drawn")
+    Check.expect(
+        await eventually { missing.error?.description.contains("no such file") == true }, "why an item failed is known: \(missing.status)")
+
+    // It keeps what was chosen of it when another player has it.
+    item.select(.none, in: .audio)
+    player.stop()
+    let other = Player(item, video: display)
+    other.play()
+    Check.expect(await eventually { !item.tracks.isEmpty }, "another player has it")
+    Check.expect(!isHeard() && item.tracks.contains { $0.isEnabled }, "as it was chosen")
+    other.replaceCurrentItem(with: nil)
+    Check.expect(await eventually { other.currentItem == nil || item.tracks.isEmpty || !isHeard() }, "an item can leave")
+    other.stop()
+    display.close()
+}
+
+/// A session that pauses, and one that ducks: an application's own interruptions.
+func checkSession(_ clips: [String]) async {
+    let display = VideoOutput.offscreen(width: 320, height: 180)
+    var session = AudioSession()
+    session.interruption = .pause
+    session.duckedVolume = 7
+    let sound = AudioOutput.silent(session: session)
+    Check.expect(sound.session == session, "an output has its session")
+    let player = QueuePlayer(items: [PlayerItem(clips[0])], loop: .queue, video: display, audio: sound)
+    let events = player.events
+    player.play()
+    Check.expect(await eventually { player.timeControlStatus == .playing }, "it plays")
+    player.beginInterruption(by: "a")
+    player.beginInterruption(by: "b", for: .seconds(60))
+    Check.expect(await eventually { player.timeControlStatus == .paused } && player.isInterrupted, "an interruption pauses it")
+    player.endInterruption(by: "a")
+    player.endInterruption(by: "nobody")
+    Check.expect(player.isInterrupted && player.timeControlStatus == .paused, "until the last of two has ended")
+    player.endInterruption(by: "b")
+    Check.expect(await eventually { player.timeControlStatus == .playing } && !player.isInterrupted, "then it plays on")
+    player.beginInterruption(for: .milliseconds(300))
+    Check.expect(await eventually { player.timeControlStatus == .paused }, "it can be interrupted again")
+    Check.expect(await eventually { player.timeControlStatus == .playing }, "an interruption that nobody ends has its time")
+    player.stop()
+    var seen: [PlayerEvent] = []
+    for await event in events where event == .interruptionBegan || event == .interruptionEnded { seen.append(event) }
+    Check.expect(seen == [.interruptionBegan, .interruptionEnded, .interruptionBegan, .interruptionEnded], "events tell: \(seen)")
+
+    // A card by its session; without one it is silent.
+    var mixed = AudioSession()
+    (mixed.mixesWithOthers, mixed.route) = (true, .port)
+    let card = AudioOutput.alsa(session: mixed)
+    Check.expect(card.session == mixed && !card.name.isEmpty, "a card is opened by its session: \(card.name)")
+    display.close()
+}
+
 func checkPlayer(_ clips: [String]) async {
     let display = VideoOutput.offscreen(width: 640, height: 360)
     let item = PlayerItem(clips[0])
     let player = Player(item, video: display, audio: .silent())
-    Check.expect(player.timeControlStatus != .playing && item.status == .unknown, "a player stands still at first")
+    Check.expect(player.timeControlStatus != .playing, "a player stands still at first")
     let (periods, boundaries) = (Counter(), Counter())
     let periodic = player.addPeriodicTimeObserver(forInterval: .milliseconds(50)) { _ in periods.add() }
     let boundary = player.addBoundaryTimeObserver(forTimes: [.milliseconds(500)]) { boundaries.add() }

@@ -19,6 +19,8 @@ let clips = CommandLine.arguments.dropFirst().map { String($0) }
 guard clips.count == 2 else { fatalError("usage: Client CLIP OTHER") }
 
 try await checkAssets(clips)
+try await checkItem(clips)
+await checkSession(clips)
 await checkPlayer(clips)
 await checkQueue(clips)
 await checkTwoPlayers(clips)
