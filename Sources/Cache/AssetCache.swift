@@ -9,6 +9,8 @@ import KioskVocabulary
 /// content of it is played from the next opening on. Who opens an item asks ``file(for:)`` and waits for nothing but the first look into the
 /// folder. What cannot be kept, because the disk is full or read-only or the server does not say how long it is, is played over the network as if
 /// there were no cache; that is said once.
+///
+/// A folder belongs to one process: it is locked (``FolderLock``), and who finds it locked plays over the network until it is free.
 package final class AssetCache: Sendable {
     /// What is worth saying.
     package enum News: Hashable, Sendable {
@@ -54,6 +56,9 @@ package final class AssetCache: Sendable {
     private static let interval = MediaTime.seconds(1)
     /// How long who opens an item waits for the first look into the folder.
     private static let scanLimit = MediaTime.seconds(2)
+    /// How long a folder that another process has is waited for before that is said: one that is ending lets go of it.
+    private static let lockLimit = MediaTime.milliseconds(1500)
+    private static let lockInterval = MediaTime.milliseconds(100)
 
     /// A cache in `folder`, an absolute path, of at most `limit`; `tell` is called on the thread `cache`.
     package init(folder: String, limit: ByteCount, tell: @escaping @Sendable (News) -> Void) {
@@ -71,8 +76,9 @@ package final class AssetCache: Sendable {
         return folder("HOME").map { $0 + "/.cache/kiosk" }
     }
 
-    /// Begins to fetch. `wanted` names the sources of the playlist, in their order; it is called on the thread `cache`. Called once.
-    package func start(wanted: @escaping @Sendable () -> [String]) {
+    /// Begins to fetch. `wanted` gives the items of the playlist, in their order; it is called on the thread `cache`. A source is fetched as the first of
+    /// its items says. Called once.
+    package func start(wanted: @escaping @Sendable () -> [PlaylistItem]) {
         Thread("cache") { [self] in
             Thread.giveWay()
             run(wanted)
@@ -130,21 +136,54 @@ package final class AssetCache: Sendable {
 
     // MARK: The thread
 
-    private func run(_ wanted: () -> [String]) {
-        guard Transfer.isAvailable else {
+    private func run(_ wanted: () -> [PlaylistItem]) {
+        guard let lock = takeFolder() else { return }
+        withExtendedLifetime(lock) {
             scan()
-            return tell(
-                .problem("nothing new is kept of what comes over the network: libcurl is not installed (apt install libcurl3-gnutls)"))
+            if Transfer.isAvailable { return fetch(wanted) }
+            tell(.problem("nothing new is kept of what comes over the network: libcurl is not installed (apt install libcurl3-gnutls)"))
+            _ = state.wait { $0.isStopping ? true : nil }
         }
-        scan()
+    }
+
+    /// Waits until no other process has the folder; nil at the end.
+    private func takeFolder() -> FolderLock? {
+        // Where that cannot be, the first fetch says why.
+        try? store.make()
+        let patience = HostTime.now + Self.lockLimit
+        while true {
+            if let lock = FolderLock.take(folder) { return lock }
+            let isNews =
+                HostTime.now >= patience
+                && state.signal { state in
+                    defer { state.isScanned = true }
+                    return !state.isScanned
+                }
+            if isNews {
+                tell(
+                    .problem(
+                        "cache: another process uses \(folder): what comes over the network is played without it until that has ended; give each "
+                            + "a folder of its own, [playback] cache-folder"))
+            }
+            if state.wait(until: .now + Self.lockInterval, { $0.isStopping ? true : nil }) == true { return nil }
+        }
+    }
+
+    private func fetch(_ wanted: () -> [PlaylistItem]) {
         var schedule = CacheSchedule()
+        var settings: [String: StreamSettings] = [:]
         while true {
             let now = HostTime.now
-            let sources = unique(wanted().filter(Self.mayKeep))
+            let items = wanted().filter { Self.mayKeep($0.source) }
+            let sources = unique(items.map(\.source))
             schedule.setWanted(sources, at: now)
+            let former = settings
+            settings = Dictionary(items.map { ($0.source, $0.stream) }, uniquingKeysWith: { first, _ in first })
+            // What was refused with other headers may not be with these.
+            for (source, stream) in settings where former[source] ?? stream != stream { schedule.hurry(source, at: now) }
             for source in settle(sources) { schedule.hurry(source, at: now) }
             if let source = schedule.due(at: now) {
-                switch CacheFetch(self, source, wanted: Set(sources)).run() {
+                switch CacheFetch(self, source, settings[source] ?? StreamSettings(), wanted: Set(sources)).run() {
                 case .done: schedule.succeeded(source, at: .now)
                 case .failed(let isLasting): schedule.failed(source, at: .now, isLasting: isLasting)
                 case .stopped: return

@@ -14,6 +14,7 @@ final class CacheFetch {
 
     private let cache: AssetCache
     private let source: String
+    private let settings: StreamSettings
     private let wanted: Set<String>
     private let key: CacheKey
     private var plan = TransferPlan()
@@ -26,8 +27,9 @@ final class CacheFetch {
     /// A part that this process has written is sure to be in the file, though not on the disk.
     private static let ownParts = Monitor<Set<String>>([])
 
-    init(_ cache: AssetCache, _ source: String, wanted: Set<String>) {
-        (self.cache, self.source, self.wanted, key) = (cache, source, wanted, CacheKey(source))
+    /// - Parameter settings: how it is fetched.
+    init(_ cache: AssetCache, _ source: String, _ settings: StreamSettings, wanted: Set<String>) {
+        (self.cache, self.source, self.settings, self.wanted, key) = (cache, source, settings, wanted, CacheKey(source))
     }
 
     func run() -> Result {
@@ -65,7 +67,7 @@ final class CacheFetch {
         (verdict, error, obstacle) = (nil, nil, nil)
         writer = nil
         let isHead = plan.isHead
-        let transfer = Transfer(url: source, headers: plan.headers, isHead: isHead)
+        let transfer = Transfer(url: source, headers: plan.headers, settings: settings, isHead: isHead)
         let outcome = transfer.run { head, bytes in
             self.take(bytes, of: head)
         } goesOn: {

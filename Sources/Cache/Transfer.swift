@@ -1,9 +1,14 @@
 import CTransfer
+import KioskPlatform
+import KioskVocabulary
 
 /// One request of HTTP, by libcurl. Blocks until it has ended; its closures are called meanwhile, on the same thread.
 struct Transfer {
     var url: String
+    /// Those that the cache itself needs.
     var headers: [String] = []
+    /// Further headers, who asks, and how long a connection may give nothing, as it would be if it were played from there.
+    var settings = StreamSettings()
     /// Whether only the head of the answer is wanted.
     var isHead = false
 
@@ -14,10 +19,14 @@ struct Transfer {
         var problem: String?
     }
 
-    /// Connecting takes no longer than this, nor does a request for a head, or one that is answered without a body.
-    static let connectLimit = 15_000
-    /// A server that sends next to nothing for so many seconds is given up.
-    static let stallLimit = 30
+    /// All headers of the request. What decides which part of the file is sent, and whether it is, is the cache's business.
+    private var lines: [String] {
+        headers
+            + settings.headers.filter { line in
+                let name = line.prefix { $0 != ":" }.lowercased()
+                return name != "range" && !name.hasPrefix("if-")
+            }
+    }
 
     /// Whether there is a libcurl.
     static var isAvailable: Bool { kiosk_transfer_is_available() != 0 }
@@ -48,13 +57,14 @@ struct Transfer {
             },
             goes_on: { user in Unmanaged<Context>.fromOpaque(user!).takeUnretainedValue().goesOn() ? 1 : 0 })
         var problem = [CChar](repeating: 0, count: 256)
-        let status = withCStrings(headers) { lines in
+        let status = withCStrings(lines) { lines in
             url.withCString { url in
-                "kiosk".withCString { agent in
+                settings.userAgent.withCString { agent in
+                    let limit = Int32(clamping: settings.timeout.nanoseconds / 1_000_000)
                     var request = kiosk_transfer_request(
                         url: url, headers: lines.baseAddress, header_count: Int32(lines.count), user_agent: agent, is_head: isHead ? 1 : 0,
-                        connect_timeout_ms: Int32(Self.connectLimit), timeout_ms: isHead ? Int32(2 * Self.connectLimit) : 0,
-                        stall_seconds: Int32(Self.stallLimit))
+                        connect_timeout_ms: limit, timeout_ms: isHead ? Int32(clamping: 2 * Int64(limit)) : 0,
+                        stall_seconds: Int32(clamping: (settings.timeout.nanoseconds + 999_999_999) / 1_000_000_000))
                     return withExtendedLifetime(context) { kiosk_transfer(&request, &handler, &problem) }
                 }
             }

@@ -58,6 +58,11 @@ package struct PlaylistEntry: Hashable, Sendable {
 }
 
 extension Configuration {
+    /// An item of a source that is on no `[[playlist]]`: what a key, a tap or `fallback` plays.
+    package func item(of source: String) -> PlaylistItem {
+        PlaylistEntry(source: PlaylistSource(source, relativeTo: "/")).resolved(source: source, in: self)
+    }
+
     /// How long one entry may hold up a thread.
     package static let expansionLimit = MediaTime.seconds(5)
 

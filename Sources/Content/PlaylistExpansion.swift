@@ -222,10 +222,6 @@ extension PlaylistExpansion.Plan {
             names: all.map(\.source.location), isFixed: all.allSatisfy(\.source.isFixed), assume: { all[$0].assumed },
             expand: { all[$0].expand() },
             item: { all[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
-            fallback: configuration.playback.fallback.map {
-                PlaylistItem(
-                    source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace,
-                    stream: configuration.network)
-            }, replacing: folder == nil ? nil : all.count - 1)
+            fallback: configuration.playback.fallback.map { configuration.item(of: $0) }, replacing: folder == nil ? nil : all.count - 1)
     }
 }

@@ -94,13 +94,15 @@ extension RemoteControl {
         guard facts.metadata.cover != nil, let entry = player.item(try optionalItem(arguments))?.entry else {
             throw ControlRefusal(code: "no-picture", message: "its file has no cover")
         }
+        let cache = surroundings.cache
         let read = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
         let interruption = Interruption()
         Thread("cover") {
             Thread.giveWay()
             let result: Result<ControlAnswer, ControlRefusal>
             do throws(MediaError) {
-                let cover = try AssetCover.read(from: entry.source, interruption: interruption)
+                let cover = try AssetCover.read(
+                    from: cache?.file(for: entry.source) ?? entry.source, settings: entry.stream, interruption: interruption)
                 result =
                     cover.map { .success(ControlAnswer(["format": .string($0.codec)], attachment: $0.bytes)) }
                     ?? .failure(ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large"))

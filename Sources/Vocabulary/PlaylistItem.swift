@@ -88,9 +88,6 @@ package func isURL(_ source: String) -> Bool {
     return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
 }
 
-/// Whether a source comes over the network, or from wherever else a URL leads that names no file.
-package func isRemote(_ source: String) -> Bool { isURL(source) && !source.lowercased().hasPrefix("file:") }
-
 /// Whether a source comes over the network, or from wherever else a URL leads that names no file. A session description (.sdp) is a file
 /// that names a stream.
 package func isStream(_ source: String) -> Bool {

@@ -47,11 +47,7 @@ struct Check: ParsableCommand {
         let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains($0) }
         let items =
             playlist
-            + asked.map {
-                PlaylistItem(
-                    source: $0, gravity: configuration.display.gravity, deinterlace: configuration.playback.deinterlace,
-                    stream: configuration.network)
-            }
+            + asked.map { configuration.item(of: $0) }
         for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60
 

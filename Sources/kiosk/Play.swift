@@ -133,7 +133,8 @@ struct Play: ParsableCommand {
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio, files: cache)
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
-        cache?.start { [player] in player.items.map(\.entry.source) + asked }
+        let others = asked.map { configuration.item(of: $0) }
+        cache?.start { [player] in player.items.map(\.entry) + others }
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
@@ -270,6 +271,7 @@ extension Player.Options {
         isMuted = configuration.audio.isMuted
         audioSession = configuration.audio.session
         allowsQuit = configuration.input.allowsQuit
+        stream = configuration.network
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }
 }

@@ -6,7 +6,7 @@ import KioskVocabulary
 /// file that is cut off is one that cannot, here: somebody is still copying it, or has not copied it to its end.
 func probe(_ item: PlaylistItem) -> String? {
     do throws(MediaError) {
-        var reader = try MediaReader.open(item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), deinterlacing: .off)
+        var reader = try MediaReader.open(item, samples: AudioFormat(sampleRate: 48000, channelCount: 2), fields: .off)
         guard reader.description.isSeekable, !reader.description.isStill,
             let length = reader.description.video?.duration ?? reader.description.duration
         else { return nil }

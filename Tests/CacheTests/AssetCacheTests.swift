@@ -16,7 +16,9 @@ import Testing
         private var caches: [AssetCache] = []
 
         /// A cache on it, as a player that is started has it.
-        func open(_ sources: [String], limit: Int64 = 100_000_000, folder: String? = nil) -> AssetCache {
+        func open(
+            _ sources: [String], limit: Int64 = 100_000_000, folder: String? = nil, stream: StreamSettings = StreamSettings()
+        ) -> AssetCache {
             let cache = AssetCache(folder: folder ?? self.folder, limit: ByteCount(limit)) { [news] said in
                 news.signal { list in
                     switch said {
@@ -25,7 +27,7 @@ import Testing
                     }
                 }
             }
-            cache.start { sources }
+            cache.start { sources.map { PlaylistItem(source: $0, stream: stream) } }
             caches.append(cache)
             return cache
         }
@@ -66,6 +68,52 @@ import Testing
         #expect(bytes(again.file(for: server.url())) == content)
         #expect(wait { place.said.contains { $0.hasPrefix("! ") && $0.hasSuffix("what is kept of it is played") } })
         #expect(bytes(again.file(for: server.url())) == content)
+    }
+
+    @Test func aFileIsAskedForAsItsEntrySays() throws {
+        let server = try FileServer(.init(content))
+        server.change { $0.required = ("authorization", "Bearer 0123") }
+        let place = Place()
+        let refused = place.open([server.url()])
+        #expect(wait { place.said.contains { $0.contains("401") } }, "\(place.said)")
+        refused.stop()
+        var stream = StreamSettings()
+        // Which part is sent is not for the entry to say.
+        stream.headers = ["Authorization: Bearer 0123", "Range: bytes=7-", "X-Sign: 12"]
+        stream.userAgent = "sign 7"
+        let cache = place.open([server.url()], stream: stream)
+        #expect(wait { bytes(cache.file(for: server.url())) == content }, "\(place.said)")
+        let headers = try #require(server.requests.last?.headers)
+        #expect(headers["x-sign"] == "12" && headers["user-agent"] == "sign 7" && headers["range"] == nil, "\(headers)")
+    }
+
+    @Test func aServerThatSaysNothingIsGivenUpAfterTheTimeLimitOfTheEntry() throws {
+        let server = try FileServer(.init(content))
+        server.change { $0.delay = 20_000 }
+        let place = Place()
+        var stream = StreamSettings()
+        stream.timeout = .seconds(1)
+        let begin = HostTime.now
+        let cache = place.open([server.url()], stream: stream)
+        #expect(wait { !place.said.isEmpty } && HostTime.now - begin < .seconds(10), "\(place.said)")
+        cache.stop()
+    }
+
+    @Test func aFolderBelongsToOneProcess() throws {
+        let server = try FileServer(.init(content))
+        let place = Place()
+        let first = place.open([server.url()])
+        #expect(wait { first.file(for: server.url()) != nil }, "\(place.said)")
+        let second = place.open([server.url("other.mp4"), server.url()])
+        #expect(wait { place.said.contains { $0.contains("another process uses \(place.folder)") } }, "\(place.said)")
+        let begin = HostTime.now
+        #expect(second.file(for: server.url()) == nil && HostTime.now - begin < .seconds(1), "it is played over the network, at once")
+        #expect(!server.requests.contains { $0.path == "/other.mp4" })
+        #expect(bytes(first.file(for: server.url())) == content, "the first one is not disturbed")
+        // The second takes over when the first has ended.
+        first.stop()
+        #expect(wait { bytes(second.file(for: server.url())) == content }, "\(place.said)")
+        #expect(wait { second.file(for: server.url("other.mp4")) != nil }, "\(place.said)")
     }
 
     @Test func theFilesAreTheUsersOwn() throws {

@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    @Test func aStreamIsAskedForAsItsEntrySays() throws {
+        let server = try FileServer(.init(Clips.bytes(Clips.named("faststart.mp4"))))
+        server.change { $0.required = ("authorization", "Bearer 0123") }
+        let folder = try TestFolder()
+        let entry = "[[playlist]]\nsource = \"\(server.url("faststart.mp4"))\"\n"
+        let bare = try KioskProcess(["check", "--config", folder.file("bare.conf", entry), "--display", "offscreen"])
+        #expect(bare.status() == 1 && bare.output.contains("cannot be played"), "\(bare.output)")
+        let asked = server.requests.count
+        let own = "headers = { Authorization = \"Bearer 0123\" }\nuser-agent = \"sign 7\"\n"
+        let kiosk = try KioskProcess(["check", "--config", folder.file("own.conf", entry + own), "--display", "offscreen"])
+        #expect(kiosk.status() == 0, "\(kiosk.output)")
+        let requests = server.requests.dropFirst(asked)
+        #expect(!requests.isEmpty && requests.allSatisfy { $0.headers["user-agent"] == "sign 7" }, "\(requests)")
+    }
+
     @Test func noPasswordIsPrinted() throws {
         let folder = try TestFolder()
         let list = try folder.file("list.m3u", "http://viewer:secret@127.0.0.1:9/a.mp4\n")

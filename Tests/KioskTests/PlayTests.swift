@@ -53,6 +53,40 @@ import Testing
         #expect(Int(summary.1)! > 30 && Int(summary.2)! >= 2)
     }
 
+    @Test("A stream is asked for as its entry says: on the screen, when it is tried while the fallback is shown, and by the cache")
+    func aStreamIsAskedForAsItsEntrySays() throws {
+        let server = try FileServer(.init(Clips.bytes(Clips.named("faststart.mp4"))))
+        server.change { $0.required = ("authorization", "Bearer 0123") }
+        server.stop()
+        let folder = try TestFolder()
+        let configuration = try folder.file(
+            "kiosk.conf",
+            """
+            [input]
+            grab = false
+            touch = false
+            [playback]
+            fallback = "\(Clips.numbered("short.mp4", frames: 9, sound: false))"
+            cache = "10 MB"
+            cache-folder = "\(folder.path)/cache"
+            [[playlist]]
+            source = "\(server.url("faststart.mp4"))"
+            headers = { Authorization = "Bearer 0123" }
+            user-agent = "sign 7"
+            """)
+        let options = ["--config", configuration, "--display", "offscreen", "--mode", "320x180", "--audio", "off"]
+        let kiosk = try KioskProcess(options, in: folder.path)
+        #expect(kiosk.waits(for: "short.mp4 is shown until something can", seconds: 60), "\(kiosk.errors)")
+        try server.restart()
+        #expect(kiosk.waits(for: "is kept now", seconds: 60), "\(kiosk.errors)")
+        // The trial, the player and the cache.
+        #expect(eventually(30) { server.requests.count >= 3 }, "\(server.requests)")
+        #expect(
+            server.requests.allSatisfy { $0.headers["authorization"] == "Bearer 0123" && $0.headers["user-agent"] == "sign 7" },
+            "\(server.requests)")
+        #expect(kiosk.end() == 0)
+    }
+
     @Test("What FFmpeg and libasound log in their own words is told at debug, under their names, and only there")
     func linesOfTheLibraries() throws {
         func errors(_ level: String) throws -> String {

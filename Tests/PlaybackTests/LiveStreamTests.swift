@@ -15,38 +15,38 @@ import Testing
     }
 
     /// What stands still is not given up within a test.
-    private func held(_ server: LiveServer) -> PlaylistItem {
+    private func held(_ server: FileServer) -> PlaylistItem {
         var settings = StreamSettings()
         settings.timeout = .seconds(60)
-        return PlaylistItem(source: server.url, stream: settings)
+        return PlaylistItem(source: server.url("live"), stream: settings)
     }
 
     /// A camera often allows one session.
     @Test func aLiveStreamIsOpenedOnce() throws {
-        let server = try LiveServer(try stream())
+        let server = try FileServer(.init(live: stream()))
         let stage = Stage([held(server)])
         #expect(stage.wait(for: 1060))
-        #expect(server.connections.count == 1, "\(server.connections)")
+        #expect(server.requests.count == 1, "\(server.requests)")
         #expect(stage.player.snapshot.duration == nil, "it is live")
     }
 
     /// Nor is another stream kept unread until the first ends, to play what was sent hours ago.
     @Test func anotherStreamIsOpenedWhenTheFirstEnds() throws {
-        let first = try LiveServer(try stream(), then: .close)
-        let second = try LiveServer(try stream())
+        let first = try FileServer(.init(live: stream(), isHeld: false))
+        let second = try FileServer(.init(live: stream()))
         let stage = Stage([held(first), held(second)])
         #expect(stage.wait(for: 1060))
-        #expect(first.connections.count == 1 && second.connections == [], "\(first.connections) \(second.connections)")
-        #expect(stage.wait { second.connections.count == 1 })
+        #expect(first.requests.count == 1 && second.requests.isEmpty, "\(first.requests) \(second.requests)")
+        #expect(stage.wait { second.requests.count == 1 })
         #expect(stage.numbers.last ?? 0 > 1130, "\(stage.numbers.last ?? 0)")
         let count = stage.numbers.count
         #expect(stage.wait(for: 1003, since: count))
-        #expect(first.connections.count == 1 && !stage.pictures.contains(0))
+        #expect(first.requests.count == 1 && !stage.pictures.contains(0))
     }
 
     /// A file does not go stale.
     @Test func aFileIsOpenedWhileTheStreamPlays() throws {
-        let server = try LiveServer(try stream(), then: .close)
+        let server = try FileServer(.init(live: stream(), isHeld: false))
         let missing = "/nowhere/clip.mp4"
         let stage = Stage([held(server), PlaylistItem(source: missing), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait(for: 1003))
@@ -55,29 +55,29 @@ import Testing
     }
 
     @Test func aStreamThatEndsIsOpenedAgainOverItsLastFrame() throws {
-        let server = try LiveServer(try stream(), then: .close)
+        let server = try FileServer(.init(live: stream(), isHeld: false))
         let stage = Stage([held(server)])
-        #expect(stage.wait(60) { server.connections.count == 3 })
+        #expect(stage.wait(60) { server.requests.count == 3 })
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
         #expect(stage.plays(Array(1001...1150)))
-        let gaps = zip(server.times, server.times.dropFirst()).map { $1 - $0 }
+        let gaps = zip(server.requests, server.requests.dropFirst()).map { $1.time - $0.time }
         #expect(gaps.allSatisfy { $0 > .seconds(4) }, "\(gaps)")
     }
 
     @Test func aServerThatIsRestartedIsFoundAgainWithTheLastFrameUp() throws {
         let bytes = try stream()
-        let server = try LiveServer(bytes)
+        let server = try FileServer(.init(live: bytes))
         let stage = Stage([held(server)])
         #expect(stage.wait(for: 1010))
-        let port = server.stop()
+        server.stop()
         #expect(stage.wait { !stage.complaints.isEmpty })
         _ = stage.wait(2.5) { false }
         let last = stage.numbers.last
         #expect(last != 0, "the last frame stays")
         let count = stage.numbers.count
-        let again = try LiveServer(bytes, port: port)
+        try server.restart()
         #expect(stage.wait(for: 1003, since: count))
-        #expect(again.connections.count == 1)
+        #expect(server.requests.count == 2)
         // That it broke off, and that nobody is there: each once.
         #expect(stage.complaints.count <= 2 && Set(stage.complaints.map(\.message)).count == stage.complaints.count, "\(stage.complaints)")
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")

@@ -9,6 +9,10 @@ package final class FileServer: Sendable {
     /// How it answers.
     package struct Behaviour: Sendable {
         package var content: [UInt8]
+        /// What lies at a path that begins with `/`; where it says nothing (nil), there is nothing, and `content` is everywhere else.
+        package var files: (@Sendable (String) -> [UInt8]?)?
+        /// Bytes a second that all connections together carry; nil is no limit.
+        package var rate: Int?
         /// The header ETag; nil for none.
         package var tag: String? = "\"one\""
         /// The header Last-Modified; nil for none.
@@ -17,8 +21,10 @@ package final class FileServer: Sendable {
         package var status: Int?
         /// Whether ranges and conditions are understood.
         package var understandsRanges = true, understandsConditions = true
-        /// Whether Content-Length is sent; else the body comes in chunks.
-        package var tellsLength = true
+        /// Whether Content-Length is sent; else the body comes in chunks, or its end is that of the connection.
+        package var tellsLength = true, comesInChunks = true
+        /// Whether the connection is held when all has been sent, as that of a camera that stands still.
+        package var isHeld = false
         /// What is added to the length that is told.
         package var lie = 0
         /// So many bytes of a body are sent, and the connection is closed.
@@ -26,8 +32,26 @@ package final class FileServer: Sendable {
         /// Milliseconds between two pieces of 16 KB.
         package var pause: UInt32 = 0
         package var type = "video/mp4"
+        /// A header, its name in lower case, without which the answer is 401.
+        package var required: (name: String, value: String)?
+        /// Milliseconds before an answer begins.
+        package var delay: UInt32 = 0
 
         package init(_ content: [UInt8]) { self.content = content }
+
+        /// A live stream: who asks is sent the same from its beginning, without being told how much it is.
+        package init(live content: [UInt8], isHeld: Bool = true) {
+            self.init(content)
+            (tellsLength, comesInChunks, understandsRanges, type) = (false, false, false, "video/mp2t")
+            self.isHeld = isHeld
+        }
+
+        /// A server of several files.
+        package init(files: @escaping @Sendable (String) -> [UInt8]?) { (content, self.files) = ([], files) }
+
+        fileprivate func type(of path: String) -> String {
+            path.hasSuffix(".m3u8") ? "application/vnd.apple.mpegurl" : path.hasSuffix(".ts") ? "video/mp2t" : type
+        }
     }
 
     /// A request as it came: its method, and its headers by their names in lower case.
@@ -35,6 +59,7 @@ package final class FileServer: Sendable {
         package var method: String
         package var path: String
         package var headers: [String: String]
+        package var time = HostTime.now
         /// Bytes of the body that were sent.
         package var sent = 0
         package var status = 0
@@ -45,6 +70,8 @@ package final class FileServer: Sendable {
         var requests: [Request] = []
         var open: Set<Int32> = []
         var listener: Int32 = -1
+        /// When the line has carried what has been sent.
+        var busyUntil = HostTime.now
     }
 
     private let state: Monitor<State>
@@ -128,10 +155,14 @@ package final class FileServer: Sendable {
             state.requests.append(request)
             return (state.behaviour, state.requests.count - 1)
         }
+        if behaviour.delay > 0 { usleep(behaviour.delay * 1000) }
         var begin = 0
-        var status = behaviour.status ?? 200
-        let whole = behaviour.content
-        if behaviour.status == nil {
+        let isRefused = behaviour.required.map { request.headers[$0.name] != $0.value } ?? false
+        var status = isRefused ? 401 : behaviour.status ?? 200
+        let found = behaviour.files.map { $0(request.path) } ?? behaviour.content
+        let whole = found ?? []
+        if found == nil { status = 404 }
+        if behaviour.status == nil, !isRefused, found != nil {
             let isSame =
                 request.headers["if-none-match"].map { $0 == behaviour.tag } ?? false
                 || request.headers["if-modified-since"].map { $0 == behaviour.modified } ?? false
@@ -144,26 +175,37 @@ package final class FileServer: Sendable {
             }
         }
         let body = [200, 206].contains(status) ? whole[begin...] : []
-        var head = "HTTP/1.1 \(status) X\r\nConnection: close\r\nAccept-Ranges: bytes\r\nContent-Type: \(behaviour.type)\r\n"
+        var head = "HTTP/1.1 \(status) X\r\nConnection: close\r\nContent-Type: \(behaviour.type(of: request.path))\r\n"
+        if behaviour.understandsRanges { head += "Accept-Ranges: bytes\r\n" }
         if let tag = behaviour.tag { head += "ETag: \(tag)\r\n" }
         if let modified = behaviour.modified { head += "Last-Modified: \(modified)\r\n" }
         if status == 206 { head += "Content-Range: bytes \(begin)-\(whole.count - 1)/\(whole.count)\r\n" }
-        head += behaviour.tellsLength ? "Content-Length: \(body.count + behaviour.lie)\r\n\r\n" : "Transfer-Encoding: chunked\r\n\r\n"
+        let isChunked = !behaviour.tellsLength && behaviour.comesInChunks
+        if isChunked { head += "Transfer-Encoding: chunked\r\n" }
+        if behaviour.tellsLength { head += "Content-Length: \(body.count + behaviour.lie)\r\n" }
+        head += "\r\n"
         state.withLock { $0.requests[number].status = status }
         guard send(connection, Array(head.utf8)[...]), request.method != "HEAD" else { return }
         var sent = 0
         let end = min(body.count, behaviour.cutsAfter ?? .max)
         while sent < end {
             let piece = body.dropFirst(sent).prefix(min(16_384, end - sent))
-            let bytes =
-                behaviour.tellsLength ? Array(piece) : Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8)
+            let bytes = isChunked ? Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8) : Array(piece)
             guard send(connection, bytes[...]) else { return }
             sent += piece.count
             let total = sent
             state.withLock { $0.requests[number].sent = total }
             if behaviour.pause > 0 { usleep(behaviour.pause * 1000) }
+            let due = state.withLock { state in
+                guard let rate = state.behaviour.rate else { return HostTime.now }
+                state.busyUntil = max(state.busyUntil, .now) + .seconds(Double(piece.count) / Double(rate))
+                return state.busyUntil
+            }
+            if due > .now { usleep(UInt32((due - .now).seconds * 1e6)) }
         }
-        if !behaviour.tellsLength, behaviour.cutsAfter == nil { _ = send(connection, Array("0\r\n\r\n".utf8)[...]) }
+        if isChunked, behaviour.cutsAfter == nil { _ = send(connection, Array("0\r\n\r\n".utf8)[...]) }
+        var byte: UInt8 = 0
+        if behaviour.isHeld { _ = recv(connection, &byte, 1, 0) }
     }
 
     private static func read(_ connection: Int32) -> Request? {

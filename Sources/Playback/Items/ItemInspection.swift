@@ -19,9 +19,7 @@ package struct ItemInspection: Sendable {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
             // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
-            var reader = try MediaReader.open(
-                item.source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), audio: item.audioTrack, video: item.videoTrack,
-                deinterlacing: item.deinterlace == .off ? .off : .fields)
+            var reader = try MediaReader.open(item, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
             inspection.inspectEnd(&reader)

@@ -17,11 +17,13 @@ struct PlaylistRules: Hashable, Sendable {
     var playsWhileScrubbing = false
     /// Whether ``Command/quit`` is passed on.
     var allowsQuit = false
+    /// How what is not on the list is fetched, which a command plays.
+    var stream = StreamSettings()
 
     /// What the options say.
     init(_ options: Player.Options) {
         (loop, imageDuration, seekStep) = (options.loop, options.imageDuration, options.seekStep)
-        (playsWhileScrubbing, allowsQuit) = (options.playsWhileScrubbing, options.allowsQuit)
+        (playsWhileScrubbing, allowsQuit, stream) = (options.playsWhileScrubbing, options.allowsQuit, options.stream)
         shuffle = options.shuffles ? ShuffledOrder(seed: .random(in: 0 ... .max)) : nil
         transition = options.transition == .cut ? .zero : options.transitionDuration
     }

@@ -49,7 +49,8 @@ extension Pipeline {
         } else if let present {
             entry.gravity = cursor.list[present]?.gravity ?? entry.gravity
             entry.deinterlace = cursor.list[present]?.deinterlace ?? entry.deinterlace
-            entry.stream = cursor.list[present]?.stream ?? entry.stream
+            // Not how the present one is fetched: what its server may be told is no business of another's.
+            entry.stream = cursor.rules.stream
         }
         (entry.repeatCount, entry.waitsForTap) = (1, false)
         let (id, forgotten) = cursor.list.addInterlude(entry, at: present)

@@ -86,23 +86,21 @@ final class ItemOpener: Sendable {
         self.init(
             open: { (request, interruption) throws(MediaError) -> Opened in
                 let source = request.item.source
-                let deinterlacing: MediaReader.Deinterlacing =
-                    request.item.deinterlace == .off ? .off : slowSources.withLock { $0.contains(source) } ? .frames : .fields
-                func open(_ location: String) throws(MediaError) -> MediaReader {
+                let fields: MediaReader.Deinterlacing = slowSources.withLock { $0.contains(source) } ? .frames : .fields
+                func open(at location: String? = nil) throws(MediaError) -> MediaReader {
                     try MediaReader.open(
-                        location, samples: samples, decoderThreads: decoderThreads,
-                        decoder: DecoderWish(request.item.decoder, device: decoderDevice), audio: request.item.audioTrack,
-                        video: request.item.videoTrack, interruption: interruption, deinterlacing: deinterlacing,
-                        settings: request.item.stream, displaySize: displaySize())
+                        request.item, at: location, samples: samples, decoderThreads: decoderThreads,
+                        decoder: DecoderWish(request.item.decoder, device: decoderDevice), interruption: interruption, fields: fields,
+                        displaySize: displaySize())
                 }
                 var kept: MediaReader?
                 if let file = files?.file(for: source) {
-                    do throws(MediaError) { kept = try open(file) } catch {
+                    do throws(MediaError) { kept = try open(at: file) } catch {
                         if error.reason == .cancelled { throw error }
                         files?.reject(source)
                     }
                 }
-                var media = if let opened = kept.take() { opened } else { try open(source) }
+                var media = if let opened = kept.take() { opened } else { try open() }
                 Logger(label: "playback").debug("\(source.withoutCredentials): opened, and decoders made")
                 if request.item.isMuted { media.leaveOutSound() }
                 if takesTime { media.takeTime() }
