@@ -10,7 +10,7 @@ SOURCES := Sources Tests Examples Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test unit library docs bed-test machine-test bed sanitize fuzz bench lint format setup demo manual install uninstall deb clean help
+.PHONY: build run test unit library docs bed-test stream-test machine-test bed sanitize fuzz bench lint format setup demo manual install uninstall deb clean help
 .DELETE_ON_ERROR:
 
 # Bed and bench refuse a binary older than the sources; where nothing in it changes the linker leaves the old one
@@ -53,6 +53,12 @@ bed-test: build library
 	Tests/Bed/build >/dev/null || [ $$? = 69 ]
 	$(SWIFT) build $(SWIFTPM) --build-tests
 	$(TEST) --filter BedTests
+
+# Cameras, lists and bad networks in real time, on a machine that does nothing else: docs/streams.md
+stream-test: setup
+	@Tools/setup python3:-python3
+	$(SWIFT) build $(SWIFTPM) --build-tests
+	KIOSK_TEST_STREAMS=1 $(TEST) --filter StreamTests
 
 machine-test: deb
 	@Tools/setup lintian:-lintian

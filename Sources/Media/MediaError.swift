@@ -31,6 +31,8 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case timedOut(seconds: Double)
         /// ``Interruption/cancel()`` was called (a skip, or the end of the program).
         case cancelled
+        /// It cannot be begun where it was to be: FFmpeg's text.
+        case notSeekable(String)
         /// FFmpeg's text, or the system's.
         case failed(String)
     }
@@ -78,6 +80,7 @@ extension MediaError.Reason {
         case .nothingDecodes: "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"
         case .timedOut(let seconds): "gave no data for \(Int(saturating: seconds)) s: check the disk or the network"
         case .cancelled: "is no longer wanted"
+        case .notSeekable(let detail): "cannot be moved about in: " + detail
         case .failed(let detail): detail
         }
     }

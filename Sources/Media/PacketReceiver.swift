@@ -70,7 +70,7 @@ final class PacketReceiver: @unchecked Sendable {
     /// Of what is fetched, so much is collected after a gap.
     private static let goalOfFiles = MediaTime.seconds(2)
     private static let partlyBeginning = MediaTime.seconds(12)
-    private static let retryPause: UInt32 = 5000
+    private static let longestPart = MediaTime.seconds(12)
 
     init(
         _ format: FormatContext, streams: StreamIndices, interruption: Interruption, isLive: Bool, isPartly: Bool, settings: StreamSettings,
@@ -81,7 +81,9 @@ final class PacketReceiver: @unchecked Sendable {
         // What a server has ready at the start of a stream is played.
         beginning = isPartly && settings.latency == nil ? Self.partlyBeginning : .zero
         // What is fetched is asked for again by libavformat itself, from where it broke off.
-        limit = isLive ? settings.timeout : settings.timeout + settings.reconnect
+        // The next part of a list comes no sooner than the sender has made it.
+        let patience = isLive && format.isList ? Self.longestPart : .zero
+        limit = isLive ? settings.timeout + patience : settings.timeout + settings.reconnect
         let goal = isLive ? settings.latency ?? StreamSettings.defaultLatency : Self.goalOfFiles
         state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio))
     }
@@ -196,15 +198,7 @@ final class PacketReceiver: @unchecked Sendable {
         }
         let streams = StreamIndices(video: video, audio: audio)
         let packet = Packet()
-        interruption.allow(limit)
-        var status: Int32
-        while true {
-            status = av_read_frame(format.raw, packet.raw)
-            if status != kAVERROR_EAGAIN || interruption.isOver { break }
-            usleep(Self.retryPause)
-        }
-        // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
-        if status == kAVERROR_EOF, let io = format.raw.pointee.pb, io.pointee.error < 0 { status = io.pointee.error }
+        var status = format.read(packet, within: limit, interruption)
         let index = packet.raw.pointee.stream_index
         let extent = format.extent(of: streams)
         // A variant that the line has shown not to carry: another is chosen where the stream is opened again.

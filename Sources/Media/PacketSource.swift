@@ -43,9 +43,6 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     /// Whether libavformat has given its last packet.
     private var hasEnded = false
 
-    /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.
-    private static let retryPause: UInt32 = 5000
-
     init(
         _ format: FormatContext, name: String, streams: StreamIndices, interruption: Interruption,
         settings: StreamSettings = StreamSettings(), isLive: Bool = false
@@ -89,21 +86,13 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return ahead[position].raw
     }
 
-    /// Reads a packet from libavformat, or takes one that has been received. The corresponding C function is `av_read_frame`.
+    /// Reads a packet from libavformat, or takes one that has been received.
     private mutating func read() -> Packet? {
         if hasEnded || interruption.cancelled { return nil }
         if let receiver { return take(from: receiver) }
         let packet = Packet()
-        interruption.allow(readingTimeLimit)
-        var status: Int32
-        while true {
-            status = av_read_frame(format.raw, packet.raw)
-            if status != kAVERROR_EAGAIN || interruption.isOver { break }
-            usleep(Self.retryPause)
-        }
+        let status = format.read(packet, within: readingTimeLimit, interruption)
         guard status >= 0 else {
-            // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
-            if status == kAVERROR_EOF, let io = format.raw.pointee.pb, io.pointee.error < 0 { status = io.pointee.error }
             end(with: status)
             return nil
         }
@@ -156,7 +145,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     /// - Parameters:
     ///   - isBeginning: whether `time` is where the source begins.
     ///   - index: the stream by whose index is sought; -1 for libavformat's choice.
-    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` where the source cannot be sought in.
+    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/notSeekable(_:)`` where the source cannot be sought in.
     mutating func seek(to time: MediaTime, isBeginning: Bool, index: Int32) throws(MediaError) {
         ahead = UniqueDeque()
         hasEnded = false
@@ -166,7 +155,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
                 index: index, timestamp: timestamp, mayJump: isBeginning && mayJump, until: .now + openingLimit + Self.margin)
             if interruption.cancelled { throw MediaError(name, .cancelled) }
             guard let status else { throw MediaError(name, .timedOut(seconds: openingLimit.seconds)) }
-            if status < 0 { throw MediaError(name, .failed("cannot be moved about in: " + describe(averror: status))) }
+            if status < 0 { throw MediaError(name, .notSeekable(describe(averror: status))) }
             return
         }
         var status: Int32 = -1
@@ -176,7 +165,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         }
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         if interruption.cancelled { throw MediaError(name, .cancelled) }
-        if status < 0 { throw MediaError(name, .failed("cannot be moved about in: " + describe(averror: status))) }
+        if status < 0 { throw MediaError(name, .notSeekable(describe(averror: status))) }
     }
 
     /// Has libavformat drop the packets of the sound stream from now on.
@@ -221,6 +210,23 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
 }
 
 extension FormatContext {
+    /// Reads the next packet; returns libavformat's status. The corresponding C function is `av_read_frame`.
+    func read(_ packet: borrowing Packet, within limit: MediaTime, _ interruption: Interruption) -> Int32 {
+        interruption.allow(limit)
+        var status: Int32
+        while true {
+            status = av_read_frame(raw, packet.raw)
+            if status != kAVERROR_EAGAIN || interruption.isOver { break }
+            usleep(Self.retryPause)
+        }
+        // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
+        if status == kAVERROR_EOF, let io = raw.pointee.pb, io.pointee.error < 0 { return io.pointee.error }
+        return status
+    }
+
+    /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.
+    private static let retryPause: UInt32 = 5000
+
     /// Whether it is a list of parts, each fetched by itself (HLS, DASH).
     var isList: Bool { ["hls", "dash"].contains(String(cString: raw.pointee.iformat.pointee.name)) }
 

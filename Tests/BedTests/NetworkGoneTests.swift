@@ -5,46 +5,17 @@ import Testing
 extension BedTests {
     /// What is played over HTTP and kept on the disk, when the network goes.
     @Suite struct NetworkGone {
-        /// A server in the guest that gives out one file, in Perl, which every Debian has. It understands ranges: the index of an MP4 lies at its end.
-        private static let server = #"""
-            use IO::Socket::INET;
-            $SIG{PIPE} = 'IGNORE';
-            my ($path, $port) = @ARGV;
-            open(my $file, '<:raw', $path) or die; my $content = do { local $/; <$file> }; my $size = length $content;
-            my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 16, ReuseAddr => 1) or die "listen: $!";
-            while (my $client = $listener->accept) {
-                if (fork) { close $client; next }
-                my ($method, $first) = ('', 0);
-                my $status = '200 OK';
-                while (my $line = <$client>) {
-                    last if $line =~ /^\r?\n$/;
-                    $method = $1 if $line =~ /^(\S+) .* HTTP/;
-                    ($first, $status) = ($1, '206 Partial Content') if $line =~ /^Range: bytes=(\d+)-/i;
-                    $status = '304 Not Modified' if $line =~ /^If-None-Match: "bed"/i;
-                }
-                my $body = $status =~ /^304/ || $method eq 'HEAD' ? '' : substr($content, $first);
-                print $client "HTTP/1.1 $status\r\nConnection: close\r\nETag: \"bed\"\r\nAccept-Ranges: bytes\r\nContent-Type: video/mp4\r\n";
-                print $client "Content-Range: bytes $first-" . ($size - 1) . "/$size\r\n" if $status =~ /^206/;
-                print $client "Content-Length: " . ($size - $first) . "\r\n\r\n$body";
-                exit;
-            }
-            """#
-
         @Test func `the network goes, and nobody can tell`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
-            let folder = NSTemporaryDirectory() + "kiosk-gone-\(UUID().uuidString)"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(atPath: folder) }
-            try Self.server.write(toFile: folder + "/server.pl", atomically: true, encoding: .utf8)
+            let server = try GuestServer([clip.path])
+            defer { server.remove() }
             let configuration = KioskConfiguration(
-                display: "gravity = \"stretch\"", playback: "cache = \"100 MB\"\ncache-folder = \"\(folder)/cache\"",
-                playlist: ["source = \"http://127.0.0.1:8099/loop30.mp4\""])
+                display: "gravity = \"stretch\"", playback: "cache = \"100 MB\"\ncache-folder = \"\(server.folder)/cache\"",
+                playlist: ["source = \"\(server.url("loop30.mp4"))\""])
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
             let record = try await Bed.run("network-gone", for: .seconds(20.6), playing: [clip], .kiosk(configuration), on: machine) { at in
-                at(
-                    -0.8,
-                    .shell("ip link set lo up; setsid perl \(folder)/server.pl \(clip.path) 8099 >/dev/null 2>&1 & echo $! >/run/server"))
-                at(7, .shell("kill $(cat /run/server); ip link set lo down; ip link show lo; ls -l \(folder)/cache"), "gone")
+                at(-0.8, server.start)
+                at(7, .shell("kill $(cat /run/server); ip link set lo down; ip link show lo; ls -l \(server.folder)/cache"), "gone")
             }
             let log = record.log.map(\.text)
             #expect(log.contains { $0.contains("is kept now") }, "\(log)")

@@ -14,6 +14,8 @@ struct StreamRecovery: Hashable, Sendable {
     let deadline: HostTime
     /// When it is opened next; nil while that is under way.
     private(set) var attemptAt: HostTime?
+    /// Whether it was there again and broke off at once: there may be nothing behind that place.
+    private(set) var hasBrokenOffAgain = false
     private var delay = firstDelay
 
     /// It has broken off at `now`.
@@ -30,6 +32,12 @@ struct StreamRecovery: Hashable, Sendable {
     mutating func failed(at now: HostTime) {
         attemptAt = now + delay
         delay = min(delay + delay, Self.longestDelay)
+    }
+
+    /// It was opened from `position` on, and has broken off there.
+    mutating func brokeOffAgain(_ position: PlaylistCursor.Position, at now: HostTime) {
+        (self.position, hasBrokenOffAgain) = (position, true)
+        failed(at: now)
     }
 
     /// Whether its last picture is to stand no longer.

@@ -5,13 +5,18 @@ import KioskVocabulary
 // What becomes of a stream that does not come back in time.
 
 extension UpcomingPlaythrough {
-    /// The stream that is awaited has had its time: what follows is opened. Where nothing else is on the list, everything has failed.
+    /// The stream that is awaited has had its time: what follows is opened. Where nothing else is on the list, everything has failed, and it is gone
+    /// on with when it is there again.
     mutating func giveUp() -> Outcome {
         guard let given = recovery else { return .none }
         (recovery, lastRecovery, next) = (nil, nil, .none)
         opener.cancel()
         guard let behind = cursor.nextItem(after: given.position) else { return .endOfPlaylist }
-        if behind.item == given.position.item { return .everythingFailed(given.position) }
+        if behind.item == given.position.item {
+            var position = given.position
+            if given.hasBrokenOffAgain { position.begin = nil }
+            return .everythingFailed(position)
+        }
         if let item = cursor.list[given.position.item], let lostOpener {
             abandonLost()
             var recovery = given

@@ -219,6 +219,8 @@ struct UpcomingPlaythrough: ~Copyable {
             if recovery?.position.item == given.position.item {
                 complain(given.position.item, error.description)
                 recovery!.failed(at: now())
+                // A server that gives it out from its beginning alone.
+                if case .notSeekable = error.reason { recovery!.position.begin = nil }
                 next = .later(given)
                 return .none
             }
@@ -229,7 +231,9 @@ struct UpcomingPlaythrough: ~Copyable {
                 open(behind, isSeam: given.isSeam)
                 return .none
             }
-            return fail(given.position, isSeam: given.isSeam, error.description)
+            var position = given.position
+            if case .notSeekable = error.reason { position.begin = nil }
+            return fail(position, isSeam: given.isSeam, error.description)
         }
     }
 
@@ -250,10 +254,11 @@ struct UpcomingPlaythrough: ~Copyable {
         return .none
     }
 
-    /// Has all of the playlist tried again in a while, from the item behind `position` on.
+    /// Has all of the playlist tried again in a while, from the item behind `position` on; where that is the same one, from where it is to begin.
     mutating func retryLater(after position: PlaylistCursor.Position) {
         if let delay = failures.wait(from: now()) { emit(.nothingPlayable(retryAfter: delay)) }
-        if let behind = cursor.nextItem(after: position) ?? cursor.first { openLater(behind, isSeam: false) }
+        guard let behind = cursor.nextItem(after: position) ?? cursor.first else { return }
+        openLater(position.begin != nil && behind.item == position.item ? position : behind, isSeam: false)
     }
 
     /// Tells what is wrong with an item, where that is news.
@@ -291,8 +296,7 @@ struct UpcomingPlaythrough: ~Copyable {
         position.begin = ended.isLengthKnown ? ended.itemTime : nil
         let isShort = ended.end - ended.mapping.instant < Self.shortestStream
         if isShort, var last = lastRecovery, last.position.item == position.item {
-            last.position = position
-            last.failed(at: now)
+            last.brokeOffAgain(position, at: now)
             recovery = last
         } else {
             recovery = StreamRecovery(position, reconnect: playthrough.item.stream.reconnect, at: now)

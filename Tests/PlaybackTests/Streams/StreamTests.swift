@@ -63,6 +63,25 @@ struct StreamTests {
         #expect(camera.output.count { $0.hasPrefix("session") } == 2)
     }
 
+    /// Not at the seam from one turn to the next, with a file between them or without, and not when it is opened again.
+    @Test func aCameraWithOneSessionIsNeverAskedForTwo() throws {
+        let (port, outside) = (try StreamTool.port(), try StreamTool.port())
+        let camera = try StreamTool("rtsp-server", ["\(port)", StreamTool.camera(), "--sessions", "1"])
+        let relay = try StreamTool("relay", ["tcp", "\(outside)", "127.0.0.1:\(port)"])
+        var turn = item("rtsp://127.0.0.1:\(outside)/a")
+        turn.duration = .seconds(2)
+        let stage = Stage([turn, turn, PlaylistItem(source: try Reel.three())])
+        #expect(stage.wait(40) { stage.numbers.count { $0 == 303 } >= 2 }, "\(stage.complaints)")
+        relay.tell("reset")
+        _ = stage.wait(2) { false }
+        relay.tell("join")
+        let count = stage.numbers.count
+        #expect(stage.wait(40) { stage.numbers.dropFirst(count).count { $0 > 1000 } > 60 }, "\(stage.complaints)")
+        #expect(camera.output.count { $0.hasPrefix("session") } >= 5, "\(camera.output)")
+        #expect(!camera.output.contains("refused"), "\(camera.output)")
+        #expect(!stage.pictures.contains(0))
+    }
+
     /// A cable is pulled for ten seconds. The connection stays, and what was sent meanwhile comes afterwards.
     @Test func tenSecondsWithoutANetworkLeaveNoLatencyBehind() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())

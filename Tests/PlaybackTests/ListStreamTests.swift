@@ -1,0 +1,225 @@
+import Foundation
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import TestSupport
+import Testing
+
+/// HLS, on demand and live, and files by HTTP that break off: from a server in this process whose line gets slow.
+@Suite(.blocking) struct ListStreamTests {
+    /// A folder of the clips, as a server gives it out.
+    private static func files(_ folder: String) -> @Sendable (String) -> [UInt8]? {
+        { path in FileManager.default.contents(atPath: folder + path).map { [UInt8]($0) } }
+    }
+
+    /// Frames 1001… in parts of a second, at so many bits a second, as `NAME.m3u8`; the parts are `NAME0.ts` and so on.
+    private static func parts(_ folder: String, _ name: String, frames: Int, size: String, rate: Int) throws {
+        try FileManager.default.createDirectory(atPath: Clips.folder + "/" + folder, withIntermediateDirectories: true)
+        let rates = ["-b:v", "\(rate)", "-minrate", "\(rate)", "-maxrate", "\(rate)", "-bufsize", "\(rate)", "-nal-hrd", "cbr"]
+        let clip = try Clips.numbered(
+            "\(folder)-\(name).mp4", frames: frames, from: 1001, size: size,
+            extra: ["-g", "30", "-bf", "0", "-preset", "ultrafast"] + rates)
+        let list = ["-f", "hls", "-hls_time", "1", "-hls_list_size", "0", "-hls_playlist_type", "vod"]
+        _ = try Clips.make("\(folder)/\(name).m3u8", ["-i", clip, "-c", "copy"] + list)
+    }
+
+    private func item(_ source: String, _ change: (inout StreamSettings) -> Void = { _ in }) -> PlaylistItem {
+        var settings = StreamSettings()
+        change(&settings)
+        return PlaylistItem(source: source, stream: settings)
+    }
+
+    /// Whether numbers count up, and none comes twice, but for frames that are left out.
+    private func countUp(_ numbers: [Int]) -> Bool { zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 } }
+
+    // MARK: On demand
+
+    @Test func aSmallerVariantGoesOnWhereTheLargerOneWas() throws {
+        try Self.parts("shrink", "large", frames: 600, size: "640x360", rate: 1_600_000)
+        try Self.parts("shrink", "small", frames: 600, size: "320x180", rate: 250_000)
+        let master = """
+            #EXTM3U
+            #EXT-X-STREAM-INF:BANDWIDTH=1700000,RESOLUTION=640x360
+            large.m3u8
+            #EXT-X-STREAM-INF:BANDWIDTH=350000,RESOLUTION=320x180
+            small.m3u8
+
+            """
+        try Data(master.utf8).write(to: URL(fileURLWithPath: Clips.folder + "/shrink/master.m3u8"))
+        let server = try FileServer(.init(files: Self.files(Clips.folder + "/shrink")))
+        server.change { $0.rate = 400_000 }
+        // A reconnect that is shorter than opening takes on the slow line.
+        let stage = Stage([item(server.url("master.m3u8")) { $0.reconnect = .seconds(1) }])
+        #expect(stage.wait(for: 1030), "\(stage.complaints)")
+        #expect(server.requests.contains { $0.path == "/large0.ts" } && !server.requests.contains { $0.path == "/small0.ts" })
+        server.change { $0.rate = 70_000 }
+        #expect(stage.wait(60) { server.requests.contains { $0.path == "/small.m3u8" } }, "\(server.requests.map(\.path))")
+        let before = stage.numbers.filter { $0 > 0 }
+        #expect(stage.wait(60) { stage.numbers.filter { $0 > 0 }.count > before.count + 60 }, "\(stage.complaints)")
+        #expect(countUp(stage.numbers.filter { $0 > 0 }), "nothing begins anew: \(stage.numbers) \(stage.complaints)")
+    }
+
+    /// What is fetched goes on where it broke off, also where its server was away for longer than its last picture stands.
+    @Test func aFileGoesOnWhereItBrokeOffWhenItsServerWasAwayForLong() throws {
+        let clip = try Clips.numbered(
+            "away.mp4", frames: 600, from: 1001, extra: ["-g", "30", "-bf", "0", "-preset", "ultrafast", "-movflags", "+faststart"])
+        let bytes = try Clips.bytes(clip)
+        let server = try FileServer(.init(bytes))
+        server.change { $0.rate = bytes.count / 15 }
+        let stage = Stage([
+            item(server.url("away.mp4")) {
+                $0.reconnect = .seconds(1)
+                $0.timeout = .seconds(1)
+            }
+        ])
+        #expect(stage.wait(for: 1040), "\(stage.complaints)")
+        server.stop()
+        #expect(stage.wait { stage.events.contains { if case .nothingPlayable = $0 { true } else { false } } }, "\(stage.complaints)")
+        let last = stage.numbers.last { $0 > 0 } ?? 0
+        #expect(last < 1590, "it broke off before its end")
+        try server.restart()
+        #expect(stage.wait { stage.numbers.last ?? 0 > last }, "\(stage.complaints)")
+        #expect(countUp(stage.numbers.filter { $0 > 0 }), "nothing begins anew: \(stage.numbers)")
+    }
+
+    /// A server that gives a file out from its beginning alone: better that than nothing.
+    @Test func aServerWithoutRangesIsPlayedFromTheBeginningAgain() throws {
+        let clip = try Clips.numbered(
+            "away.mp4", frames: 600, from: 1001, extra: ["-g", "30", "-bf", "0", "-preset", "ultrafast", "-movflags", "+faststart"])
+        let bytes = try Clips.bytes(clip)
+        let server = try FileServer(.init(bytes))
+        server.change {
+            $0.rate = bytes.count / 15
+            $0.understandsRanges = false
+        }
+        let stage = Stage([
+            item(server.url("away.mp4")) {
+                $0.reconnect = .seconds(1)
+                $0.timeout = .seconds(1)
+            }
+        ])
+        #expect(stage.wait(for: 1040), "\(stage.complaints)")
+        server.stop()
+        #expect(stage.wait { stage.events.contains { if case .nothingPlayable = $0 { true } else { false } } }, "\(stage.complaints)")
+        let count = stage.numbers.count
+        try server.restart()
+        server.change { $0.rate = nil }
+        #expect(stage.wait { stage.numbers.dropFirst(count).count > 30 }, "\(stage.complaints)")
+    }
+
+    // MARK: Live
+
+    /// A broadcast in parts of a second, of which the list has the last six: it begins when it is made.
+    private final class Broadcast: Sendable {
+        let server: FileServer
+        private let state: Monitor<State>
+
+        private struct State {
+            let begin = HostTime.now
+            /// When no more parts were made, and for how long that was before.
+            var pausedAt: HostTime?
+            var paused = MediaTime.zero
+            var newest: Int {
+                let time = (pausedAt ?? .now) - begin - paused
+                return Int(time.seconds) + 6
+            }
+        }
+
+        init(_ name: String, parts count: Int) throws {
+            try ListStreamTests.parts(name, "part", frames: 30 * count, size: "320x180", rate: 400_000)
+            let files = ListStreamTests.files(Clips.folder + "/" + name)
+            let state = Monitor(State())
+            self.state = state
+            server = try FileServer(
+                .init(files: { path in
+                    guard path == "/live.m3u8" else { return files(path) }
+                    let newest = min(state.withLock { $0.newest }, count - 1)
+                    var list = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(newest - 5)\n"
+                    for part in newest - 5...newest { list += "#EXTINF:1.000000,\npart\(part).ts\n" }
+                    return Array(list.utf8)
+                }))
+        }
+
+        /// The last part that the list has now.
+        var newest: Int { state.withLock { $0.newest } }
+
+        /// Whether parts are made.
+        func setPaused(_ isPaused: Bool) {
+            state.withLock { state in
+                if isPaused {
+                    state.pausedAt = state.pausedAt ?? .now
+                } else if let since = state.pausedAt.take() {
+                    state.paused = state.paused + (.now - since)
+                }
+            }
+        }
+    }
+
+    @Test func aLiveListIsPlayedAsItGrows() throws {
+        let broadcast = try Broadcast("broadcast", parts: 40)
+        let stage = Stage([item(broadcast.server.url("live.m3u8"))])
+        #expect(stage.wait { stage.pictures.count > 3 }, "\(stage.complaints)")
+        // It begins with the third part before the end of the list.
+        let first = stage.pictures[0]
+        #expect((1001 + 30 * 3...1001 + 30 * 6).contains(first), "\(first)")
+        let item = try #require(stage.player.snapshot.item)
+        let facts = try #require(stage.player.facts(of: item))
+        #expect(facts.duration == .indefinite && facts.seekableTimeRanges.isEmpty && stage.player.snapshot.duration == nil)
+        // Until nothing of the first list is in the list any more.
+        #expect(stage.wait(60) { stage.numbers.last ?? 0 > first + 30 * 10 }, "\(stage.numbers.last ?? 0) \(stage.complaints)")
+        #expect(countUp(stage.pictures), "\(stage.pictures)")
+        #expect(stage.complaints.isEmpty, "\(stage.complaints)")
+        let names = broadcast.server.requests.map(\.path).filter { $0.hasSuffix(".ts") }
+        #expect(Set(names).count == names.count, "each part is fetched once: \(names)")
+        #expect(stage.statistics.streamLatency.map { (0.2...6).contains($0.seconds) } ?? false, "\(stage.statistics.streamLatency as Any)")
+    }
+
+    @Test func aLiveListThatStandsStillIsWaitedForAndGoneOnWith() throws {
+        let broadcast = try Broadcast("pauses", parts: 60)
+        let stage = Stage([item(broadcast.server.url("live.m3u8"))])
+        #expect(stage.wait { stage.pictures.count > 30 }, "\(stage.complaints)")
+        broadcast.setPaused(true)
+        #expect(stage.wait { stage.player.timeControlStatus == .waiting }, "\(stage.numbers.last ?? 0)")
+        let last = stage.numbers.last ?? 0
+        _ = stage.wait(2) { false }
+        #expect(stage.numbers.last == last && last > 1000, "its last picture stands")
+        broadcast.setPaused(false)
+        #expect(stage.wait { stage.numbers.last ?? 0 > last + 60 }, "\(stage.complaints)")
+        #expect(countUp(stage.pictures), "\(stage.pictures)")
+    }
+
+    /// The server's encoder is dead and its web server lives: the list is there, and never changes.
+    @Test func aLiveListThatNeverGrowsAgainIsLeft() throws {
+        let broadcast = try Broadcast("dead", parts: 40)
+        let stage = Stage([
+            item(broadcast.server.url("live.m3u8")) {
+                $0.timeout = .seconds(2)
+                $0.reconnect = .seconds(1)
+            },
+            PlaylistItem(source: try Reel.three()),
+        ])
+        #expect(stage.wait { stage.pictures.count > 30 }, "\(stage.complaints)")
+        broadcast.setPaused(true)
+        #expect(stage.wait(60) { stage.numbers.contains(303) }, "\(stage.complaints)")
+        #expect(!stage.pictures.contains(0))
+    }
+
+    @Test func aLiveListWhoseServerIsRestartedIsFoundAgain() throws {
+        let broadcast = try Broadcast("restart", parts: 60)
+        let stage = Stage([
+            item(broadcast.server.url("live.m3u8")) {
+                $0.timeout = .seconds(2)
+                $0.reconnect = .seconds(20)
+            }
+        ])
+        #expect(stage.wait { stage.pictures.count > 30 }, "\(stage.complaints)")
+        broadcast.server.stop()
+        #expect(stage.wait { stage.player.timeControlStatus == .waiting }, "\(stage.numbers.last ?? 0)")
+        _ = stage.wait(4) { false }
+        let last = stage.numbers.last ?? 0
+        try broadcast.server.restart()
+        #expect(stage.wait { stage.numbers.last ?? 0 > last + 30 }, "\(stage.complaints)")
+        #expect(countUp(stage.pictures), "\(stage.pictures)")
+    }
+}
