@@ -181,7 +181,9 @@ let package = Package(
             swiftSettings: upcoming),
         .testTarget(
             name: "RemoteTests",
-            dependencies: ["Remote", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskPlatform", "TestSupport", "KioskVocabulary"],
+            dependencies: [
+                "Remote", "Cache", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskPlatform", "TestSupport", "KioskVocabulary",
+            ],
             swiftSettings: upcoming),
         .testTarget(
             name: "DoctorTests", dependencies: ["Doctor", "KioskMedia", "KioskPlatform", "TestSupport"], swiftSettings: upcoming),

@@ -166,7 +166,9 @@ extension AudioDevice.Candidate {
     /// ALSA's software mixer on the same device; none where its name does not stand for a device of the kernel.
     fileprivate var mixed: [AudioDevice.Candidate] {
         guard let colon = name.firstIndex(of: ":"), ["hw", "plughw"].contains(name[..<colon]) else { return [] }
-        return [.init(name: "dmix\(name[colon...])", reason: "\(reason), mixed with other programs")]
+        // Of a card and a device alone: what would be the subdevice is the sample format to dmix.
+        let arguments = name[name.index(after: colon)...].split(separator: ",").prefix(2).filter { !$0.hasPrefix("SUBDEV=") }
+        return [.init(name: "dmix:\(arguments.joined(separator: ","))", reason: "\(reason), mixed with other programs")]
     }
 }
 

@@ -78,7 +78,7 @@ package enum ControlClient {
     }
 
     /// Sends a line and waits for the one that answers it, and for what comes with it.
-    private static func ask(_ path: String, _ line: String) throws(ControlError) -> (line: String, attachment: [UInt8]?) {
+    static func ask(_ path: String, _ line: String) throws(ControlError) -> (line: String, attachment: [UInt8]?) {
         let connection = try connection(to: path)
         try send(line, connection, path)
         var lines = LineBuffer(longest: longestAnswer)

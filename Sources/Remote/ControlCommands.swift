@@ -71,6 +71,8 @@ extension ControlSchema {
     private static let optionalItem = ControlParameter(
         name: "item", kind: .item, text: "Which item; else the one on the screen.", word: .option)
     private static let about = ControlMember("item", "which one it is")
+    private static let latency = ControlMember(
+        "latency", "seconds between what has been received of a live stream and what is heard of it; null of anything else")
     private static let firstFrame = "when its first frame is on the screen"
     private static let item = ControlParameter(name: "item", kind: .item, isRequired: true, text: "Which item.", word: .place)
 
@@ -189,6 +191,7 @@ extension ControlSchema {
                         "loaded", "ranges of the item, `from` and `to` in seconds, that are there without waiting for its source"),
                     ControlMember("seekable", "ranges of the item that one can seek to"),
                     ControlMember("likelyToKeepUp", "whether it is likely to play on without waiting for its source"),
+                    latency,
                     ControlMember("count", "how many items the playlist has"),
                     ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"),
                     ControlMember("interrupted", "whether a program has the sound give way"),
@@ -216,7 +219,7 @@ extension ControlSchema {
                     ControlMember("flipsLost", "page flips that were never reported"),
                     ControlMember("stalls", "how often picture and sound stood still because nothing was ready"),
                     ControlMember("stalledTime", "seconds of that in all"),
-                    ControlMember("soundRatio", "samples that are played in the time of one"),
+                    ControlMember("soundRatio", "samples that are played in the time of one"), latency,
                     ControlMember("synchrony", "`half` and `most` of the frames were this close to their sound, in seconds"),
                     ControlMember("inputLatency", "`half` and `most` of what was asked for was on the screen after so many seconds"),
                     ControlMember("queuedFrames", "decoded frames that lie ready"),

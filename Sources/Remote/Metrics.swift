@@ -26,6 +26,12 @@ extension RemoteControl {
         page.add(
             "kiosk_stalls_total", "counter", "How often picture and sound stood still because nothing was ready.", Double(counts.stalls))
         page.add("kiosk_stalled_seconds_total", "counter", "How long they stood still in all.", counts.stalledTime.seconds)
+        if let latency = counts.streamLatency {
+            page.add(
+                "kiosk_stream_latency_seconds", "gauge",
+                "What lies between what has been received of the live stream and what is heard of it.",
+                latency.seconds)
+        }
         if let most = counts.synchrony.span(within: 0.99) {
             page.add("kiosk_av_offset_p99_seconds", "gauge", "99 % of the frames were this close to their sound.", most.seconds)
         }

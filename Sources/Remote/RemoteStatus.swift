@@ -26,6 +26,7 @@ extension RemoteControl {
         members["ended"] = .bool(now.hasEnded)
         members["duration"] = now.duration.map(Self.seconds) ?? .null
         members.merge(facts(now)) { $1 }
+        members["latency"] = counts.streamLatency.map(Self.seconds) ?? .null
         members["count"] = .number(Double(now.itemCount))
         members["volume"] = .number((now.volume * 100).rounded())
         members["muted"] = .bool(now.isMuted)
@@ -55,6 +56,7 @@ extension RemoteControl {
         members["stalls"] = .number(Double(counts.stalls))
         members["stalledTime"] = Self.seconds(counts.stalledTime)
         members["soundRatio"] = .number(counts.soundRatio)
+        members["latency"] = counts.streamLatency.map(Self.seconds) ?? .null
         members["synchrony"] = Self.spans(counts.synchrony)
         members["inputLatency"] = Self.spans(counts.inputLatency)
         members["queuedFrames"] = .number(Double(now.buffered.frames))

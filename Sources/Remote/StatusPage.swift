@@ -15,6 +15,7 @@ package enum StatusPage {
             lines.append(("Item", "\(item["title"]?.text ?? "?") (\(place))"))
             lines.append(("Source", item["source"]?.text ?? "?"))
             lines.append(("Time", "\(time("time") ?? "?") of \(time("duration") ?? "a live stream")"))
+            if let latency = time("latency") { lines.append(("Latency", "\(latency) between what is received and what is heard")) }
         } else {
             lines.append(("Item", "nothing is on the screen; \(number("count")) on the playlist"))
         }

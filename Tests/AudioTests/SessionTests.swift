@@ -28,6 +28,8 @@ import Testing
     @Test func theMixerOfACardIsTriedBeforeTheCard() {
         #expect(names(.pcm("hw:1,0"), []) { $0.mixesWithOthers = true } == ["dmix:1,0", "hw:1,0"])
         #expect(names(.pcm("plughw:CARD=A"), []) { $0.mixesWithOthers = true } == ["dmix:CARD=A", "plughw:CARD=A"])
+        #expect(names(.pcm("hw:1,0,2"), []) { $0.mixesWithOthers = true } == ["dmix:1,0", "hw:1,0,2"])
+        #expect(names(.pcm("hw:CARD=A,DEV=0,SUBDEV=1"), []) { $0.mixesWithOthers = true }.first == "dmix:CARD=A,DEV=0")
         #expect(names(.pcm("my-own"), []) { $0.mixesWithOthers = true } == ["my-own"])
         #expect(names(.pcm("hw:1,0"), []) { _ in } == ["hw:1,0"])
         #expect(names(.off, []) { $0.mixesWithOthers = true } == [])

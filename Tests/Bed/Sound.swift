@@ -89,6 +89,16 @@ package struct Sound: Sendable, Equatable {
         return onsets
     }
 
+    /// How loud a sine of this frequency is in the left channel, as its amplitude in samples: Goertzel's algorithm.
+    package func level(at frequency: Double) -> Double {
+        if left.isEmpty { return 0 }
+        let coefficient = 2 * cos(2 * Double.pi * frequency / rate)
+        var (last, before) = (0.0, 0.0)
+        for sample in left { (last, before) = (Double(sample) + coefficient * last - before, last) }
+        let power = last * last + before * before - coefficient * last * before
+        return 2 * max(0, power).squareRoot() / Double(left.count)
+    }
+
     /// The left channel taken as one tone that goes on and on.
     package var tone: Tone? { Tone(self) }
 }

@@ -18,6 +18,12 @@ struct ToneTests {
         #expect(sound.peak == 3277 || sound.peak == 3276)
     }
 
+    @Test func `each of two tones has its own level`() {
+        let other = (0..<48_000).map { Int16(1000 * sin(2 * Double.pi * 880 * Double($0) / 48_000)) }
+        let sound = Sound(left: zip(sine(48_000), other).map { $0 + $1 })
+        #expect(abs(sound.level(at: 440) - 3277) < 3 && abs(sound.level(at: 880) - 1000) < 3 && sound.level(at: 660) < 3)
+    }
+
     @Test func `samples left out are a jump of phase`() throws {
         let tone = try #require(Sound(left: sine(24_000) + sine(24_000, from: 24_020)).tone)
         #expect(tone.phaseJumps.count == 1)

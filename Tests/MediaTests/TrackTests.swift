@@ -9,39 +9,6 @@ import Testing
 @Suite(.blocking) struct TrackTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// Two seconds of numbered pictures with three tracks of sound, each a tone of its own: German 300 Hz, English 900 Hz, and one without a
-    /// language; three chapters, a title and an artist.
-    private static func film(_ suffix: String) throws -> String {
-        let metadata = """
-            ;FFMETADATA1
-            title=Two seconds
-            artist=Somebody
-            [CHAPTER]
-            TIMEBASE=1/1000
-            START=0
-            END=500
-            title=First
-            [CHAPTER]
-            TIMEBASE=1/1000
-            START=500
-            END=1200
-            title=Second
-            [CHAPTER]
-            TIMEBASE=1/1000
-            START=1200
-            END=2000
-            """
-        let chapters = try Clips.file("chapters-\(suffix).txt", Array(metadata.utf8))
-        let picture = try Clips.numbered("picture.mp4", frames: 60, sound: false)
-        func tone(_ frequency: Int) -> [String] { ["-f", "lavfi", "-i", "sine=f=\(frequency):r=48000:d=2"] }
-        let maps = ["-map", "0:v", "-map", "1:a", "-map", "2:a", "-map", "3:a", "-map_metadata", "4", "-map_chapters", "4"]
-        let languages = ["-metadata:s:a:0", "language=deu", "-metadata:s:a:1", "language=eng", "-metadata:s:a:1", "title=Commentary"]
-        return try Clips.make(
-            "film.\(suffix)",
-            ["-i", picture] + tone(300) + tone(900) + tone(150) + ["-i", chapters] + maps
-                + ["-c:v", "copy", "-c:a", suffix == "ts" ? "mp2" : "aac"] + languages)
-    }
-
     /// How many times a second the sign of the first channel changes, halved: the frequency of a tone.
     private func frequency(_ samples: ArraySlice<Float>) -> Double {
         let left = stride(from: samples.startIndex, to: samples.endIndex, by: 2).map { samples[$0] }
@@ -62,7 +29,7 @@ import Testing
     }
 
     @Test func whatAFileTellsOfItsTracks() throws {
-        let reader = try MediaReader.open(Self.film("mkv"), samples: stereo)
+        let reader = try MediaReader.open(Clips.film("mkv"), samples: stereo)
         let asset = reader.description
         let selected = reader.selectedTracks
         #expect(asset.tracks.map(\.kind) == [.audio, .audio, .audio, .video])
@@ -83,7 +50,7 @@ import Testing
             (.language(LanguageCode("fr")!), 300, "has no audio track “fr”"),
         ] as [(TrackChoice, Double, String?)])
     func theTrackThatIsChosenIsHeard(choice: TrackChoice, tone: Double, problem: String?) throws {
-        var reader = try MediaReader.open(Self.film("mkv"), samples: stereo, audio: choice)
+        var reader = try MediaReader.open(Clips.film("mkv"), samples: stereo, audio: choice)
         let heard = read(&reader, seconds: 1)
         #expect(abs(frequency(heard[9600...]) - tone) < 10)
         let problems = reader.problems
@@ -91,19 +58,19 @@ import Testing
     }
 
     @Test func noTrackAtAll() throws {
-        let silent = try MediaReader.open(Self.film("mkv"), samples: stereo, audio: .off)
+        let silent = try MediaReader.open(Clips.film("mkv"), samples: stereo, audio: .off)
         let isSilent = !silent.hasSound
         #expect(isSilent)
-        let blind = try MediaReader.open(Self.film("mkv"), samples: stereo, video: .off)
+        let blind = try MediaReader.open(Clips.film("mkv"), samples: stereo, video: .off)
         let (video, hasPicture, hasSound) = (blind.description.video, blind.hasPicture, blind.hasSound)
         #expect(video == nil && !hasPicture && hasSound)
     }
 
     /// Not a sample is missing or too many, there is no step in the sound, and the pictures are those they would have been.
     @Test(arguments: ["mp4", "mkv", "ts"]) func anotherTrackInMidPlay(suffix: String) throws {
-        var plain = try MediaReader.open(Self.film(suffix), samples: stereo)
+        var plain = try MediaReader.open(Clips.film(suffix), samples: stereo)
         let length = read(&plain, seconds: 10).count
-        var reader = try MediaReader.open(Self.film(suffix), samples: stereo)
+        var reader = try MediaReader.open(Clips.film(suffix), samples: stereo)
         var samples = read(&reader, seconds: 0.5)
         var numbers: [Int?] = []
         for _ in 0..<18 { if let frame = reader.nextFrame() { numbers.append(burnedInNumber(frame.frame)) } }
@@ -130,7 +97,7 @@ import Testing
     }
 
     @Test func twoSelectionsInARow() throws {
-        var reader = try MediaReader.open(Self.film("mkv"), samples: stereo)
+        var reader = try MediaReader.open(Clips.film("mkv"), samples: stereo)
         var samples = read(&reader, seconds: 0.3)
         let selection3 = reader.select(audio: .number(2), at: .zero)
         #expect(selection3 == .follows)
@@ -142,7 +109,7 @@ import Testing
     }
 
     @Test func aTrackWhereThereWasNone() throws {
-        var reader = try MediaReader.open(Self.film("mkv"), samples: stereo, audio: .off)
+        var reader = try MediaReader.open(Clips.film("mkv"), samples: stereo, audio: .off)
         for _ in 0..<15 { _ = reader.nextFrame() }
         let selection5 = reader.select(audio: .number(2), at: .milliseconds(500))
         #expect(selection5 == .begins)
@@ -153,7 +120,7 @@ import Testing
     }
 
     @Test func aSeekAfterASelection() throws {
-        var reader = try MediaReader.open(Self.film("mp4"), samples: stereo)
+        var reader = try MediaReader.open(Clips.film("mp4"), samples: stereo)
         _ = read(&reader, seconds: 0.3)
         _ = reader.select(audio: .number(2), at: .zero)
         let landed = try reader.seek(to: .seconds(1), precision: .exact)
@@ -164,15 +131,11 @@ import Testing
     }
 
     @Test func aCover() throws {
-        let still = try Clips.named("still.jpg")
-        let song = try Clips.make(
-            "song.m4a",
-            ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1", "-i", still, "-map", "0", "-map", "1", "-c:v", "copy"]
-                + ["-disposition:v", "attached_pic"])
+        let song = try Clips.song()
         let reader = try MediaReader.open(song, samples: stereo)
         let asset = reader.description
         #expect(asset.metadata.cover == "mjpeg" && asset.tracks.map(\.kind) == [.audio])
-        #expect(try AssetCover.read(from: song)?.bytes == Clips.bytes(still))
-        #expect(try AssetCover.read(from: Self.film("mkv")) == nil)
+        #expect(try AssetCover.read(from: song)?.bytes == Clips.bytes(Clips.named("still.jpg")))
+        #expect(try AssetCover.read(from: Clips.film("mkv")) == nil)
     }
 }

@@ -1,3 +1,4 @@
+import Cache
 import Foundation
 import KioskAudio
 import KioskDisplay
@@ -10,27 +11,28 @@ import Testing
 @testable import Remote
 
 /// A player on a display in memory, and its socket.
-private final class Box {
+final class Box {
     let display: DisplayOutput
     let player: Player
     let control: RemoteControl
     let socket: ControlSocket
     let path = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString)/s"
 
-    init(_ clips: [String]) throws {
+    init(_ clips: [String], sources: [String] = [], cache: AssetCache? = nil) throws {
         var settings = DisplaySettings()
         settings.connector = .offscreen
         settings.mode = .size(width: 320, height: 180, refresh: 60)
         let display = DisplayOutput.open(settings)
         let audio = SilentOutput()
-        let player = Player(items: try clips.map { PlaylistItem(source: try Clips.named($0)) }, video: display, audio: audio)
+        let player = Player(
+            items: try (clips.map { try Clips.named($0) } + sources).map { PlaylistItem(source: $0) }, video: display, audio: audio)
         let control = RemoteControl(
             player,
             RemoteSurroundings(
                 display: { display.mode }, rotation: { display.rotation }, rotationAfter: { display.rotation(after: $0) },
                 audio: { audio.name }, underruns: { audio.underruns }, perform: { if case .rotate(let turn) = $0 { display.rotate(turn) } },
                 screenshot: { () throws(ControlRefusal) in throw ControlRefusal(code: "no-picture", message: "") },
-                items: { $0.map { PlaylistItem(source: $0) } }, reload: {}))
+                items: { $0.map { PlaylistItem(source: $0) } }, cache: cache, reload: {}))
         (self.display, self.player, self.control) = (display, player, control)
         socket = try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
         control.publish { [socket] in socket }

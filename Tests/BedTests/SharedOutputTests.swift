@@ -1,0 +1,75 @@
+import Bed
+import Foundation
+import Testing
+
+extension BedTests {
+    /// What two players have in common: a sound card, mixed by ALSA's dmix, and a seat with two displays.
+    @Suite struct SharedOutputs {
+        /// A second of 880 Hz, by itself.
+        private func whistle() throws -> String {
+            let path = NSTemporaryDirectory() + "kiosk-whistle-\(UUID().uuidString).wav"
+            let ffmpeg = Process()
+            ffmpeg.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            ffmpeg.arguments = [
+                "ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", "sine=f=880:r=48000:d=1", "-ac", "2", path,
+            ]
+            try ffmpeg.run()
+            ffmpeg.waitUntilExit()
+            try #require(ffmpeg.terminationStatus == 0)
+            return path
+        }
+
+        @Test func `two players share a card, and both are heard`() async throws {
+            let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
+            let (path, other) = (try whistle(), NSTemporaryDirectory() + "kiosk-other-\(UUID().uuidString).conf")
+            defer { for file in [path, other] { unlink(file) } }
+            let sound = "device = \"hw:Loopback,0,0\"\nmix = true\n"
+            try "[display]\nconnector = \"offscreen\"\n[audio]\n\(sound)[[playlist]]\nsource = \"\(path)\"\n".write(
+                toFile: other, atomically: true, encoding: .utf8)
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
+            let configuration = KioskConfiguration(
+                display: "gravity = \"stretch\"", audio: sound, playlist: ["source = \"\(clip.path)\""])
+            let record = try await Bed.run("dmix", for: .seconds(10.6), playing: [clip], .kiosk(configuration), on: machine) { at in
+                at(3, .shell("$(readlink /proc/$PLAYER/exe) --config \(other) >/run/other 2>&1 & echo $! >/run/pid"))
+                at(7, .shell("kill $(cat /run/pid); sleep 0.3; cat /run/other"), "other")
+            }
+            let opened = record.log.map(\.text) + [record.outputs["other"] ?? ""]
+            #expect(opened.count { $0.contains("dmix:Loopback,0") } >= 2, "\(opened)")
+            let heard = try #require(record.sound)
+            func level(_ frequency: Double, _ from: Double, _ to: Double) -> Double {
+                heard[.seconds(from)..<(.seconds(to))].level(at: frequency)
+            }
+            let alone = (level(440, 1, 2.8), level(880, 1, 2.8))
+            #expect(alone.0 > 300 && alone.1 < alone.0 / 50, "\(alone)")
+            let both = (level(440, 4.5, 6.5), level(880, 4.5, 6.5))
+            #expect(both.1 > 300 && abs(both.0 / alone.0 - 1) < 0.02, "\(both), of \(alone)")
+            let after = (level(440, 8.5, 10), level(880, 8.5, 10))
+            #expect(abs(after.0 / alone.0 - 1) < 0.02 && after.1 < alone.0 / 50, "\(after)")
+            #expect(record.seams.count >= 8 && record.seams.filter { !$0.isClean } == [] && record.wrongHolds == [], "\(record.seams)")
+            #expect(heard.holes == [])
+            #expect(record.status == 0)
+        }
+
+        /// By the libraries alone: a program of Tests/Client.
+        @Test func `two displays of one seat show a clip each`() async throws {
+            let clips = [
+                try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
+            ]
+            let machine = Machine { ($0.time, $0.mode, $0.displays) = (.free, Machine.Mode(width: 1024, height: 768), 2) }
+            let program = Program.command(
+                [Bed.package + "/.build/library/release/TwoDisplays", "hw:Loopback,0,0"] + clips.map(\.path))
+            let record = try await Bed.run(
+                "two displays", for: .seconds(12), playing: clips, program, on: machine,
+                area: Vblank.Rectangle(x: 0, y: 96, width: 1024, height: 576))
+            for (display, clip) in clips.enumerated() {
+                let frames = record.frames(on: display).filter { $0.time > .seconds(2) }
+                #expect(frames.count > 270 && frames.allSatisfy { clip.numbers.contains($0.number) }, "\(display): \(frames.prefix(3))")
+                let seams = Seam.all(in: record.frames(on: display), of: [clip], refreshRate: record.refreshRate)
+                #expect(seams.count == 2 && seams.allSatisfy { $0.isClean }, "\(display): \(seams)")
+                let holds = frames.dropLast().map(\.vblanks)
+                #expect(holds.allSatisfy { $0 == 2 }, "\(display): \(holds)")
+            }
+            #expect(record.sound?.tone.map { abs($0.frequency - 440) < 440 * 0.00125 } == true && record.sound?.holes == [])
+        }
+    }
+}
