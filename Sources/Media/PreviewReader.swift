@@ -66,7 +66,7 @@ package struct PreviewReader: ~Copyable, Sendable {
         return reader
     }
 
-    private init(source: consuming PacketSource, decoder: consuming VideoDecoder, width: Int, height: Int) {
+    init(source: consuming PacketSource, decoder: consuming VideoDecoder, width: Int, height: Int) {
         self.source = source
         self.decoder = decoder
         (self.width, self.height) = (width, height)
@@ -103,8 +103,11 @@ package struct PreviewReader: ~Copyable, Sendable {
         return nil
     }
 
+    /// Has item time zero be at a time of the container.
+    mutating func begin(at time: MediaTime) { origin = time }
+
     /// Reads on to the next key frame and decodes it, alone.
-    private mutating func decodeKeyFrame(within limit: MediaTime) -> TimedFrame? {
+    mutating func decodeKeyFrame(within limit: MediaTime) -> TimedFrame? {
         let end = HostTime.now + limit
         while let packet = source.next() {
             if packet.raw.pointee.stream_index == source.streams.video, packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0 {

@@ -1,0 +1,93 @@
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
+
+/// What a person wants to know of a file before choosing it.
+package struct ClipFacts: Hashable, Sendable {
+    /// What the file calls itself; nil where it does not say.
+    package var title: String?
+    /// nil for stills, and where the container tells none.
+    package var duration: MediaTime?
+    /// Whether its picture is higher than wide when it stands upright.
+    package var isPortrait = false
+    package var hasSound = false
+    /// Why it cannot be played; nil where it can.
+    package var problem: String?
+
+    /// Nothing is known yet.
+    package init() {}
+}
+
+/// A file on a card of the shelf: a small picture, and what is known of it.
+package struct Thumbnail: Hashable, Sendable {
+    /// Upright, in its own shape; nil for sound without a cover, and for what cannot be played.
+    package var picture: SmallPicture?
+    package var facts: ClipFacts
+
+    /// A picture and facts.
+    package init(picture: SmallPicture?, facts: ClipFacts) { (self.picture, self.facts) = (picture, facts) }
+
+    /// Makes the thumbnail of a file: opens it, and decodes a key frame a tenth into it, on the calling thread and as cheaply as
+    /// ``PreviewReader`` does. What is wrong with the file is in the facts. nil where `interruption` was cancelled.
+    package static func make(
+        of source: String, fitting width: Int, _ height: Int, interruption: Interruption = Interruption()
+    ) -> Thumbnail? {
+        var facts = ClipFacts()
+        do throws(MediaError) {
+            return try PreviewReader.thumbnail(of: source, fitting: width, height, interruption: interruption)
+        } catch {
+            if interruption.cancelled { return nil }
+            facts.problem = error.reason.text
+            return Thumbnail(picture: nil, facts: facts)
+        }
+    }
+}
+
+extension PreviewReader {
+    /// How far into a file its thumbnail is at most.
+    private static let latest = MediaTime.seconds(20)
+
+    fileprivate static func thumbnail(
+        of source: String, fitting width: Int, _ height: Int, interruption: Interruption
+    ) throws(MediaError) -> Thumbnail {
+        MemoryLimit.boundAllocations()
+        let format = try FormatContext.open(source, interruption: interruption)
+        let video = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        let audio = av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)
+        if video < 0, audio < 0 { throw MediaError(source, .nothingToPlay) }
+        let description = AssetDescription(format, video: video, audio: audio)
+        var facts = ClipFacts()
+        (facts.title, facts.duration, facts.hasSound) = (description.title, description.duration, audio >= 0)
+        guard video >= 0, let stream = format.raw.pointee.streams[Int(video)] else { return Thumbnail(picture: nil, facts: facts) }
+        let isCover = shim_stream_is_attached_picture(stream) != 0
+        if !isCover, let size = description.video?.presentationSize { facts.isPortrait = size.height > size.width }
+        for other in 0..<Int32(format.raw.pointee.nb_streams) where other != video {
+            shim_stream_discard(format.raw.pointee.streams[Int(other)], 1)
+        }
+        let decoder: VideoDecoder
+        do throws(MediaError) {
+            decoder = try VideoDecoder.open(
+                stream, of: format, source: source, threads: 1, memory: MemoryLimit.ofItem, preview: (width, height))
+        } catch {
+            // Sound whose cover cannot be shown is played all the same.
+            if isCover { return Thumbnail(picture: nil, facts: facts) }
+            throw error
+        }
+        var reader = PreviewReader(
+            source: PacketSource(format, name: source, streams: StreamIndices(video: video), interruption: interruption),
+            decoder: decoder, width: width, height: height)
+        guard let first = reader.decodeKeyFrame(within: openingTimeLimit) else {
+            if interruption.cancelled { throw MediaError(source, .cancelled) }
+            if isCover { return Thumbnail(picture: nil, facts: facts) }
+            throw MediaError(source, .nothingDecodes)
+        }
+        var picture = first.frame.fitted(into: width, height)
+        // The first picture is black as often as not.
+        if !isCover, !description.isStill, description.isSeekable, let duration = description.duration {
+            reader.begin(at: first.time)
+            if let later = try? reader.preview(at: min(duration.scaled(by: 0.1), Self.latest)) { picture = later.picture }
+            if interruption.cancelled { throw MediaError(source, .cancelled) }
+        }
+        return Thumbnail(picture: picture, facts: facts)
+    }
+}

@@ -1,0 +1,227 @@
+import Glibc
+import KioskPlatform
+import KioskVocabulary
+
+/// Thumbnails on the disk: a folder of files, each named by a hash of the clip's path, size and date and of the thumbnail's size, so that a clip
+/// that changes has another one.
+///
+/// A file is written under a name of its own and renamed, and has a checksum: what a power cut leaves of it is not taken for a picture. All of
+/// them together take at most ``limit`` bytes; those that were not used for longest go first. What cannot be written or read is as if there
+/// were no such folder. What is wrong with a clip is not kept: a codec may be installed.
+///
+/// One thread uses it; blocks for as long as the file system does.
+package final class ThumbnailStore: @unchecked Sendable {
+    // Sendable because the thread that makes thumbnails alone calls it, but for init.
+
+    /// Room that is left on the disk.
+    private static let reserve: UInt64 = 32 << 20
+    /// After so many failures in a row nothing is written any more.
+    private static let mostFailures = 3
+
+    private let folder: String
+    private let limit: Int
+    private let problem: @Sendable (String) -> Void
+    /// Bytes of each file, and when it was used last, counted up; nil before the first use.
+    private var files: [String: (bytes: Int, used: Int)]?
+    private var bytes = 0
+    private var uses = 0
+    private var failures = 0
+
+    /// Thumbnails in `folder`, of at most `limit` bytes. `problem` is told why nothing can be kept, once.
+    package init(folder: String, limit: Int, problem: @escaping @Sendable (String) -> Void) {
+        (self.folder, self.limit, self.problem) = (folder, max(0, limit), problem)
+    }
+
+    /// Bytes of all files.
+    package var byteCount: Int { bytes }
+
+    // MARK: Reading
+
+    /// The thumbnail of a clip that fits into this size, where it is there.
+    package func find(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> Thumbnail? {
+        scan()
+        let name = Self.name(source, version, width, height)
+        guard files?[name] != nil else { return nil }
+        guard let file = Self.read(folder + "/" + name, atMost: 1 << 20), let thumbnail = Thumbnail(stored: file) else {
+            drop(name)
+            return nil
+        }
+        uses += 1
+        files?[name]?.used = uses
+        // So that the order outlives this process.
+        _ = utimensat(AT_FDCWD, folder + "/" + name, nil, 0)
+        return thumbnail
+    }
+
+    /// Keeps one.
+    package func keep(_ thumbnail: Thumbnail, of source: String, _ version: FileVersion, _ width: Int, _ height: Int) {
+        guard failures < Self.mostFailures, thumbnail.facts.problem == nil, let data = thumbnail.stored, data.count <= limit else { return }
+        scan()
+        let name = Self.name(source, version, width, height)
+        makeRoom(for: data.count)
+        guard hasRoomOnDisk(data.count) else { return failed("the disk is nearly full") }
+        let (draft, path) = (folder + "/.draft", folder + "/" + name)
+        guard Self.write(data, to: draft), rename(draft, path) == 0 else {
+            let reason = String(cString: strerror(errno))
+            unlink(draft)
+            return failed(reason)
+        }
+        failures = 0
+        uses += 1
+        bytes += data.count - (files?[name]?.bytes ?? 0)
+        files?[name] = (data.count, uses)
+    }
+
+    private func failed(_ reason: String) {
+        failures += 1
+        if failures == Self.mostFailures { problem("thumbnails are not kept in \(folder): \(reason)") }
+    }
+
+    // MARK: The folder
+
+    /// Looks at what is there, once.
+    private func scan() {
+        if files != nil { return }
+        files = [:]
+        makeFolder()
+        guard let list = opendir(folder) else { return }
+        defer { closedir(list) }
+        var found: [(name: String, bytes: Int, time: Int)] = []
+        while let entry = readdir(list) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            var status = stat()
+            guard name.hasSuffix(Self.ending), stat(folder + "/" + name, &status) == 0 else { continue }
+            found.append((name, Int(status.st_size), Int(status.st_mtim.tv_sec)))
+        }
+        for file in found.sorted(by: { ($0.time, $0.name) < ($1.time, $1.name) }) {
+            uses += 1
+            files?[file.name] = (file.bytes, uses)
+            bytes += file.bytes
+        }
+        makeRoom(for: 0)
+    }
+
+    private func makeFolder() {
+        var path = ""
+        for part in folder.split(separator: "/") {
+            path += "/" + part
+            mkdir(path, 0o755)
+        }
+    }
+
+    /// Lets the oldest go until so many bytes fit, and a tenth of all more, so that this is not done for each.
+    private func makeRoom(for count: Int) {
+        guard bytes + count > limit, let files else { return }
+        for (name, _) in files.sorted(by: { $0.value.used < $1.value.used }) {
+            if bytes + count <= limit - limit / 10 { break }
+            drop(name)
+        }
+    }
+
+    private func drop(_ name: String) {
+        guard let file = files?.removeValue(forKey: name) else { return }
+        bytes -= file.bytes
+        unlink(folder + "/" + name)
+    }
+
+    private func hasRoomOnDisk(_ count: Int) -> Bool {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return true }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize) > Self.reserve + UInt64(count)
+    }
+
+    // MARK: Files
+
+    private static let ending = ".thumbnail"
+
+    /// Two hashes of 64 bits (FNV-1a), from different beginnings.
+    private static func name(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> String {
+        let key = "\(source)\0\(version.size)\0\(version.modified)\0\(width)x\(height)".utf8
+        return [UInt64(0xcbf2_9ce4_8422_2325), 0x6c62_272e_07bb_0142].map { start in
+            let hash = fnv(key, from: start)
+            let text = String(hash, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }.joined() + ending
+    }
+
+    private static func read(_ path: String, atMost limit: Int) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, 1...limit ~= Int(status.st_size) else { return nil }
+        var data = [UInt8](repeating: 0, count: Int(status.st_size))
+        var offset = 0
+        while offset < data.count {
+            let count = data.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + offset, $0.count - offset) }
+            if count <= 0 { return nil }
+            offset += count
+        }
+        return data
+    }
+
+    private static func write(_ data: [UInt8], to path: String) -> Bool {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < data.count {
+            let count = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset) }
+            if count <= 0 { return false }
+            offset += count
+        }
+        return true
+    }
+}
+
+/// The hash FNV-1a.
+private func fnv(_ bytes: some Sequence<UInt8>, from start: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
+    bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+}
+
+// What stands in a file: "kiosk-thumbnail 1", then as 64-bit numbers a checksum of what follows, flags, the duration in nanoseconds (-1 for none), how
+// many bytes of the title follow; the title; and the picture as a JPEG.
+extension Thumbnail {
+    private static let magic = Array("kiosk-thumbnail 1".utf8)
+
+    /// As it is written; nil where the picture cannot be encoded.
+    var stored: [UInt8]? {
+        var jpeg: [UInt8] = []
+        if let picture {
+            guard let encoded = picture.jpeg() else { return nil }
+            jpeg = encoded
+        }
+        let title = Array((facts.title ?? "").utf8)
+        let flags = (facts.isPortrait ? 1 : 0) | (facts.hasSound ? 2 : 0) | (facts.title != nil ? 4 : 0)
+        var body: [UInt8] = []
+        for number in [Int64(flags), facts.duration?.nanoseconds ?? -1, Int64(title.count)] {
+            withUnsafeBytes(of: number.littleEndian) { body += $0 }
+        }
+        body += title + jpeg
+        return Self.magic + withUnsafeBytes(of: fnv(body).littleEndian) { Array($0) } + body
+    }
+
+    /// What `stored` is; nil where it is damaged.
+    init?(stored: [UInt8]) {
+        let header = Self.magic.count + 32
+        guard stored.count >= header, stored.starts(with: Self.magic) else { return nil }
+        func number(_ place: Int) -> UInt64 {
+            stored.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: Self.magic.count + 8 * place, as: UInt64.self) }.littleEndian
+        }
+        guard fnv(stored[(Self.magic.count + 8)...]) == number(0) else { return nil }
+        let flags = number(1), duration = Int64(bitPattern: number(2)), length = number(3)
+        guard length <= UInt64(stored.count - header) else { return nil }
+        var facts = ClipFacts()
+        (facts.isPortrait, facts.hasSound) = (flags & 1 != 0, flags & 2 != 0)
+        facts.duration = duration < 0 ? nil : MediaTime(nanoseconds: duration)
+        let end = header + Int(length)
+        if flags & 4 != 0 { facts.title = String(decoding: stored[header..<end], as: UTF8.self) }
+        let jpeg = Array(stored[end...])
+        var picture: SmallPicture?
+        if !jpeg.isEmpty {
+            picture = SmallPicture(jpeg: jpeg)
+            if picture == nil { return nil }
+        }
+        self.init(picture: picture, facts: facts)
+    }
+}

@@ -1,0 +1,37 @@
+/// A file that can be chosen on the shelf.
+package struct ShelfEntry: Hashable, Sendable {
+    /// What a file is, by its name.
+    package enum Kind: Hashable, Sendable {
+        case video, sound, image
+    }
+
+    /// An absolute path.
+    package var source: String
+    /// Which content of the file it is; nil where the file is not there.
+    package var version: FileVersion?
+    /// What it is called as long as the file has not been read: its name without the ending.
+    package var title: String
+    /// The name of the folder that it lies in.
+    package var folder: String
+    package var kind: Kind
+
+    /// The file at `source`.
+    package init(source: String, version: FileVersion?) {
+        (self.source, self.version) = (source, version)
+        title = PlaylistItem(source: source).plainName
+        let parts = source.split(separator: "/")
+        folder = parts.count > 1 ? String(parts[parts.count - 2]) : "/"
+        let ending = source.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        kind = Self.sounds.contains(ending) ? .sound : Self.images.contains(ending) ? .image : .video
+    }
+
+    /// The name of the file.
+    package var name: String { source.split(separator: "/").last.map(String.init) ?? source }
+
+    private static let sounds: Set<String> = [
+        "aac", "ac3", "aif", "aiff", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
+    ]
+    private static let images: Set<String> = [
+        "apng", "avif", "bmp", "gif", "heic", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp",
+    ]
+}
