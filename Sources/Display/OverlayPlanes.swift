@@ -23,7 +23,7 @@ protocol OverlayHardware: AnyObject, Sendable {
 ///
 /// The memory of it all has a limit, ``memoryLimit(width:height:)``: two buffers for each plane, so that none is drawn into while it is
 /// scanned out, and a third where there is room, with which an overlay that changes at every vblank is shown a vblank sooner. An overlay
-/// that would need more is blended.
+/// that would need more is blended. One that fills the screen (``Overlay/fillsScreen``) may have three buffers of its size.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class OverlayPlanes: @unchecked Sendable {
@@ -69,7 +69,10 @@ final class OverlayPlanes: @unchecked Sendable {
         guard var arrangements, refusals < Self.mostRefusals else { return .refused("the driver has refused planes before") }
         defer { self.arrangements = arrangements }
         let planner = arrangements.planner
-        let free = Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount
+        let free =
+            overlay.fillsScreen
+            ? 3 * overlay.width * overlay.height * 4
+            : Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount
         var reason = "no plane takes drawn pictures"
         for choice in choices(planner) {
             guard let regions = regions(choice, overlay) else {

@@ -14,12 +14,17 @@ struct PlacedOverlay: Sendable {
         let stamp: UInt64
         /// What of it is on the screen, in scan-out pixels; never empty.
         let place: PixelRectangle
+
+        /// Whether it covers what lies under it.
+        var isOpaque: Bool { weight == 256 && bitmap.source.surface.isOpaque }
     }
 
     /// The rearmost first.
     private(set) var pictures: [Picture] = []
     let rotation: Rotation
     let width: Int, height: Int
+    /// Whether it may have planes as large as the screen (``Overlay/fillsScreen``).
+    private(set) var fillsScreen = false
     private var lastStamp: UInt64 = 0
 
     /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is turned by `rotation`.
@@ -29,6 +34,7 @@ struct PlacedOverlay: Sendable {
     init(_ overlay: Overlay, rotation: Rotation, width: Int, height: Int, before: PlacedOverlay?) {
         self.init(rotation: rotation, width: width, height: height)
         lastStamp = before?.lastStamp ?? 0
+        fillsScreen = overlay.fillsScreen
         for picture in overlay.pictures {
             let weight = UInt32(PixelBlend.weight(picture.alpha))
             let surface = picture.surface
@@ -40,7 +46,9 @@ struct PlacedOverlay: Sendable {
                 turn: .none, rotation: rotation, screenWidth: width, screenHeight: height)
             guard weight > 0, source.isOnScreen else { continue }
             let former = before?.pictures.first { $0.bitmap.source == source }
-            guard let bitmap = former?.bitmap ?? SurfaceBitmap(source),
+            // What has moved is not turned again.
+            let moved = former == nil ? before?.pictures.first { $0.bitmap.source.surface === surface } : nil
+            guard let bitmap = former?.bitmap ?? moved?.bitmap.moved(to: source) ?? SurfaceBitmap(source),
                 let place = bitmap.place.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height))
             else { continue }
             if let former, former.weight == weight {
@@ -84,6 +92,10 @@ struct PlacedOverlay: Sendable {
             let whole = picture.bitmap.place
             picture.bitmap.pixels.withUnsafeBufferPointer { pixels in
                 let source = pixels.baseAddress! + (y - whole.y) * whole.width + (left - whole.x)
+                if picture.isOpaque, format == .xrgb8888 {
+                    (row + (left - x) * 4).copyMemory(from: source, byteCount: (right - left) * 4)
+                    return
+                }
                 PixelBlend.draw(
                     source, count: right - left, weight: picture.weight, over: row + (left - x) * format.bytesPerPixel, format)
             }

@@ -43,7 +43,8 @@ final class ScenePainter {
                 case .surface: false
                 }
             }
-        if scene.count == 0 {
+        // What covers everything spares the picture beneath.
+        if scene.count == 0 || writer != nil && overlay?.fillsScreen == true {
             clear(buffer, to: background, by: writer)
         } else if isOnePicture {
             scene.withLayer(at: 0) { draw($0, by: converters[0], rotation: rotation, background: background, into: buffer, by: writer) }

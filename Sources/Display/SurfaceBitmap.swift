@@ -38,6 +38,19 @@ final class SurfaceBitmap: Sendable {
     /// Whether that is another memory than the surface's, turned.
     let isTurned: Bool
 
+    /// The same pixels elsewhere; nil where `source` needs others.
+    func moved(to source: Source) -> SurfaceBitmap? {
+        let (old, new) = (self.source.destination, source.destination)
+        guard self.source.surface === source.surface, self.source.crop == source.crop, (old.width, old.height) == (new.width, new.height),
+            (self.source.turn, self.source.rotation) == (source.turn, source.rotation)
+        else { return nil }
+        return SurfaceBitmap(source, pixels, isTurned: isTurned)
+    }
+
+    private init(_ source: Source, _ pixels: [UInt32], isTurned: Bool) {
+        (self.source, self.pixels, self.isTurned, place) = (source, pixels, isTurned, source.place)
+    }
+
     /// nil where there is nothing to see of it, or no memory.
     init?(_ source: Source) {
         self.source = source

@@ -61,6 +61,8 @@ struct Pipeline: ~Copyable {
     var overlay = OverlayState()
     /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
     var pacing: Pacing?
+    /// The last vblank at which a commit was seen.
+    var lastFlip: HostTime?
     /// Whether something that was committed waits for its flip.
     var awaitsFlip = false
     /// The ready frame that is being prepared again.

@@ -13,6 +13,14 @@ extension Player {
         pipeline.signal { $0.setOverlay(&overlay, at: event) }
     }
 
+    /// The first vblank after `time`, reckoned from the last flip by the display's refresh period: what is set well before one is seen at it. nil
+    /// without a display, and before the first flip.
+    package func vblank(after time: HostTime) -> HostTime? {
+        guard let last = pipeline.withLock({ $0.lastFlip }), let period = video.mode?.refreshPeriod, period > .zero else { return nil }
+        let count = max(0, (time - last).nanoseconds / period.nanoseconds + 1)
+        return last + period * count
+    }
+
     /// Says that an overlay is about to be set, as when a finger has come down and its answer is being drawn: the next frame is committed as
     /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later.
     package func expectOverlay() {

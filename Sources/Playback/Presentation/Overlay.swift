@@ -25,6 +25,8 @@ package struct Overlay: Sendable, Equatable {
     /// The screen that the places are on, as a viewer sees it: pixels across and down. Where that is another one, because the screen has
     /// been turned since, nothing is shown of it. nil: the screen at the time it is given to an output.
     package var width: Int?, height: Int?
+    /// Whether it covers all of the screen, and moves: it may then have planes of that size, three buffers of them.
+    package var fillsScreen = false
     /// Where on the screen the scene's pictures are. The player's own (``Player/setRegion(_:within:)``), whatever is set here.
     package var region = Region.full
 

@@ -189,6 +189,7 @@ struct Presenter: ~Copyable {
             pipeline.withLock { pipeline in
                 pipeline.buffers.cameBack()
                 pipeline.awaitsFlip = false
+                pipeline.lastFlip = flip.time
                 if let commit { reached(commit, at: flip.time, &pipeline) }
             }
             tell()

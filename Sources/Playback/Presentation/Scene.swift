@@ -147,6 +147,8 @@ package final class Surface: Sendable {
     package let width: Int, height: Int
     /// Row by row without gaps: 0xAARRGGBB, the colours multiplied by alpha already (DRM's ARGB8888, cairo's ARGB32).
     package let pixels: [UInt32]
+    /// Whether nothing is seen through it: what lies under it need not be drawn.
+    package let isOpaque: Bool
 
     /// A surface of `width` x `height` pixels. Traps when `pixels` has another count.
     package init(width: Int, height: Int, pixels: [UInt32]) {
@@ -154,5 +156,6 @@ package final class Surface: Sendable {
         self.width = width
         self.height = height
         self.pixels = pixels
+        isOpaque = pixels.allSatisfy { $0 >= 0xff00_0000 }
     }
 }
