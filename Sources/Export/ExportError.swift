@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskVocabulary
 
 /// Why a film is not made, for the person who wants it.
 package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -7,6 +8,8 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     case outputExists(String)
     /// It would be written over one of its own clips.
     case outputIsSource(String)
+    /// There is less room for it than any film of its length takes: bytes.
+    case noRoom(String, least: Int64, free: Int64)
     /// These clips cannot be used, one line each.
     case sources([String])
     /// The music cannot be used.
@@ -29,6 +32,9 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"
         case .outputIsSource(let path): "\(path): is one of the clips: name another file to write"
+        case .noRoom(let path, let least, let free):
+            "\(path): takes \(ByteCount(least)) at least, and its disk has \(ByteCount(free)) left: delete what is not needed there, write to another "
+                + "disk, or make the film smaller or shorter"
         case .sources(let lines): lines.joined(separator: "\n")
         case .music(let text): "music: \(text)"
         case .card(let text): "a title card cannot be drawn: \(text)"

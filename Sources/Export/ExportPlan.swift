@@ -18,6 +18,8 @@ struct ExportPlan {
     let transition: MediaTime
     /// How long the film will be, as far as the files tell.
     let length: MediaTime
+    /// How much of that is no still and no card.
+    let moving: MediaTime
     /// Whether anything is heard.
     let hasSound: Bool
     /// What is to be known of it, one line each.
@@ -59,6 +61,8 @@ struct ExportPlan {
         for index in items.indices { self.items[index].transition = fades[index] }
         transition = fades.max() ?? .zero
         length = Self.length(of: self.items, descriptions, imageDuration: film.imageDuration)
+        let films = zip(self.items, descriptions).filter { $1?.isStill == false }
+        moving = Self.length(of: films.map(\.0), films.map(\.1), imageDuration: film.imageDuration)
         hasSound = arrangement.music != nil || zip(items, descriptions).contains { !$0.isMuted && $0.volume > 0 && $1?.audio != nil }
     }
 

@@ -25,6 +25,8 @@ package struct ExportSession {
         package var copies = false
         /// Threads that encode; 0 is one for each processor.
         package var threads = 0
+        /// Bytes that there is room for, where that is not what the disk says.
+        var free: Int64?
 
         /// The usual ones.
         package init(output: String) { self.output = output }
@@ -86,6 +88,11 @@ package struct ExportSession {
             audio: plan.hasSound ? .init(samples) : nil)
         format.title = arrangement.output.title
         let path = options.output
+        // Of pictures that are copied nobody knows how many bits they have.
+        let least = ExportRoom.least(
+            arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: copy == nil ? plan.moving : .zero,
+            hasSound: plan.hasSound)
+        if let free = options.free ?? ExportRoom.free(for: path), free < least { throw .noRoom(path, least: least, free: free) }
         var writer = try ExportError.writing { () throws(MovieError) in
             if let copy { try MovieWriter.open(path, format, copying: copy.stream) } else { try MovieWriter.open(path, format) }
         }

@@ -339,6 +339,75 @@ import Testing
         #expect(failure(arrangement, at: folder.path + "/no/film.mp4") == .movie(MovieError(folder.path + "/no/film.mp4", .noFolder)))
     }
 
+    @Test func aDiskThatIsFullIsSaidBeforehandAndInTheMiddle() throws {
+        let folder = try ExportFolder()
+        let path = folder.path + "/film.mp4"
+        let arrangement = try Self.arrangement(["a60.mp4", "a60.mp4", "a60.mp4"])
+        var options = ExportSession.Options(output: path)
+        options.free = 2 << 20
+        do throws(ExportError) {
+            _ = try ExportSession.run(arrangement, options)
+            Issue.record("two megabytes were enough")
+        } catch {
+            guard case .noRoom(path, let least, 2 << 20) = error else { throw error }
+            #expect(least > 2 << 20)
+            #expect(error.description.contains("its disk has 2.1 MB left"))
+        }
+        #expect(folder.names == [])
+        // It is less than the film comes to.
+        options.free = nil
+        let report = try ExportSession.run(arrangement, options)
+        let written = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64)
+        let least = ExportRoom.least(
+            arrangement.output, size: report.size, rate: report.rate, length: report.length, moving: report.length, hasSound: true)
+        #expect(least < written, "\(least) of \(written)")
+        // In the middle: /dev/full refuses what is written to the draft.
+        let full = folder.path + "/full.mp4"
+        try FileManager.default.createSymbolicLink(atPath: MovieWriter.draftPath(of: full), withDestinationPath: "/dev/full")
+        #expect(failure(arrangement, at: full) == .movie(MovieError(full, .noSpace)))
+        #expect(folder.names == ["film.mp4"])
+    }
+
+    @Test func withoutAnEncoderNothingIsWrittenAndItIsSaidWhatWasTried() throws {
+        let folder = try ExportFolder()
+        var arrangement = try Self.arrangement(["thirty.mp4"])
+        // MPEG-4 part 2 has no pictures of that width.
+        (arrangement.output.codec, arrangement.output.size) = (.mpeg4, PictureSize(width: 8192, height: 64))
+        guard case .movie(let error)? = failure(arrangement, at: folder.path + "/film.mp4"), case .noEncoder(_, let tried) = error.reason
+        else {
+            Issue.record("no complaint about the encoder")
+            return
+        }
+        #expect(tried.count == 1 && tried[0].contains("mpeg4"), "\(tried)")
+        #expect(error.description.contains("there is no encoder for"))
+        #expect(folder.names == [])
+    }
+
+    @Test func ffprobeAndMpvTakeTheFilm() throws {
+        let folder = try ExportFolder()
+        let path = folder.path + "/film.mp4"
+        var arrangement = try Self.arrangement(["thirty.mp4", "turned-90.mp4"])
+        arrangement.music = .init(source: try Clips.named("sound-only.m4a"))
+        let report = try ExportSession.run(arrangement, ExportSession.Options(output: path))
+        let packets = try Self.run([
+            "ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=codec_type,nb_read_packets", "-of", "csv=p=0", path,
+        ])
+        #expect(packets.status == 0 && packets.text.contains("video,\(report.pictures)"), "\(packets.text)")
+        guard (try? Self.run(["mpv", "--version"]))?.status == 0 else { return }
+        let played = try Self.run(["mpv", "--no-config", "--vo=null", "--ao=null", "--untimed", "--msg-level=all=warn", path])
+        #expect(played.status == 0 && played.text.isEmpty, "\(played.text)")
+    }
+
+    private static func run(_ command: [String]) throws -> (status: Int32, text: String) {
+        let process = Process(), pipe = Pipe()
+        (process.executableURL, process.arguments) = (URL(fileURLWithPath: "/usr/bin/env"), command)
+        (process.standardOutput, process.standardError) = (pipe, pipe)
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+
     @Test func aDamagedClipIsShownAsFarAsItGoes() throws {
         let (film, report) = try Self.film(try Self.arrangement(["truncated.mp4", "thirty.mp4"]))
         #expect(Array(film.numbers.suffix(30)) == Array(1...30))
