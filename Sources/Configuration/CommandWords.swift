@@ -27,7 +27,7 @@ struct CommandWords {
         ("go-on", .waitEnded), ("volume-up", .changeVolume(by: volumeStep)), ("volume-down", .changeVolume(by: -volumeStep)),
         ("mute", .toggleMute), ("next-audio-track", .nextAudioTrack), ("next-chapter", .skipChapters(1)),
         ("previous-chapter", .skipChapters(-1)), ("rotate", .rotate(nil)), ("show-controls", .showControls),
-        ("hide-controls", .hideControls),
+        ("hide-controls", .hideControls), ("shelf", .toggleShelf),
         ("quit", .quit),
     ]
 

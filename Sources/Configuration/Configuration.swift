@@ -67,6 +67,18 @@ package struct Configuration: Hashable, Sendable {
         package var decoderDevice: String?
     }
 
+    /// `[shelf]`.
+    package struct Shelf: Hashable, Sendable {
+        /// `folders`: absolute paths; where there are none there is no shelf.
+        package var folders: [String] = []
+        /// `close-after`: how long after the last touch or key; nil is never.
+        package var closeAfter: MediaTime? = .seconds(120)
+        /// `cache`: how many bytes of thumbnails are kept on the disk.
+        package var cache = CacheChoice.limit(ByteCount(200_000_000))
+        /// `export-folder`: where films that are made on the shelf go, an absolute path; nil where none can be made.
+        package var exportFolder: String?
+    }
+
     /// `[idle]`.
     package struct Idle: Hashable, Sendable {
         /// `after`: how long after the last touch or key; nil is never.
@@ -103,6 +115,8 @@ package struct Configuration: Hashable, Sendable {
     package var input = Input()
     /// `[theme]`.
     package var theme = Theme()
+    /// `[shelf]`.
+    package var shelf = Shelf()
     /// `[idle]`.
     package var idle = Idle()
     /// `[control]`.

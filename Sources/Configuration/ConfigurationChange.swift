@@ -31,6 +31,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[playback] decoder", before.decoder == after.decoder, in: &applied)
         note("[input]", old.input.withoutPositions == new.input.withoutPositions, in: &applied)
         note("[theme]", old.theme == new.theme, in: &applied)
+        note("[shelf]", old.shelf == new.shelf, in: &applied)
         note("[idle]", old.idle == new.idle, in: &applied)
         note("[control] socket", old.control.socket == new.control.socket, in: &applied)
         note("[control] metrics", old.control.metrics == new.control.metrics, in: &applied)
@@ -56,7 +57,7 @@ package struct ConfigurationChange: Hashable, Sendable {
 
     /// Whether what viewers do, or what answers them, differs.
     package static func concernsViewers(from old: Configuration, to new: Configuration) -> Bool {
-        old.input.withoutPositions != new.input.withoutPositions || old.theme != new.theme || old.idle != new.idle
+        old.input.withoutPositions != new.input.withoutPositions || old.theme != new.theme || old.idle != new.idle || old.shelf != new.shelf
             || old.playback.seekStep != new.playback.seekStep
     }
 

@@ -37,6 +37,7 @@ extension Configuration {
             case "input":
                 if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
             case "theme": if let table = reader(Grammar.theme, entry, complaints) { theme.read(table) }
+            case "shelf": if let table = reader(Grammar.shelf, entry, complaints) { shelf.read(table, folder: folder, complaints) }
             case "idle":
                 if let table = reader(Grammar.idle, entry, complaints) {
                     idle.read(table, CommandWords(folder: folder, restart: .restartPlaylist))
@@ -170,6 +171,31 @@ extension Theme {
                 }
             } ?? opacity
         for part in ControlsPart.allCases where table.flag(part.rawValue) == false { parts.remove(part) }
+    }
+}
+
+extension Configuration.Shelf {
+    fileprivate mutating func read(_ table: TableReader, folder: String, _ complaints: ComplaintList) {
+        if let entry = table.entry("folders") {
+            if case .array(let items) = entry.value.kind {
+                folders = items.compactMap { item in
+                    guard let text = item.kind.string, !text.isEmpty, !text.contains("\0"), !isURL(text) else {
+                        complaints.add(
+                            "[shelf] folders: expected the path of a folder or \"usb\", found \(item.kind.shown)", at: item.position)
+                        return nil
+                    }
+                    return text == "usb" ? StickUse.mounts : PlaylistSource(text, relativeTo: folder).location
+                }
+            } else {
+                table.complain("expected a list such as [\"/srv/videos\", \"usb\"], found \(entry.value.kind.shown)", about: "folders")
+            }
+        }
+        if let time = table.time("close-after", orZero: true) { closeAfter = time > .zero ? time : nil }
+        cache = table.text("cache", CacheChoice.self, "\"off\" or a size such as \"200 MB\", at least 1 MB") ?? cache
+        exportFolder = table.value("export-folder", "the absolute path of a folder") { kind in
+            guard let path = kind.string, path.hasPrefix("/"), path.utf8.count > 1, !path.contains("\0") else { return nil }
+            return path
+        }
     }
 }
 

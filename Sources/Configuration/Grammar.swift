@@ -30,6 +30,7 @@ enum Grammar {
     static let gestures = Table(name: "gestures", heading: "[input.gestures]", keys: GestureName.allCases.map(\.rawValue))
     static let theme = Table(
         name: "theme", heading: "[theme]", keys: ["accent", "font", "opacity"] + ControlsPart.allCases.map(\.rawValue))
+    static let shelf = Table(name: "shelf", heading: "[shelf]", keys: ["folders", "close-after", "cache", "export-folder"])
     static let idle = Table(name: "idle", heading: "[idle]", keys: ["after", "do"])
     static let playlist = Table(
         name: "playlist", heading: "[[playlist]]",
@@ -40,7 +41,7 @@ enum Grammar {
     static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
     static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])
 
-    static let tables = [display, audio, playback, network, input, theme, idle, playlist, control, log]
+    static let tables = [display, audio, playback, network, input, theme, shelf, idle, playlist, control, log]
 
     // Those of an arrangement (ArrangementReader.swift).
     static let output = Table(

@@ -32,6 +32,7 @@ package struct KeyBinding: Hashable, Sendable {
             (.nextItem, ["N", "PAGEDOWN", "NEXTSONG", "NEXT", "CHANNELUP"]),
             (.previousItem, ["P", "PAGEUP", "PREVIOUSSONG", "PREVIOUS", "CHANNELDOWN"]),
             (.restartItem, ["HOME", "RESTART"]),
+            (.toggleShelf, ["MENU", "LIST"]),
             (.quit, ["ESC", "Q", "EXIT"]),
         ]
         let dial: [KeyBinding] = [

@@ -87,7 +87,7 @@ enum Paint {
         unsafe cairo_fill(raw)
     }
 
-    private func roundedPath(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double) {
+    func roundedPath(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double) {
         let r = max(0, min(radius, width / 2, height / 2))
         unsafe cairo_new_path(raw)
         unsafe cairo_arc(raw, x + width - r, y + r, r, -.pi / 2, 0)
@@ -97,12 +97,12 @@ enum Paint {
         unsafe cairo_close_path(raw)
     }
 
-    /// A picture in a rounded rectangle, in its own shape, on black.
-    func picture(_ surface: Surface, _ x: Int, _ y: Int, _ width: Int, _ height: Int, radius: Double) {
+    /// A picture in a rounded rectangle, in its own shape, on a colour.
+    func picture(_ surface: Surface, _ x: Int, _ y: Int, _ width: Int, _ height: Int, radius: Double, ground: Color = .black) {
         unsafe cairo_save(raw)
         roundedPath(Double(x), Double(y), Double(width), Double(height), radius)
         unsafe cairo_clip(raw)
-        set(.black(1))
+        set(.color(ground, 1))
         unsafe cairo_paint(raw)
         let scales = (Double(width) / Double(surface.width), Double(height) / Double(surface.height))
         // Where there would be no more than a line of black beside it there is none.

@@ -11,6 +11,8 @@ package enum Control: Hashable, Sendable, CaseIterable {
     /// The label at the end of the slider: remaining or total time.
     case remaining
     case mute, volume
+    /// Opens the shelf.
+    case shelf
 
     /// The part of `[theme]` and of `[input] allow` that it belongs to.
     var part: ControlsPart {
@@ -21,6 +23,7 @@ package enum Control: Hashable, Sendable, CaseIterable {
         case .remaining: .times
         case .mute: .mute
         case .volume: .volume
+        case .shelf: .shelf
         }
     }
 }

@@ -1,4 +1,5 @@
 import KioskInput
+import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -15,8 +16,14 @@ import Synchronization
 /// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
 /// The player calls nobody with its own lock held.
 package final class Controls: Sendable {
-    private struct Shared {
+    struct Shared {
         var state: ControlsState
+        var shelf: ShelfState
+        /// Whether the player stood still because the shelf is open, and is to go on when that closes.
+        var goesOn = false
+        /// What reads a clip for its thumbnail.
+        var reading: Interruption?
+        var hasShelfThreads = false
         /// Counts what has happened.
         var changes = 0
         /// The kernel's time of the first input that has not been drawn.
@@ -30,17 +37,24 @@ package final class Controls: Sendable {
         var isStopped = false
     }
 
-    private let shared: Monitor<Shared>
-    private let player: Player
-    private let settings: ControlsSettings
+    let shared: Monitor<Shared>
+    let player: Player
+    let settings: ControlsSettings
+    /// What the shelf needs of the program.
+    let surroundings: ShelfSurroundings
     private let screen: any ControlsScreen
     private let previews: Mutex<Previews?> = Mutex(nil)
     private let thread = Mutex<Thread?>(nil)
     private let observer = Mutex<PlayerObserver?>(nil)
 
     /// Controls of `player` on `screen`; `keys` says what keys do.
-    package init(_ settings: ControlsSettings, keys: KeyMap, player: Player, screen: any ControlsScreen) {
-        shared = Monitor(Shared(state: ControlsState(settings, keys: keys)))
+    package init(
+        _ settings: ControlsSettings, keys: KeyMap, player: Player, screen: any ControlsScreen,
+        shelf surroundings: ShelfSurroundings = ShelfSurroundings()
+    ) {
+        shared = Monitor(
+            Shared(state: ControlsState(settings, keys: keys), shelf: ShelfState(settings.shelf)), groups: ShelfWorker.allCases.count + 1)
+        self.surroundings = surroundings
         self.settings = settings
         self.player = player
         self.screen = screen
@@ -49,21 +63,24 @@ package final class Controls: Sendable {
     /// What the input thread hands events to.
     package var handler: InputHandler {
         InputHandler(
-            handle: { [self] event in change(at: event.time) { $0.handle(event) } },
+            handle: { [self] event in handle(event) },
             nextDeadline: { [self] in shared.withLock { $0.state.inputDeadline } },
-            expire: { [self] time in change(at: time) { $0.expire(at: time) } })
+            expire: { [self] time in change(at: time) { $0.shelf.isOpen ? [] : $0.state.expire(at: time) } })
     }
 
     /// Carries out a command that somebody else asks for, such as an accelerometer. Any thread.
-    package func perform(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.ask(command, at: time) } }
+    package func perform(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.state.ask(command, at: time) } }
 
     /// Nobody has touched anything for a while: carries out what is to be done then. Any thread.
-    package func beIdle(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.beIdle(command, at: time) } }
+    package func beIdle(_ command: Command, at time: HostTime = .now) {
+        changeShelf(at: time) { $0.close() }
+        change(at: time) { $0.state.beIdle(command, at: time) }
+    }
 
     /// Shows how much of something that takes a while is done, 0…100; nil ends that. Any thread.
     package func show(progress percent: Int?) {
         change(at: .now) {
-            $0.show(progress: percent, at: .now)
+            $0.state.show(progress: percent, at: .now)
             return []
         }
     }
@@ -87,7 +104,7 @@ package final class Controls: Sendable {
         self.observer.withLock { $0 = observer }
     }
 
-    private func begin() {
+    func begin() {
         if settings.mode == .none { return }
         thread.withLock { thread in
             if thread != nil || shared.withLock({ $0.isStopped }) { return }
@@ -99,22 +116,40 @@ package final class Controls: Sendable {
     /// Ends drawing, and waits for that. What is drawn stays until another overlay is set.
     package func stop() {
         if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
-        shared.signal { $0.isStopped = true }
+        shared.signal { shared in
+            shared.isStopped = true
+            shared.reading?.cancel()
+        }
         previews.withLock { $0.take() }?.end()
         thread.withLock { $0.take() }?.join()
     }
 
     // MARK: What happens
 
+    /// An input event: the shelf's where that is open.
+    private func handle(_ event: InputEvent) {
+        if shared.withLock({ $0.shelf.isOpen }) {
+            if case .key(let key) = event {
+                let isTaken = ShelfKey(key) != nil
+                change(at: event.time) { $0.state.overhear(key, isTaken: isTaken) }
+                // The key may have closed it.
+                if !shared.withLock({ $0.shelf.isOpen }) { return }
+            }
+            changeShelf(at: event.time, isInput: true) { $0.handle(event) }
+        } else {
+            change(at: event.time) { $0.state.handle(event) }
+        }
+    }
+
     /// Lets something happen to the state, and asks the player for what it means.
-    private func change(at input: HostTime, _ body: (inout ControlsState) -> [TimedCommand]) {
+    func change(at input: HostTime, _ body: (inout Shared) -> [TimedCommand]) {
         let begins = shared.signal { shared in
             refresh(&shared, at: input)
-            ask(body(&shared.state), &shared)
+            ask(body(&shared), &shared)
             shared.input = shared.input ?? input
             shared.changes += 1
             if shared.draws, shared.state.isSeen(at: input) { player.expectOverlay() }
-            return shared.hasPicture && !shared.draws
+            return (shared.hasPicture || shared.shelf.isOpen) && !shared.draws
         }
         if begins { begin() }
     }
@@ -138,7 +173,7 @@ package final class Controls: Sendable {
     }
 
     /// Tells the state what is played and on what.
-    private func refresh(_ shared: inout Shared, at time: HostTime) {
+    func refresh(_ shared: inout Shared, at time: HostTime) {
         let snapshot = player.snapshot
         let rotation = shared.turning.map { screen.rotation(after: $0) } ?? screen.nextRotation
         let mode = screen.mode
@@ -147,17 +182,22 @@ package final class Controls: Sendable {
         let now = NowPlaying(snapshot, start: start, rate: player.rate)
         let geometry = mode.map { ScreenGeometry(mode: $0, rotation: rotation) }
         ask(shared.state.update(now, on: geometry, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
+        shared.shelf.setGeometry(geometry, at: time)
     }
 
-    private func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
+    func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
         for asked in commands {
+            if asked.command == .toggleShelf {
+                perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
+                continue
+            }
             guard case .rotate(let rotation) = asked.command else {
                 player.perform(asked.command, at: asked.time)
                 continue
             }
             if let earlier = shared.turning { screen.rotate(earlier) }
             // What is seen turns with the picture: it is drawn first.
-            if shared.draws, shared.state.isSeen(at: .now) {
+            if shared.draws, shared.shelf.isOpen || shared.state.isSeen(at: .now) {
                 shared.turning = .some(rotation)
                 shared.turns += 1
             } else {
@@ -177,6 +217,16 @@ package final class Controls: Sendable {
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
         var deadline: HostTime?
         var turns: Int?
+        /// Whether it is the shelf, and when the next frame of that is drawn at the soonest: one for each vblank.
+        var isShelf = false
+        var next: HostTime?
+    }
+
+    /// What there is to do.
+    private enum Turn {
+        case draw(Frame)
+        case wait(until: HostTime)
+        case stop
     }
 
     /// Until when after the first picture the decoder has the processor for itself.
@@ -196,20 +246,37 @@ package final class Controls: Sendable {
         var changes = -1
         var deadline: HostTime?
         var preview: (source: String, time: MediaTime)?
+        var nextShelfFrame: HostTime?
         while true {
-            let frame = shared.wait(until: deadline) { shared -> Frame?? in
-                if shared.isStopped { return .some(nil) }
+            let turn = shared.wait(until: deadline) { shared -> Turn? in
+                if shared.isStopped { return .stop }
                 let now = HostTime.now
                 if shared.changes == changes, deadline.map({ $0 > now }) ?? true { return nil }
+                // One frame of the shelf for each vblank: what happens meanwhile is in the next one.
+                if let next = nextShelfFrame, shared.shelf.isOpen, now < next {
+                    return deadline == next ? nil : .wait(until: next)
+                }
                 changes = shared.changes
-                return self.frame(&shared, at: now)
+                return .draw(self.frame(&shared, at: now))
             }
-            guard let frame else { continue }
-            guard let frame else { return }
+            let frame: Frame
+            switch turn {
+            case nil: continue
+            case .stop: return
+            case .wait(let time):
+                deadline = time
+                continue
+            case .draw(let next): frame = next
+            }
             deadline = frame.deadline
+            nextShelfFrame = frame.next
             request(frame, &preview)
             var overlay = Overlay()
             if let geometry = frame.geometry, !frame.parts.isEmpty { overlay = drawing.overlay(frame.parts, on: geometry) }
+            if frame.isShelf {
+                overlay.fillsScreen = true
+                wakeShelfThreads()
+            }
             if let turns = frame.turns { carryOutTurn(turns) }
             if overlay == shown { continue }
             shown = overlay
@@ -220,12 +287,30 @@ package final class Controls: Sendable {
     private func frame(_ shared: inout Shared, at now: HostTime) -> Frame {
         refresh(&shared, at: now)
         ask(shared.state.advance(to: now), &shared)
+        perform(shared.shelf.advance(to: now), &shared)
         defer { shared.input = nil }
+        if shared.shelf.isOpen { return shelfFrame(&shared, at: now) }
         // What is drawn now is seen a vblank later: a fade that begins now is seen to have begun then.
         return Frame(
             parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
             preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
             turns: shared.turning == nil ? nil : shared.turns)
+    }
+
+    /// So long after a vblank the next frame of the shelf is begun: the flip is told by then, and its buffers have come back.
+    private static let afterVblank = MediaTime.milliseconds(1)
+
+    /// The shelf as it will be seen at the next vblank that can have it.
+    private func shelfFrame(_ shared: inout Shared, at now: HostTime) -> Frame {
+        let period = shared.state.refreshPeriod
+        let vblank = player.vblank(after: now + period.scaled(by: 0.25)) ?? now + period
+        shared.shelf.prepare(at: vblank)
+        let moves = shared.shelf.isMoving(at: vblank - period)
+        let next = (player.vblank(after: now) ?? vblank) + Self.afterVblank
+        return Frame(
+            parts: shared.shelf.parts(at: vblank), geometry: shared.state.geometry, input: shared.input, preview: nil,
+            deadline: [moves ? next : nil, shared.shelf.deadline(after: now), now + .seconds(1)].compactMap { $0 }.min(),
+            turns: shared.turning == nil ? nil : shared.turns, isShelf: true, next: next)
     }
 
     /// Turns the display, for which the overlay has been drawn; unless another turn has followed, for which it will be.

@@ -6,6 +6,7 @@ import KioskVocabulary
 struct ControlsDrawing: ~Copyable {
     private let theme: Theme
     private let typesetter: Typesetter
+    private let shelf: ShelfDrawing
     private var surfaces: [Part: Surface] = [:]
     /// How many surfaces have been drawn.
     private(set) var drawn = 0
@@ -14,13 +15,15 @@ struct ControlsDrawing: ~Copyable {
     init(_ theme: Theme) {
         self.theme = theme
         typesetter = Typesetter(font: theme.font)
+        shelf = ShelfDrawing(theme: theme)
     }
 
     /// What lies over the picture for `parts`, on a screen of `screen`.
     mutating func overlay(_ parts: [PlacedPart], on geometry: ScreenGeometry) -> Overlay {
         if !parts.isEmpty {
             let seen = Set(parts.map(\.part))
-            surfaces = surfaces.filter { seen.contains($0.key) }
+            let isShelf = seen.contains { if case .shelf = $0 { true } else { false } }
+            surfaces = surfaces.filter { seen.contains($0.key) || isShelf && $0.key.standsForCards }
         }
         let pictures = parts.map { placed in
             Overlay.Picture(surface: surface(placed.part), x: placed.x, y: placed.y, alpha: placed.alpha)
@@ -78,6 +81,7 @@ struct ControlsDrawing: ~Copyable {
                 canvas.disc(middle, middle, middle, .black(0.35))
                 canvas.wheel(middle, middle, radius: Double(wheel) / 2, step: step)
             }
+        case .shelf(let part): return shelf.draw(part, typesetter)
         case .toast(let width, let height, let level, let icon):
             return Canvas.surface(width, height) { canvas in drawToast(width, height, level, icon, on: canvas) }
         case .preview(let width, let height, let border, let radius, let size, let text, let picture):

@@ -18,17 +18,20 @@ package struct ControlsLayout: Hashable, Sendable {
         package var hasQueue: Bool
         /// Whether there is a duration: a slider, and a time at its end.
         package var hasDuration: Bool
+        /// Whether there is a shelf to open.
+        package var hasShelf: Bool
         /// Characters of the longest time that is shown: 4 for 9:59, 7 for 1:00:00.
         package var timeLength: Int
 
         package init(
             parts: Set<ControlsPart> = Set(ControlsPart.allCases), allowed: Set<Control> = Set(Control.allCases), hasQueue: Bool = true,
-            hasDuration: Bool = true, timeLength: Int = 4
+            hasDuration: Bool = true, hasShelf: Bool = false, timeLength: Int = 4
         ) {
             self.parts = parts
             self.allowed = allowed
             self.hasQueue = hasQueue
             self.hasDuration = hasDuration
+            self.hasShelf = hasShelf
             self.timeLength = timeLength
         }
 
@@ -112,10 +115,16 @@ package struct ControlsLayout: Hashable, Sendable {
         topScrim = box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = box(0, height - bottomHeight, width, bottomHeight)
+        var right = width - margin
+        if content.draws(.shelf), content.hasShelf {
+            icons[.shelf] = disc(right - 3, margin + 3, Self.iconSize)
+            targets[.shelf] = box(right - 9, margin - 3, 12, 12)
+            right -= 12
+        }
         if content.parts.contains(.title) {
             let placeWidth = content.hasQueue ? 22.0 : 0
-            title = box(margin, margin - 1, width - 2 * margin - placeWidth, 8)
-            if content.hasQueue { place = box(width - margin - placeWidth, margin - 1, placeWidth, 8) }
+            title = box(margin, margin - 1, right - margin - placeWidth, 8)
+            if content.hasQueue { place = box(right - placeWidth, margin - 1, placeWidth, 8) }
         }
         let toastWidth = min(Self.toastSize.width, width - 2 * margin)
         toast = box((width - toastWidth) / 2, margin, toastWidth, Self.toastSize.height)

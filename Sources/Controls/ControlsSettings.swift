@@ -13,6 +13,8 @@ package struct ControlsSettings: Hashable, Sendable {
     package var mayTap = true
     /// How far a seek step goes.
     package var seekStep = MediaTime.seconds(10)
+    /// What there is of a shelf.
+    package var shelf = ShelfState.Settings()
 
     package init() {}
 

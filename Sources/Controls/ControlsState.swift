@@ -154,7 +154,7 @@ package struct ControlsState: Sendable {
         if !now.isSeekable { allowed.subtract([.slider, .skipBack, .skipForward]) }
         return ControlsLayout.Content(
             parts: settings.theme.parts, allowed: allowed, hasQueue: now.count > 1, hasDuration: now.length != nil,
-            timeLength: max(longest, 4))
+            hasShelf: settings.shelf.isOffered, timeLength: max(longest, 4))
     }
 
     /// A picture for the slider has been decoded.

@@ -55,6 +55,27 @@ extension ControlsState {
         return requests
     }
 
+    /// Something else takes what is touched from now on: what fingers hold here means nothing any more.
+    mutating func letGo(at time: HostTime) -> [TimedCommand] {
+        let requests = press.map { end($0, at: time, acts: false) } ?? []
+        (press, fingers, ignored, gestures, isShown) = (nil, [:], [], [:], false)
+        follow(at: time)
+        return requests
+    }
+
+    /// A key while something else takes what is touched: what keys do there is not done, but for those that are not about what is seen here.
+    mutating func overhear(_ key: KeyEvent, isTaken: Bool) -> [TimedCommand] {
+        let asked = keys.update(key)
+        return isTaken
+            ? []
+            : asked.filter { asked in
+                switch asked.command {
+                case .toggleShelf, .changeVolume, .setVolume, .toggleMute, .rotate, .quit: true
+                default: false
+                }
+            }
+    }
+
     // MARK: Fingers
 
     private mutating func touch(_ event: ContactEvent) -> [TimedCommand] {
@@ -150,6 +171,7 @@ extension ControlsState {
         case .previousItem: return perform(.previousItem, .control, at: time)
         case .nextItem: return perform(.nextItem, .control, at: time)
         case .mute: return perform(.toggleMute, .control, at: time)
+        case .shelf: return perform(.toggleShelf, .control, at: time)
         case .remaining:
             showsTotal.toggle()
             return []
@@ -224,6 +246,9 @@ extension ControlsState {
         case .seekSteps(let count): signSeek(settings.seekStep.seconds * Double(count), origin, at: time)
         case .seekBy(let span): signSeek(span.seconds, origin, at: time)
         case .seekTo, .nextItem, .previousItem, .selectItem, .restartItem, .restartPlaylist, .setRate, .selectChapter, .skipChapters: break
+        case .toggleShelf:
+            isShown = false
+            return [TimedCommand(command, at: time)]
         case .scrub, .endScrub, .playSource, .waitEnded, .selectAudioTrack, .nextAudioTrack, .rotate, .quit:
             return [TimedCommand(command, at: time)]
         }

@@ -20,6 +20,7 @@ extension Canvas {
             rounded(x - radius * 0.1, y - radius * 0.95, radius * 0.2, radius * 0.8, radius * 0.1, .white(1))
             outline(x, y, radius, pen: radius * 0.16, (-0.45, -0.2), (0.45, -0.2), (0, 0.4))
             rounded(x - radius * 0.75, y + radius * 0.75, radius * 1.5, radius * 0.2, radius * 0.1, .white(1))
+        case .shelf: draw(.grid, x, y, radius, .white(1))
         case .speaker(let waves, let isMuted): speaker(x, y, radius, isMuted ? 0 : waves, isCrossed: isMuted)
         }
     }

@@ -16,6 +16,8 @@ enum Part: Hashable, Sendable {
     case toast(width: Int, height: Int, level: Int, icon: Icon)
     /// The time at a finger, on the picture there where there is one.
     case preview(width: Int, height: Int, border: Int, radius: Int, textSize: Int, text: String, picture: PreviewPicture?)
+    /// Something of the shelf.
+    case shelf(ShelfPart)
 
     struct Text: Hashable, Sendable {
         enum Alignment: Hashable, Sendable { case leading, trailing }
@@ -45,6 +47,11 @@ enum Part: Hashable, Sendable {
     }
 }
 
+extension Part {
+    /// Whether it is a row of empty cards: a fast scroll shows them again and again.
+    var standsForCards: Bool { if case .shelf(.empty) = self { true } else { false } }
+}
+
 /// A sign.
 enum Icon: Hashable, Sendable {
     case play, pause, replay
@@ -55,6 +62,8 @@ enum Icon: Hashable, Sendable {
     case speaker(waves: Int, isMuted: Bool)
     /// An arrow down to a line.
     case copying
+    /// Four cards: the shelf.
+    case shelf
 }
 
 /// A part, where it is, and how much of it is seen.

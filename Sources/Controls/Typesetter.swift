@@ -1,4 +1,5 @@
 import CCairo
+import KioskVocabulary
 import Logging
 import Synchronization
 
@@ -72,14 +73,14 @@ let log = Logger(label: "controls")
 
     // MARK: Drawing
 
-    /// A text in the box that its surface is.
-    func draw(_ text: Part.Text, on canvas: borrowing Canvas) {
+    /// A text in its box, which lies at `x`, `y`; white where no colour is given.
+    func draw(_ text: Part.Text, on canvas: borrowing Canvas, _ x: Double = 0, _ y: Double = 0, color: Color? = nil) {
         unsafe withLayout(text) { layout, height in
             unsafe pango_layout_set_width(layout, Int32(text.width) * kPANGO_SCALE)
             unsafe pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
             unsafe pango_layout_set_alignment(layout, text.alignment == .trailing ? PANGO_ALIGN_RIGHT : PANGO_ALIGN_LEFT)
-            canvas.set(.white(Double(text.shade) / 100))
-            unsafe cairo_move_to(canvas.raw, 0, ((Double(text.height) - height) / 2).rounded())
+            canvas.set(color.map { .color($0, 1) } ?? .white(Double(text.shade) / 100))
+            unsafe cairo_move_to(canvas.raw, x, y + ((Double(text.height) - height) / 2).rounded())
             unsafe pango_cairo_show_layout(canvas.raw, layout)
         }
     }

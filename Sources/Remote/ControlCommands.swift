@@ -28,6 +28,18 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case nextChapter = "next-chapter"
     case previousChapter = "previous-chapter"
     case metadata, cover, cache
+    case shelfOpen = "shelf open"
+    case shelfClose = "shelf close"
+    case shelfSearch = "shelf search"
+    case shelfList = "shelf list"
+    case shelfPlay = "shelf play"
+    case shelfPlayFrom = "shelf play-from"
+    case shelfAdd = "shelf add"
+    case shelfRemove = "shelf remove"
+    case shelfClear = "shelf clear"
+    case shelfFilm = "shelf film"
+    case shelfExport = "shelf export"
+    case shelfCancel = "shelf cancel"
     case screenshot, observe, reload
     case logLevel = "log-level"
     case quit
@@ -41,7 +53,7 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
 
 /// What a client that observes is told of.
 package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
-    case status, item, time, display, audio, failure
+    case status, item, time, display, audio, failure, export
 
     /// What its events say.
     var text: String {
@@ -51,6 +63,9 @@ package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
         case .time: "`time`, `duration` and `item`, once a second and whenever something happens"
         case .display: "`display` has come, gone or changed: its name and mode, or null"
         case .audio: "`audio` is another sound device, or why there is none"
+        case .export:
+            "how far the film is that is made on the shelf: `done`, 0 to 1, and `left`, seconds or null, twice a second; at the end `file`, or "
+                + "`problem` where there is none"
         case .failure: "`message`: an item could not be played, or nothing can be; `item` where it is one"
         }
     }
@@ -74,6 +89,9 @@ extension ControlSchema {
     private static let latency = ControlMember(
         "latency", "seconds between what has been received of a live stream and what is heard of it; null of anything else")
     private static let firstFrame = "when its first frame is on the screen"
+    private static let shelved = ControlParameter(
+        name: "item", kind: .item, isRequired: true,
+        text: "Its place in the list, its path, the name of its file, or its title.", word: .place)
     private static let item = ControlParameter(name: "item", kind: .item, isRequired: true, text: "Which item.", word: .place)
 
     static func of(_ command: ControlCommand) -> ControlSchema {
@@ -310,6 +328,48 @@ extension ControlSchema {
                         "each with its `source`, `size`, the `bytes` of it that are there, whether it is `complete`, so that it is played from "
                             + "the disk, and the last `problem`"),
                 ])
+        case .shelfOpen: schema("Opens the shelf on the screen. What plays stands still until it is closed.")
+        case .shelfClose: schema("Closes the shelf.")
+        case .shelfSearch:
+            schema(
+                "Shows what is found by a text on the shelf, and opens it.",
+                [ControlParameter(name: "text", kind: .text, text: "What to look for; else everything is shown.", word: .place)],
+                answer: [ControlMember("count", "how many clips are found")])
+        case .shelfList:
+            schema(
+                "Lists what is on the shelf, or what the search finds there.",
+                [
+                    ControlParameter(name: "from", kind: .integer(1...1_000_000), text: "The place to begin at; else the first."),
+                    ControlParameter(name: "most", kind: .integer(1...1000), text: "How many at most; else 100."),
+                ],
+                answer: [
+                    ControlMember("count", "how many there are"), ControlMember("open", "whether it is on the screen"),
+                    ControlMember(
+                        "items",
+                        "each with `place`, `title`, `source` and `kind`; of those that have been looked at on the screen also `duration`, `portrait`, "
+                            + "`sound` and `problem`"),
+                ])
+        case .shelfPlay: schema("Plays a clip of the shelf now, then the player goes on where it was.", [shelved])
+        case .shelfPlayFrom: schema("Plays a clip of the shelf and those that follow it, instead of the playlist, until reload.", [shelved])
+        case .shelfAdd:
+            schema("Puts a clip at the end of the film, or sound under it.", [shelved], answer: [ControlMember("clips", "how many it has")])
+        case .shelfRemove:
+            schema("Takes a clip out of the film.", [shelved], answer: [ControlMember("clips", "how many it has")])
+        case .shelfClear: schema("Begins the film anew, with nothing in it.")
+        case .shelfFilm:
+            schema(
+                "Tells what is in the film, and how far it is made.",
+                answer: [
+                    ControlMember("clips", "their paths, in order"), ControlMember("music", "the path of the sound under it, or null"),
+                    ControlMember("state", "\"none\", \"running\", \"done\" or \"failed\""),
+                    ControlMember("done", "while it is made: 0 to 1"), ControlMember("left", "seconds that it will take, or null"),
+                    ControlMember("file", "when it is there"), ControlMember("problem", "why it could not be made"),
+                ])
+        case .shelfExport:
+            schema(
+                "Makes the film: a file in [shelf] export-folder. `shelf film`, and the events of `export`, tell how far it is.",
+                answer: [ControlMember("clips", "how many it has")])
+        case .shelfCancel: schema("Ends making the film; nothing is left of it.")
         case .screenshot:
             schema(
                 "A PNG of what is on the screen; its descriptor comes with the answer (SCM_RIGHTS).",

@@ -170,9 +170,9 @@ package struct ControlArguments: Hashable, Sendable {
     }
 
     /// The value itself; nil where the request does not have it.
-    func value(_ name: String) -> JSONValue? { values[name] }
-    func text(_ name: String) -> String? { values[name]?.text }
-    func integer(_ name: String) -> Int? { values[name]?.integer }
+    package func value(_ name: String) -> JSONValue? { values[name] }
+    package func text(_ name: String) -> String? { values[name]?.text }
+    package func integer(_ name: String) -> Int? { values[name]?.integer }
     func number(_ name: String) -> Double? { if case .number(let number)? = values[name] { number } else { nil } }
     func flag(_ name: String) -> Bool? { if case .bool(let flag)? = values[name] { flag } else { nil } }
     func texts(_ name: String) -> [String]? { if case .array(let texts)? = values[name] { texts.compactMap(\.text) } else { nil } }

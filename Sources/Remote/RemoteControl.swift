@@ -25,6 +25,10 @@ package struct RemoteSurroundings: Sendable {
     package var items: @Sendable (_ sources: [String]) -> [PlaylistItem]
     /// What is kept of what comes over the network; nil where nothing is.
     package var cache: AssetCache?
+    /// Carries out a command of the shelf; the members of the answer.
+    package var shelf: @Sendable (ControlRequest) throws(ControlRefusal) -> [String: JSONValue] = { _ throws(ControlRefusal) in
+        throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
+    }
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
@@ -134,6 +138,10 @@ package final class RemoteControl: Sendable {
         case .metadata: return .answer(ControlAnswer(try metadata(arguments)))
         case .cover: return try cover(arguments)
         case .cache: return .answer(ControlAnswer(try cached()))
+        case .shelfOpen, .shelfClose, .shelfSearch, .shelfList, .shelfPlay, .shelfPlayFrom, .shelfAdd, .shelfRemove, .shelfClear,
+            .shelfFilm,
+            .shelfExport, .shelfCancel:
+            return .answer(ControlAnswer(try surroundings.shelf(request)))
         case .screenshot: return try surroundings.screenshot()
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own
         case .reload:

@@ -87,5 +87,19 @@ extension RemoteControl {
         return .later { done.withLock { $0 } }
     }
 
+    /// Plays these sources (absolute paths) from now on, from the first one, as `playlist set` does. Any thread; returns at once.
+    package func play(_ sources: [String]) {
+        Thread("sources") { [surroundings, player] in
+            let items = self.adapted(surroundings.items(sources))
+            if items.isEmpty { return }
+            self.hasOwnPlaylist.withLock { $0 = true }
+            player.setItems(items, at: .now)
+            player.perform(.restartPlaylist)
+        }.detach()
+    }
+
+    /// The playlist is kiosk.conf's again; who calls this gives it to the player.
+    package func giveBackPlaylist() { hasOwnPlaylist.withLock { $0 = false } }
+
     private func counted() -> ControlAnswer { ControlAnswer(["count": .number(Double(player.items.count))]) }
 }

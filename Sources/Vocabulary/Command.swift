@@ -48,6 +48,8 @@ package enum Command: Hashable, Sendable {
     /// Shows the controls as a touch does.
     case showControls
     case hideControls
+    /// Opens the shelf, or closes it.
+    case toggleShelf
     /// Ends the program, where the configuration lets viewers do that.
     case quit
 }

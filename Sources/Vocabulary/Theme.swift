@@ -31,6 +31,8 @@ package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     case spinner
     /// Says the volume, or a seek, that a key or a gesture asked for.
     case toast
+    /// The button that opens the shelf.
+    case shelf
 }
 
 /// How the controls look: `[theme]`.

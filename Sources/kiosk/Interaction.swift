@@ -37,9 +37,13 @@ final class Interaction: Sendable {
     private let player: Player
     private let display: DisplayOutput
 
-    init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput) {
-        (self.player, self.display) = (player, display)
-        state = Mutex(State(viewers: Viewers(configuration, keyMap, isTouched: false, player: player, display: display)))
+    private let shelf: ShelfWiring
+
+    init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput, shelf: ShelfWiring) {
+        (self.player, self.display, self.shelf) = (player, display, shelf)
+        let viewers = Viewers(configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf)
+        state = Mutex(State(viewers: viewers))
+        shelf.attach(viewers.controls)
     }
 
     /// Begins to listen.
@@ -74,7 +78,9 @@ final class Interaction: Sendable {
         let old = state.withLock { $0.viewers }
         stop(old)
         player.setOverlay(Overlay())
-        let new = Viewers(configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display)
+        let new = Viewers(configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display, shelf: shelf)
+        if let controls = old.controls { new.controls?.adoptShelf(of: controls) }
+        shelf.attach(new.controls)
         let isWanted = state.withLock { state in
             if state.hasStopped { return false }
             state.viewers = new
@@ -110,7 +116,7 @@ final class Interaction: Sendable {
 
 extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
-    init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput) {
+    init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput, shelf: ShelfWiring) {
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
@@ -131,10 +137,14 @@ extension Interaction.Viewers {
                 keyMap, gestures: configuration.input.gestures,
                 tap: { [player] in mayTap ? player.snapshot.item.flatMap { player.item($0) }?.entry.tap : nil }, perform: perform)
         } else {
-            let controls = Controls(ControlsSettings(configuration), keys: keyMap, player: player, screen: display)
+            let controls = Controls(
+                ControlsSettings(configuration), keys: keyMap, player: player, screen: display, shelf: shelf.surroundings)
             self.controls = controls
             perform = { controls.perform($0, at: $1) }
-            beIdle = { controls.beIdle(idle, at: $0) }
+            beIdle = { time in
+                shelf.giveBackPlaylist()
+                controls.beIdle(idle, at: time)
+            }
             handler = controls.handler
         }
         self.handler = configuration.idle.after.map { handler.whenIdle(after: $0, isTouched: isTouched, perform: beIdle) } ?? handler
@@ -151,6 +161,8 @@ extension ControlsSettings {
         theme = configuration.theme
         gestures = configuration.input.gestures
         seekStep = configuration.playback.seekStep
+        shelf.isOffered = !configuration.shelf.folders.isEmpty
+        (shelf.closeAfter, shelf.makesFilms) = (configuration.shelf.closeAfter, configuration.shelf.exportFolder != nil)
         apply(configuration.input.lock)
     }
 }

@@ -138,7 +138,10 @@ struct Play: ParsableCommand {
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
-        let interaction = Interaction(configuration, keyMap, player: player, display: display)
+        // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
+        let listed = Monitor<[PlaylistItem]>([])
+        let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
+        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf)
         let expansion = PlaylistExpansion(configuration) { probe($0) }
         let stickCopy = StickCopy { news in
             switch news {
@@ -149,14 +152,12 @@ struct Play: ParsableCommand {
         }
         stickCopy.setWanted(configuration.playback.usb == .copy)
         let reload = Reload(configuration.path, load: reread)
-        // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
-        let listed = Monitor<[PlaylistItem]>([])
         let sticks = StickUse.mounts + "/", copies = StickUse.copies(state: StickCopy.stateFolder) + "/"
         let isOfStick: @Sendable ([PlaylistItem]) -> Bool = {
             $0.first.map { $0.source.hasPrefix(sticks) || $0.source.hasPrefix(copies) } ?? false
         }
         let remote = RemoteWiring(
-            configuration, player: player, display: display, audio: audio, interaction: interaction, cache: cache
+            configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache
         ) {
             reload.request()
             player.setItems(listed.withLock { $0 })
@@ -187,6 +188,7 @@ struct Play: ParsableCommand {
             if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
             if new.display.background != old.display.background { display.setBackground(new.display.background) }
             expansion.setConfiguration(new)
+            shelf.setConfiguration(new)
             if ConfigurationChange.concernsViewers(from: old, to: new) { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
         }
@@ -208,6 +210,7 @@ struct Play: ParsableCommand {
         remote.close()
         reload.stop()
         stickCopy.stop()
+        shelf.stop()
         cache?.stop()
         expansion.stop()
         interaction.stop()

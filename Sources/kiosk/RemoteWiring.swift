@@ -33,23 +33,24 @@ final class RemoteWiring: Sendable {
     /// `reload` reads the file again, and plays its playlist.
     init(
         _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
-        cache: AssetCache?, reload: @escaping @Sendable () -> Void
+        shelf: ShelfWiring, cache: AssetCache?, reload: @escaping @Sendable () -> Void
     ) {
         let present = Monitor(configuration)
-        let control = RemoteControl(
-            player,
-            RemoteSurroundings(
-                display: { [display] in display.mode }, rotation: { [display] in display.rotation },
-                rotationAfter: { [display] in display.rotation(after: $0) }, audio: { [audio] in audio.name },
-                underruns: { [audio] in audio.underruns },
-                perform: { [interaction] in interaction.perform($0, at: .now) },
-                screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
-                items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload))
+        var surroundings = RemoteSurroundings(
+            display: { [display] in display.mode }, rotation: { [display] in display.rotation },
+            rotationAfter: { [display] in display.rotation(after: $0) }, audio: { [audio] in audio.name },
+            underruns: { [audio] in audio.underruns },
+            perform: { [interaction] in interaction.perform($0, at: .now) },
+            screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
+            items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload)
+        surroundings.shelf = { [shelf] request throws(ControlRefusal) in try shelf.handle(request) }
+        let control = RemoteControl(player, surroundings)
         (self.control, self.player, self.present) = (control, player, present)
         service = ServiceNotifier.start(control)
         state = Mutex(State(configuration: configuration))
         state.withLock { open(&$0, configuration, instead: nil) }
         control.publish { [weak self] in self?.socket.withLock { $0 } }
+        shelf.attach(control) { [weak self] members in self?.socket.withLock { $0 }?.publish(.export, members) }
     }
 
     /// Goes by another configuration from now on: what is to be elsewhere is closed and opened again. Clients of a socket that has moved are

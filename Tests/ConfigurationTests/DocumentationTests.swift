@@ -17,6 +17,7 @@ import Testing
 
     @Test(arguments: [
         ("README.md", 1), ("docs/controls.md", 8), ("docs/cache.md", 1), ("docs/audio-session.md", 1), ("docs/streams.md", 1),
+        ("docs/shelf.md", 1),
     ])
     func `excerpts of kiosk.conf are right`(
         document: String, least: Int

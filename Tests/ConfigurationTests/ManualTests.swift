@@ -48,6 +48,8 @@ struct Manual {
         configuration.display.physicalSize = nil
         #expect(configuration.playback.decoderDevice == "/dev/dri/renderD128")
         configuration.playback.decoderDevice = nil
+        #expect(configuration.shelf.exportFolder == "/srv/films")
+        configuration.shelf.exportFolder = nil
         #expect(configuration.playback.cacheFolder == "/srv/cache")
         configuration.playback.cacheFolder = nil
         let (latency, headers) = (MediaTime.seconds(0.5), ["Authorization: Bearer 0123"])

@@ -37,7 +37,7 @@ extension Player {
         case .nextAudioTrack: selectNextAudioTrack()
         case .selectChapter(let number): if let start = chapterStart(number) { seek(.exact, at: time) { _ in start } }
         case .skipChapters(let count): if let start = chapterStart(by: count) { seek(.exact, at: time) { _ in start } }
-        case .rotate, .showControls, .hideControls: break  // the display's and the controls'
+        case .rotate, .showControls, .hideControls, .toggleShelf: break  // the display's and the controls'
         case .quit: if allowsQuit { events.send(.quitRequested) }
         }
     }

@@ -1,0 +1,130 @@
+import Configuration
+import KioskPlatform
+import KioskVocabulary
+
+/// Keeps the entries of the shelf in step with its folders: lists them and their folders, is told by the kernel what changes there
+/// (``FolderWatch``), and lists again what has changed.
+///
+/// Each folder of the configuration has a thread of its own (`shelf-folder`): one on a disk or a server that does not answer holds up no other. On
+/// file systems whose changes the kernel does not tell it looks every ten seconds, and at a folder that is missing when something is mounted.
+package final class ShelfListing: Sendable {
+    private struct State {
+        var folders: [String] = []
+        /// What is in each of them; nil before it has answered.
+        var found: [String: [ShelfEntry]] = [:]
+        /// What each of them depends on.
+        var watched: [String: Set<String>] = [:]
+        /// Those with something to look at.
+        var changed: Set<String> = []
+        var running: Set<String> = []
+        var told: [ShelfEntry]?
+        var isStopping = false
+    }
+
+    /// So long nothing more has to come until it is listed again.
+    private static let pause = MediaTime.milliseconds(500)
+    private static let interval = MediaTime.seconds(10)
+
+    private let state = Monitor(State())
+    private let watch = FolderWatch()
+    private let tell: @Sendable ([ShelfEntry]) -> Void
+
+    /// Tells all entries, in the order of the folders and of the names in them, whenever they have changed; on any of its threads, one after the
+    /// other.
+    package init(_ tell: @escaping @Sendable ([ShelfEntry]) -> Void) {
+        self.tell = tell
+        watch.start { [state] changes in
+            state.signal { state in
+                for change in changes where change.kind != .written && change.kind != .touched {
+                    let isAll = change.kind == .anything || change.kind == .mounts
+                    for (folder, watched) in state.watched where isAll || watched.contains(change.folder) { state.changed.insert(folder) }
+                }
+            }
+        }
+    }
+
+    /// Lists these folders (absolute paths) from now on.
+    package func setFolders(_ folders: [String]) {
+        let new = state.signal { state -> [String] in
+            state.folders = folders.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+            for folder in state.found.keys where !folders.contains(folder) { (state.found[folder], state.watched[folder]) = (nil, nil) }
+            let new = state.folders.filter { state.running.insert($0).inserted }
+            return new
+        }
+        for folder in new { Thread("shelf-folder") { [self] in keep(folder) }.detach() }
+        tellChange()
+    }
+
+    /// Looks no more. Does not wait for the threads: one of them may hang.
+    package func stop() {
+        state.signal { $0.isStopping = true }
+        watch.stop()
+    }
+
+    private func isWanted(_ folder: String) -> Bool { state.withLock { !$0.isStopping && $0.folders.contains(folder) } }
+
+    private func keep(_ folder: String) {
+        while isWanted(folder) {
+            state.withLock { _ = $0.changed.remove(folder) }
+            let isPartial = list(folder)
+            _ = state.wait(until: isPartial ? .now + Self.interval : nil) { state in
+                state.isStopping || !state.folders.contains(folder) || state.changed.contains(folder) ? true : nil
+            }
+            _ = state.wait(until: .now + Self.pause) { $0.isStopping ? true : nil }
+        }
+        state.withLock { state in
+            state.running.remove(folder)
+            (state.found[folder], state.watched[folder]) = (nil, nil)
+        }
+    }
+
+    /// Lists a folder. Returns whether changes there are not told.
+    private func list(_ folder: String) -> Bool {
+        let source = PlaylistSource(folder.hasSuffix("/") ? folder : folder + "/", relativeTo: "/")
+        let expansion = source.expand(isRecursive: true)
+        var (isPartial, isNew) = (false, false)
+        var watched: Set<String> = []
+        for path in expansion.folders.keys {
+            var path = path
+            while true {
+                let (coverage, isNewHere) = watch.watch(path)
+                watched.insert(path)
+                if coverage == .partial { isPartial = true }
+                if isNewHere { isNew = true }
+                // What is missing appears in the nearest folder there is.
+                guard coverage == .none, path != "/", let slash = path.lastIndex(of: "/") else { break }
+                path = slash == path.startIndex ? "/" : String(path[..<slash])
+            }
+        }
+        tell(expansion, of: folder, watched)
+        // What has changed before it was watched is not told.
+        if isNew { tell(source.expand(isRecursive: true), of: folder, watched) }
+        return isPartial
+    }
+
+    private func tell(_ expansion: SourceExpansion, of folder: String, _ watched: Set<String>) {
+        let entries = expansion.sources.filter { $0.version != nil }.map { ShelfEntry(source: $0.source, version: $0.version) }
+        let kept = state.withLock { state -> Set<String> in
+            guard state.folders.contains(folder) else { return [] }
+            (state.found[folder], state.watched[folder]) = (entries, watched)
+            return state.watched.values.reduce(into: []) { $0.formUnion($1) }
+        }
+        if !kept.isEmpty { watch.keep(kept) }
+        tellChange()
+    }
+
+    private let telling = Monitor(())
+
+    private func tellChange() {
+        telling.withLock { _ in
+            let news = state.withLock { state -> [ShelfEntry]? in
+                var seen: Set<String> = []
+                let all = state.folders.flatMap { state.found[$0] ?? [] }.filter { seen.insert($0.source).inserted }
+                if all == state.told { return nil }
+                state.told = all
+                return all
+            }
+            if let news { tell(news) }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+
+/// What a card shows.
+struct ShelfCard: Hashable, Sendable {
+    var entry: ShelfEntry
+    var title: String
+    /// The line below the title: the folder, or what is wrong.
+    var detail: String
+    var hasProblem: Bool
+    var duration: String?
+    var isPortrait: Bool
+    /// nil where nobody knows yet.
+    var hasSound: Bool?
+    var picture: PreviewPicture?
+    /// Whether it is in the film.
+    var isChosen: Bool
+}
+
+/// What the head shows.
+struct ShelfHead: Hashable, Sendable {
+    var layout: ShelfLayout
+    var text: String
+    var isTyping: Bool
+    var count: String
+    /// How many clips are in the film.
+    var clips: Int
+    /// How much of a film is made, 0…100.
+    var percent: Int?
+    var pressed: ShelfLayout.HeadButton?
+}
+
+/// One thing that is drawn of the shelf, with all that it depends on. What is in it covers what lies beneath, but for the ring and the glow.
+enum ShelfPart: Hashable, Sendable {
+    /// Cards that another thread has drawn.
+    case drawn(PreviewPicture)
+    /// A row of so many cards of which nothing is drawn yet; none is the bare background.
+    case empty(ShelfLayout, cards: Int)
+    case head(ShelfHead)
+    case ring(width: Int, height: Int, radius: Int, line: Int)
+    case glow(width: Int, height: Int, radius: Int)
+    case thumb(width: Int, height: Int)
+    case panel(ShelfPanelText, ShelfLayout, chosen: Int?)
+    case keyboard(ShelfLayout)
+    /// A line in the middle of the screen.
+    case note(String, width: Int, height: Int, size: Int)
+}
+
+// What is drawn, and what is to be made ready for that.
+extension ShelfState {
+    /// What is seen at a time, from back to front. All of the screen is covered.
+    func parts(at time: HostTime) -> [PlacedPart] {
+        guard isOpen, let layout else { return [] }
+        let offset = Int(scroll.position(at: time).rounded())
+        let geometry = layout.geometry
+        var parts: [PlacedPart] = []
+        func add(_ part: ShelfPart, _ x: Int, _ y: Int) { parts.append(PlacedPart(part: .shelf(part), x: x, y: y, alpha: 1)) }
+        let rows = layout.rows(shown.count)
+        for row in layout.visibleRows(offset) {
+            let count = 0..<rows ~= row ? min(layout.columns, shown.count - row * layout.columns) : 0
+            if count > 0, let tile = tiles[row], isOfPresent(tile, row) {
+                add(.drawn(tile.picture), 0, layout.y(ofRow: row, offset))
+            } else {
+                add(.empty(layout, cards: count), 0, layout.y(ofRow: row, offset))
+            }
+        }
+        addMarks(layout, offset, at: time, add)
+        if shown.isEmpty {
+            let text = entries.isEmpty ? "There is nothing here yet" : "Nothing is called “\(search)”"
+            let height = geometry.pixels(10)
+            add(
+                .note(text, width: geometry.width * 9 / 10, height: height, size: geometry.pixels(5)), geometry.width / 20,
+                layout.head.height + layout.viewport / 3)
+        }
+        if let thumb = layout.thumb(scroll.position(at: time), of: shown.count) {
+            add(.thumb(width: thumb.width, height: thumb.height), thumb.x, thumb.y)
+        }
+        add(.head(head(layout)), 0, 0)
+        if showsKeyboard {
+            let keyboard = layout.keyboard
+            add(.keyboard(layout), keyboard.box.x, keyboard.box.y)
+            if case .key(let key)? = touch?.target, touch?.isOn == true, keyboard.keys.indices.contains(key) {
+                let place = keyboard.keys[key].place
+                add(.glow(width: place.width, height: place.height, radius: geometry.pixels(1.6)), place.x, place.y)
+            }
+        }
+        if let text = panelText, let places = panelPlaces {
+            add(.panel(text, layout, chosen: showsFocus ? min(chosenButton, text.buttons.count - 1) : nil), places.box.x, places.box.y)
+            if case .button(let button)? = touch?.target, touch?.isOn == true, places.buttons.indices.contains(button) {
+                let place = places.buttons[button]
+                add(
+                    .glow(width: place.width, height: place.height, radius: geometry.pixels(2.4)), places.box.x + place.x,
+                    places.box.y + place.y)
+            }
+        }
+        return parts
+    }
+
+    /// The card that is touched, and the one that keys are at.
+    private func addMarks(_ layout: ShelfLayout, _ offset: Int, at time: HostTime, _ add: (ShelfPart, Int, Int) -> Void) {
+        let radius = layout.geometry.pixels(2), line = max(2, layout.geometry.pixels(0.7))
+        if case .card(let card)? = touch?.target, let touch, touch.isOn, !touch.scrolls {
+            let place = layout.card(card, offset)
+            add(.glow(width: place.width, height: layout.pictureHeight, radius: radius), place.x, place.y)
+        }
+        if showsFocus, panel == nil, shown.indices.contains(focus) {
+            let place = layout.card(focus, offset)
+            guard place.y + layout.pictureHeight > layout.head.height, place.y < layout.geometry.height else { return }
+            let out = line + 1
+            add(
+                .ring(width: place.width + 2 * out, height: layout.pictureHeight + 2 * out, radius: radius + out, line: line),
+                place.x - out,
+                place.y - out)
+        }
+    }
+
+    private func head(_ layout: ShelfLayout) -> ShelfHead {
+        let number = Self.grouped(shown.count)
+        let count = search.isEmpty ? "\(number) clip\(shown.count == 1 ? "" : "s")" : "\(number) of \(Self.grouped(entries.count))"
+        let pressed: ShelfLayout.HeadButton? = if case .head(let button)? = touch?.target, touch?.isOn == true { button } else { nil }
+        let percent: Int? = if case .running(let share, _)? = export { Int(share * 100) } else { nil }
+        return ShelfHead(
+            layout: layout, text: search, isTyping: showsKeyboard, count: count, clips: film.clips.count, percent: percent, pressed: pressed
+        )
+    }
+
+    /// 10 000, with a narrow blank that does not break.
+    static func grouped(_ number: Int) -> String {
+        let digits = Array(String(number))
+        return String(
+            digits.indices.reversed().reduce(into: [Character]()) { result, index in
+                if (digits.count - 1 - index) % 3 == 0, index != digits.count - 1 { result.append("\u{202F}") }
+                result.append(digits[index])
+            }.reversed())
+    }
+
+    // MARK: Making ready
+
+    /// The cards of a row.
+    func cards(ofRow row: Int) -> [ShelfCard] {
+        guard let layout else { return [] }
+        let first = row * layout.columns
+        return (first..<min(first + layout.columns, shown.count)).map { card(entries[shown[$0]]) }
+    }
+
+    private func card(_ entry: ShelfEntry) -> ShelfCard {
+        let facts = facts[entry]
+        return ShelfCard(
+            entry: entry, title: facts?.title ?? entry.title, detail: facts?.problem ?? entry.folder, hasProblem: facts?.problem != nil,
+            duration: facts?.duration.map { NowPlaying.text(Int($0.seconds.rounded())) }, isPortrait: facts?.isPortrait ?? false,
+            hasSound: facts.map(\.hasSound), picture: thumbnails.picture(entry), isChosen: film.clips.contains(entry) || film.music == entry
+        )
+    }
+
+    /// Whether a tile shows the entries that are in its row now; how they look may have changed since.
+    private func isOfPresent(_ tile: Tile, _ row: Int) -> Bool {
+        guard let layout else { return false }
+        let first = row * layout.columns
+        return tile.cards.count == min(layout.columns, shown.count - first)
+            && tile.cards.indices.allSatisfy { tile.cards[$0].entry == entries[shown[first + $0]] }
+    }
+
+    /// Says what is to be made ready for what is seen at a time and soon after it: rows of cards and thumbnails. What is far away is let go.
+    mutating func prepare(at time: HostTime) {
+        guard isOpen, let layout else { return }
+        let offset = Int(scroll.position(at: time).rounded())
+        let goesDown = scroll.velocity(at: time) >= 0
+        let seen = layout.visibleRows(offset).clamped(to: 0..<max(0, layout.rows(shown.count)))
+        let ahead = goesDown ? Self.rowsAhead : Self.rowsBehind, behind = goesDown ? Self.rowsBehind : Self.rowsAhead
+        let near = seen.lowerBound - behind..<seen.upperBound + ahead
+        let rows = near.clamped(to: 0..<max(0, layout.rows(shown.count)))
+        let order = goesDown ? Array(rows) : rows.reversed()
+        wantedRows = order.filter(seen.contains) + order.filter { !seen.contains($0) }
+        for row in tiles.keys where !rows.contains(row) { tiles[row] = nil }
+        thumbnails.want(
+            wantedRows.flatMap { row in
+                (row * layout.columns..<min((row + 1) * layout.columns, shown.count)).map { entries[shown[$0]] }
+            })
+    }
+
+    /// The row that is to be drawn next, and what is on it; nil where all that is wanted is drawn.
+    var wantedRow: (row: Int, cards: [ShelfCard], layout: ShelfLayout)? {
+        guard isOpen, let layout else { return nil }
+        for row in wantedRows {
+            let cards = cards(ofRow: row)
+            if !cards.isEmpty, tiles[row]?.cards != cards { return (row, cards, layout) }
+        }
+        return nil
+    }
+
+    /// The clip of which a thumbnail is to be made next, and its size.
+    var wantedThumbnail: (entry: ShelfEntry, width: Int, height: Int)? {
+        guard isOpen, let layout, let entry = thumbnails.next else { return nil }
+        return (entry, layout.cardWidth, layout.pictureHeight)
+    }
+}

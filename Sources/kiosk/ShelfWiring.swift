@@ -1,0 +1,293 @@
+import Cache
+import Configuration
+import Content
+import Controls
+import Export
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+import Logging
+import Remote
+import Synchronization
+
+/// The shelf, and what is around it: its folders, thumbnails on the disk, the playlist that a viewer has made of it, films.
+final class ShelfWiring: Sendable {
+    private struct State {
+        var configuration: Configuration
+        var controls: Controls?
+        var control: RemoteControl?
+        var publish: @Sendable ([String: JSONValue]) -> Void = { _ in }
+        var entries: [ShelfEntry] = []
+        var listing: ShelfListing?
+        /// Whether a viewer's list plays instead of the playlist.
+        var hasOwnPlaylist = false
+    }
+
+    private let state: Mutex<State>
+    private let store: ThumbnailStore?
+    private let restore: @Sendable () -> Void
+    private let isCancelled = Atomic(false)
+    private let log = Logger(label: "kiosk")
+
+    /// `restore` has the player play the configuration's playlist again.
+    init(_ configuration: Configuration, restore: @escaping @Sendable () -> Void) {
+        self.restore = restore
+        state = Mutex(State(configuration: configuration))
+        let folder = configuration.playback.cacheFolder ?? AssetCache.defaultFolder
+        if case .limit(let limit) = configuration.shelf.cache, let folder {
+            store = ThumbnailStore(folder: folder + "/thumbnails", limit: Int(clamping: limit.bytes)) {
+                Logger(label: "kiosk").notice("\($0)")
+            }
+        } else {
+            store = nil
+        }
+        setConfiguration(configuration)
+    }
+
+    /// Goes by another configuration from now on.
+    func setConfiguration(_ configuration: Configuration) {
+        let listing = state.withLock { state -> ShelfListing? in
+            state.configuration = configuration
+            if state.listing == nil, !configuration.shelf.folders.isEmpty {
+                state.listing = ShelfListing { [weak self] in self?.list($0) }
+            }
+            return state.listing
+        }
+        listing?.setFolders(configuration.shelf.folders)
+    }
+
+    /// The controls that show it from now on; nil where nothing is drawn.
+    func attach(_ controls: Controls?) {
+        let entries = state.withLock { state in
+            state.controls = controls
+            return state.entries
+        }
+        controls?.changeShelf { shelf in
+            shelf.setEntries(entries, at: .now)
+            return []
+        }
+    }
+
+    /// What programs ask the player by, and how they are told of films.
+    func attach(_ control: RemoteControl, publish: @escaping @Sendable ([String: JSONValue]) -> Void) {
+        state.withLock { ($0.control, $0.publish) = (control, publish) }
+    }
+
+    /// Looks at its folders no more, and gives up the film that is being made.
+    func stop() {
+        isCancelled.store(true, ordering: .relaxed)
+        state.withLock { $0.listing }?.stop()
+    }
+
+    private func list(_ entries: [ShelfEntry]) {
+        let controls = state.withLock { state in
+            state.entries = entries
+            return state.controls
+        }
+        log.info("on the shelf: \(entries.count) file\(entries.count == 1 ? "" : "s")")
+        controls?.changeShelf { shelf in
+            shelf.setEntries(entries, at: .now)
+            return []
+        }
+    }
+
+    // MARK: What the shelf asks for
+
+    /// For the controls.
+    var surroundings: ShelfSurroundings {
+        var surroundings = ShelfSurroundings()
+        surroundings.playFrom = { [weak self] in self?.play($0) }
+        surroundings.export = { [weak self] in self?.export($0) }
+        surroundings.cancelExport = { [weak self] in self?.isCancelled.store(true, ordering: .relaxed) }
+        surroundings.store = store
+        return surroundings
+    }
+
+    private func play(_ entries: [ShelfEntry]) {
+        let control = state.withLock { state in
+            state.hasOwnPlaylist = true
+            return state.control
+        }
+        control?.play(entries.map(\.source))
+    }
+
+    /// Nobody is there any more: what a viewer has chosen to be played gives way to the playlist.
+    func giveBackPlaylist() {
+        let control = state.withLock { state -> RemoteControl? in
+            guard state.hasOwnPlaylist else { return nil }
+            state.hasOwnPlaylist = false
+            return state.control
+        }
+        guard let control else { return }
+        control.giveBackPlaylist()
+        restore()
+    }
+
+    // MARK: Films
+
+    /// How often its progress is told.
+    private static let interval = MediaTime.milliseconds(500)
+
+    /// Makes a film where nothing else wants the processor. One at a time, which the shelf sees to.
+    private func export(_ film: ShelfFilm) {
+        let configuration = state.withLock { $0.configuration }
+        guard let folder = configuration.shelf.exportFolder else { return }
+        isCancelled.store(false, ordering: .relaxed)
+        Thread("export") { [self] in
+            Thread.runWhenIdle()
+            var arrangement = Arrangement()
+            arrangement.clips = film.clips.map { .init(.file($0.source)) }
+            arrangement.music = film.music.map { .init(source: $0.source) }
+            arrangement.film.gravity = configuration.display.gravity
+            let output = "\(folder)/film-\(Self.date).mp4"
+            var told = HostTime(nanoseconds: 0)
+            tell(.running(0, left: nil))
+            do throws(ExportError) {
+                let report = try ExportSession.run(
+                    arrangement, ExportSession.Options(output: output), isCancelled: { isCancelled.load(ordering: .relaxed) }
+                ) { progress in
+                    guard .now - told > Self.interval else { return }
+                    told = .now
+                    tell(.running(progress.fraction, left: progress.left))
+                }
+                for note in report.notes { log.notice("\(output): \(note)") }
+                log.notice("\(output) was made: \(report.length)")
+                tell(.done(output))
+            } catch {
+                if error != .cancelled { log.warning("no film was made: \(error)") }
+                tell(.failed(error == .cancelled ? "it was cancelled" : error.description))
+            }
+        }.detach()
+    }
+
+    private func tell(_ export: ShelfExport) {
+        let (controls, publish) = state.withLock { ($0.controls, $0.publish) }
+        controls?.changeShelf { shelf in
+            shelf.set(export)
+            return []
+        }
+        publish(Self.members(of: export))
+    }
+
+    private static func members(of export: ShelfExport) -> [String: JSONValue] {
+        switch export {
+        case .running(let share, let left):
+            ["done": .number((share * 1000).rounded() / 1000), "left": left.map { .number($0.seconds.rounded()) } ?? .null]
+        case .done(let path): ["file": .string(path)]
+        case .failed(let reason): ["problem": .string(reason)]
+        }
+    }
+
+    /// The time of day, as part of a file's name: `20261124-231500`.
+    private static var date: String {
+        var now = time(nil), parts = tm()
+        localtime_r(&now, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        strftime(&text, text.count, "%Y%m%d-%H%M%S", &parts)
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    // MARK: What programs ask for
+
+    /// Carries out a command of the control socket.
+    func handle(_ request: ControlRequest) throws(ControlRefusal) -> [String: JSONValue] {
+        let (controls, configuration) = state.withLock { ($0.controls, $0.configuration) }
+        guard !configuration.shelf.folders.isEmpty else {
+            throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
+        }
+        guard let controls else {
+            throw ControlRefusal(code: "no-shelf", message: "there is no shelf where nothing is drawn: [input] controls is \"none\"")
+        }
+        let arguments = request.arguments
+        func change<Result>(_ body: (inout ShelfState) -> (actions: [ShelfAction], Result)) -> Result {
+            var result: Result?
+            controls.changeShelf { shelf in
+                let (actions, value) = body(&shelf)
+                result = value
+                return actions
+            }
+            return result!
+        }
+        switch request.command {
+        case .shelfOpen: change { ($0.open(at: .now), ()) }
+        case .shelfClose: change { ($0.close(), ()) }
+        case .shelfSearch:
+            let count = change { shelf in
+                let actions = shelf.open(at: .now)
+                shelf.find(arguments.text("text") ?? "", at: .now)
+                return (actions, shelf.found.count)
+            }
+            return ["count": .number(Double(count))]
+        case .shelfList: return list(controls.shelf, arguments)
+        case .shelfFilm: return film(controls.shelf)
+        case .shelfClear:
+            change { shelf in
+                shelf.clearFilm()
+                return ([], ())
+            }
+        case .shelfCancel: isCancelled.store(true, ordering: .relaxed)
+        case .shelfExport:
+            guard configuration.shelf.exportFolder != nil else {
+                throw ControlRefusal(code: "no-folder", message: "[shelf] export-folder of kiosk.conf names no folder for films")
+            }
+            let shelf = controls.shelf
+            if shelf.film.clips.isEmpty { throw ControlRefusal(code: "no-clips", message: "there is no clip in the film: add one") }
+            if shelf.export?.isRunning == true { throw ControlRefusal(code: "busy", message: "a film is being made") }
+            return ["clips": .number(Double(change { ($0.makeFilm(), $0.film.clips.count) }))]
+        case .shelfPlay, .shelfPlayFrom, .shelfAdd, .shelfRemove:
+            let name = arguments.integer("item").map(String.init) ?? arguments.text("item") ?? ""
+            guard let entry = controls.shelf.entry(named: name) else {
+                throw ControlRefusal(code: "no-such-item", message: "there is none such on the shelf")
+            }
+            if request.command == .shelfPlay || request.command == .shelfPlayFrom {
+                if let problem = controls.shelf.facts[entry]?.problem {
+                    throw ControlRefusal(code: "item-failed", message: "\(entry.source): \(problem)")
+                }
+                change { (request.command == .shelfPlay ? $0.play(entry) : $0.playFrom(entry), ()) }
+                return [:]
+            }
+            let count = change { shelf in
+                if request.command == .shelfAdd { shelf.add(entry) } else { shelf.remove(entry) }
+                return ([], shelf.film.clips.count)
+            }
+            return ["clips": .number(Double(count))]
+        default: break
+        }
+        return [:]
+    }
+
+    private func list(_ shelf: ShelfState, _ arguments: ControlArguments) -> [String: JSONValue] {
+        let found = shelf.found
+        let first = min(max((arguments.integer("from") ?? 1) - 1, 0), found.count)
+        let items = found[first...].prefix(arguments.integer("most") ?? 100).enumerated().map { offset, entry -> JSONValue in
+            let facts = shelf.facts[entry]
+            var members: [String: JSONValue] = [
+                "place": .number(Double(first + offset + 1)), "title": .string(facts?.title ?? entry.title),
+                "source": .string(entry.source),
+                "kind": .string("\(entry.kind)"),
+            ]
+            if let facts {
+                members["duration"] = facts.duration.map { .number($0.seconds) } ?? .null
+                (members["portrait"], members["sound"]) = (.bool(facts.isPortrait), .bool(facts.hasSound))
+                members["problem"] = facts.problem.map { .string($0) } ?? .null
+            }
+            return .object(members)
+        }
+        return ["count": .number(Double(found.count)), "open": .bool(shelf.isOpen), "items": .array(items)]
+    }
+
+    private func film(_ shelf: ShelfState) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [
+            "clips": .array(shelf.film.clips.map { .string($0.source) }), "music": shelf.film.music.map { .string($0.source) } ?? .null,
+        ]
+        switch shelf.export {
+        case nil: members["state"] = .string("none")
+        case .running: members["state"] = .string("running")
+        case .done: members["state"] = .string("done")
+        case .failed: members["state"] = .string("failed")
+        }
+        if let export = shelf.export { members.merge(Self.members(of: export)) { $1 } }
+        return members
+    }
+}
