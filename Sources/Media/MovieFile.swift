@@ -96,6 +96,8 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
 
     /// Writes the header. The tracks must be complete.
     mutating func begin(title: String?) throws(MovieError) {
+        // A copy: under ThreadSanitizer the compiler (6.3.1) fails on an inout access through a property of a value that cannot be copied.
+        let raw = raw
         if let title { av_dict_set(&raw.pointee.metadata, "title", title, 0) }
         var opened = avio_open2(&raw.pointee.pb, draft, AVIO_FLAG_WRITE, nil, nil)
         guard opened >= 0 else { throw MovieError(path, writing: opened) }
