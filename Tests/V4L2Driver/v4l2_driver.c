@@ -454,8 +454,10 @@ static short ready(struct device *d, short events) {
 // ---- In the place of libc's
 
 #define NEXT(name) \
-    static __typeof__(name) *next; \
-    if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
+    static _Atomic(void *) known; \
+    if (!known) known = dlsym(RTLD_NEXT, #name); \
+    __typeof__(name) *next; \
+    *(void **)&next = known
 
 static int is_device(const char *path) { return is_there && path && !strcmp(path, "/dev/video0"); }
 
@@ -486,12 +488,14 @@ EXPORTED int open64(const char *path, int flags, ...) {
 }
 
 EXPORTED int ioctl(int fd, unsigned long code, ...) {
-    static int (*next)(int, unsigned long, ...);
+    static _Atomic(void *) known;
+    int (*next)(int, unsigned long, ...);
     va_list list;
     va_start(list, code);
     void *argument = va_arg(list, void *);
     va_end(list);
-    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "ioctl");
+    if (!known) known = dlsym(RTLD_NEXT, "ioctl");
+    *(void **)&next = known;
     if (_IOC_TYPE(code) != 'V' || !plugs) return next(fd, code, argument);
     pthread_mutex_lock(&mutex);
     struct device *d = device(fd);
