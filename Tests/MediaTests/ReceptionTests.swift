@@ -163,3 +163,22 @@ import Testing
         #expect(Throughput.server("https://cdn.example.com:8443/a/b.ts?x") == "cdn.example.com:8443")
     }
 }
+
+/// A camera that allows one session is asked for the next when the one before has been ended for some time.
+@Suite struct ClosingSourceTests {
+    private func wait(for source: String) -> (ClosingSource, MediaTime) {
+        let begin = HostTime.now
+        return (ClosingSource(waitingFor: source, interruption: Interruption()), HostTime.now - begin)
+    }
+
+    @Test func whatHasJustBeenClosedIsOpenedAfterAPause() {
+        let (first, _) = wait(for: "rtsp://camera/a")
+        first.hasClosed()
+        let (second, waited) = wait(for: "rtsp://camera/a")
+        #expect(waited >= .milliseconds(240), "\(waited)")
+        // One that is never closed is waited for a second, and another one not at all.
+        let (third, longest) = wait(for: "rtsp://camera/a")
+        #expect(longest >= .milliseconds(950), "\(longest)")
+        for source in [second, third] { source.hasClosed() }
+    }
+}
