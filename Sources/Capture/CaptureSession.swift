@@ -191,8 +191,9 @@ package final class CaptureSession: Sendable {
             var descriptors = [wakeUp.pollDescriptor, pollfd(fd: stream.descriptor, events: Int16(POLLIN), revents: 0)]
             wakeUp.wait(for: &descriptors, until: .now + .milliseconds(500))
             do throws(CaptureError) {
+                var isIdle = true
                 while let picture = try stream.next() {
-                    last = .now
+                    (last, isIdle) = (.now, false)
                     preview?(picture)
                     let dropped = stream.droppedCount + late
                     let boxed = Picture(picture, dropped: dropped)
@@ -206,6 +207,8 @@ package final class CaptureSession: Sendable {
                 if descriptors[1].revents & Int16(POLLERR | POLLHUP) != 0, access(stream.camera.path, F_OK) != 0 {
                     throw CaptureError.cameraUnplugged(stream.camera.path)
                 }
+                // A driver that is in trouble says so at every poll.
+                if isIdle, descriptors[1].revents != 0 { wakeUp.wait(until: .now + .milliseconds(10)) }
                 if HostTime.now - last > cameraPatience { throw CaptureError.cameraStopped(stream.camera.path) }
             } catch {
                 let failure = error
@@ -221,11 +224,16 @@ package final class CaptureSession: Sendable {
             var descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
             wakeUp.wait(for: &descriptors, until: .now + .milliseconds(500))
             do throws(CaptureError) {
+                var isIdle = true
                 while let sound = try pcm.next() {
+                    isIdle = false
                     inbox.signal { inbox in
                         // A recorder that hangs in the disk for ten seconds: sound is put where it belongs again later.
                         if inbox.sounds.count < 500 { inbox.sounds.append(sound) }
                     }
+                }
+                if isIdle, descriptors.dropFirst().contains(where: { $0.revents != 0 }) {
+                    wakeUp.wait(until: .now + .milliseconds(10))
                 }
             } catch {
                 let failure = error

@@ -2,7 +2,8 @@ import KioskPlatform
 
 /// The film's time: it begins with the first picture, and pauses are cut out. A pure value.
 struct FilmClock: Hashable, Sendable {
-    private var start: HostTime?
+    /// When the first picture was taken.
+    private(set) var start: HostTime?
     private var cut = MediaTime.zero
     /// Since when it pauses.
     private(set) var pausedAt: HostTime?

@@ -214,6 +214,8 @@ struct CapturePCM: ~Copyable {
         if state == SND_PCM_STATE_DISCONNECTED { throw .cannotOpenMicrophone(device, errno: ENODEV, holder: nil) }
         if state == SND_PCM_STATE_XRUN { return try recover(-EPIPE) }
         if state == SND_PCM_STATE_SUSPENDED { return try recover(-ESTRPIPE) }
+        // A loop-back card stops who records when what is played changes.
+        if state != SND_PCM_STATE_RUNNING, state != SND_PCM_STATE_DRAINING { return try recover(-EPIPE) }
         let available = min(Int(snd_pcm_status_get_avail(status)), bufferSize)
         guard available > 0 else { return nil }
         let delay = max(Int(snd_pcm_status_get_delay(status)), available)

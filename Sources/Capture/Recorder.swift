@@ -32,7 +32,8 @@ struct Recorder: ~Copyable {
             (free, checkedAt) = (RecordingFile.freeSpace(at: request.path), .now)
         } catch {
             refused = RecordingReport(
-                path: nil, length: .zero, width: format.width, height: format.height, rate: format.rate, pictureCount: 0, droppedCount: 0,
+                path: nil, begin: nil, length: .zero, width: format.width, height: format.height, rate: format.rate, pictureCount: 0,
+                droppedCount: 0,
                 encoder: "", hasSound: samples != nil, notes: [], failure: error)
         }
     }

@@ -25,6 +25,8 @@ package struct RecordingRequest: Hashable, Sendable {
 package struct RecordingReport: Hashable, Sendable {
     /// The file; nil where nothing came of it.
     package var path: String?
+    /// When its first picture was taken; nil where there is none.
+    package var begin: HostTime?
     package var length: MediaTime
     package var width: Int, height: Int
     package var rate: Double
@@ -210,7 +212,7 @@ struct Recording: ~Copyable {
     /// Ends the file, and makes a plain MP4 of it.
     mutating func finish() -> RecordingReport {
         var report = RecordingReport(
-            path: request.path, length: elapsed, width: width, height: height, rate: rate, pictureCount: pictureCount,
+            path: request.path, begin: film.start, length: elapsed, width: width, height: height, rate: rate, pictureCount: pictureCount,
             droppedCount: droppedCount, encoder: encoder, hasSound: format != nil, notes: notes, failure: failure)
         guard pictureCount > 0 else {
             writer?.discard()

@@ -72,6 +72,7 @@ struct RecordLine {
         if style == .json {
             return printJSON([
                 "file": report.path.map { .string($0) } ?? .null, "length": .number(report.length.seconds),
+                "begin": report.begin.map { .number(Double($0.nanoseconds) / 1e9) } ?? .null,
                 "size": .string("\(report.width)x\(report.height)"), "pictures": .number(Double(report.pictureCount)),
                 "dropped": .number(Double(report.droppedCount)), "encoder": .string(report.encoder),
                 "notes": .array(report.notes.map { .string($0) }), "error": report.failure.map { .string($0.description) } ?? .null,

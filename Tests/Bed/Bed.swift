@@ -25,6 +25,13 @@ package enum Bed {
     /// The reason why there is no bed; nil where there is one.
     package static var unavailability: String? { if case .failure(let error) = ready { "\(error)" } else { nil } }
 
+    /// Runs a shell line in a guest, with these options of Tests/Bed/run, and returns what it has written to standard output.
+    package static func shell(_ line: String, arguments: [String]) throws -> String {
+        let outcome = try Outcome.of([try ready.get() + "/run"] + arguments + [line])
+        guard outcome.status == 0 else { throw BedError.failed("status \(outcome.status): \(outcome.errors)") }
+        return outcome.output
+    }
+
     /// Where runs have left their folders; see ``Folders``.
     @TaskLocal package static var folders: Folders?
 
