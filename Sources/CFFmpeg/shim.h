@@ -19,6 +19,7 @@
 #include <libswscale/swscale.h>
 #include <linux/dma-buf.h>
 #include <sys/ioctl.h>
+#include <va/va_vpp.h>
 
 static const int64_t kAV_NOPTS_VALUE = AV_NOPTS_VALUE;
 static const int kAVERROR_EOF = AVERROR_EOF;

@@ -4,6 +4,7 @@
 
 #include <libavutil/error.h>
 #include <libavutil/frame.h>
+#include <libavutil/mem.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,17 +14,40 @@ struct kiosk_deinterlacer {
     AVFilterContext *source, *sink;
 };
 
-static int build(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame, int threads, int fields) {
+// Where frames come in, as `frame` is. Surfaces of a decoder bring the context of their pool with them.
+static int add_source(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame) {
     const struct filter_library *library = deinterlacer->library;
-    AVFilterContext *filter = NULL;
-    char format[128], options[64];
+    char format[128];
     int length = snprintf(format, sizeof format, "video_size=%dx%d:pix_fmt=%d:time_base=1/1", frame->width, frame->height, frame->format);
 #if LIBAVFILTER_VERSION_MAJOR >= 10
     snprintf(format + length, sizeof format - (size_t)length, ":colorspace=%d:range=%d", frame->colorspace, frame->color_range);
 #else
     (void)length;
 #endif
-    snprintf(options, sizeof options, "mode=%s:parity=auto:deint=interlaced", fields ? "send_field" : "send_frame");
+    deinterlacer->source = library->graph_alloc_filter(deinterlacer->graph, library->get_by_name("buffer"), "in");
+    if (!deinterlacer->source) return AVERROR(ENOMEM);
+    if (frame->hw_frames_ctx) {
+        AVBufferSrcParameters *parameters = library->parameters_alloc();
+        if (!parameters) return AVERROR(ENOMEM);
+        parameters->format = frame->format;
+        parameters->hw_frames_ctx = frame->hw_frames_ctx;
+        int status = library->parameters_set(deinterlacer->source, parameters);
+        av_free(parameters);
+        if (status < 0) return status;
+    }
+    return library->init_str(deinterlacer->source, format);
+}
+
+static int build(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame, int threads, int fields, int surfaces) {
+    const struct filter_library *library = deinterlacer->library;
+    const AVFilter *kind = library->get_by_name(frame->hw_frames_ctx ? "deinterlace_vaapi" : "bwdif");
+    AVFilterContext *filter = NULL;
+    char options[96];
+    if (!kind) return AVERROR_FILTER_NOT_FOUND;
+    if (frame->hw_frames_ctx)
+        snprintf(options, sizeof options, "rate=%s:auto=1:extra_hw_frames=%d", fields ? "field" : "frame", surfaces);
+    else
+        snprintf(options, sizeof options, "mode=%s:parity=auto:deint=interlaced", fields ? "send_field" : "send_frame");
     deinterlacer->graph = library->graph_alloc();
     if (!deinterlacer->graph) return AVERROR(ENOMEM);
     // Before the filters are made, which take it from the graph.
@@ -31,8 +55,8 @@ static int build(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame, 
     // What bwdif does not take would go through libswscale twice a frame.
     library->graph_set_auto_convert(deinterlacer->graph, AVFILTER_AUTO_CONVERT_NONE);
     AVFilterGraph *graph = deinterlacer->graph;
-    int status = library->graph_create_filter(&deinterlacer->source, library->get_by_name("buffer"), "in", format, NULL, graph);
-    if (status >= 0) status = library->graph_create_filter(&filter, library->get_by_name("bwdif"), "bwdif", options, NULL, graph);
+    int status = add_source(deinterlacer, frame);
+    if (status >= 0) status = library->graph_create_filter(&filter, kind, "deinterlacer", options, NULL, graph);
     if (status >= 0) status = library->graph_create_filter(&deinterlacer->sink, library->get_by_name("buffersink"), "out", NULL, NULL, graph);
     if (status >= 0) status = library->link(deinterlacer->source, 0, filter, 0);
     if (status >= 0) status = library->link(filter, 0, deinterlacer->sink, 0);
@@ -40,7 +64,7 @@ static int build(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame, 
     return status;
 }
 
-struct kiosk_deinterlacer *kiosk_deinterlacer_open(const void *frame, int threads, int fields, int *status) {
+struct kiosk_deinterlacer *kiosk_deinterlacer_open(const void *frame, int threads, int fields, int surfaces, int *status) {
     const struct filter_library *library = kiosk_filter_library();
     *status = AVERROR(ENOSYS);
     if (!library) return NULL;
@@ -48,7 +72,7 @@ struct kiosk_deinterlacer *kiosk_deinterlacer_open(const void *frame, int thread
     struct kiosk_deinterlacer *deinterlacer = calloc(1, sizeof *deinterlacer);
     if (!deinterlacer) return NULL;
     deinterlacer->library = library;
-    *status = build(deinterlacer, frame, threads, fields);
+    *status = build(deinterlacer, frame, threads, fields, surfaces);
     if (*status < 0) {
         kiosk_deinterlacer_close(deinterlacer);
         return NULL;

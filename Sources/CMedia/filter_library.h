@@ -11,6 +11,10 @@ struct filter_library {
     __typeof__(&avfilter_graph_alloc) graph_alloc;
     __typeof__(&avfilter_graph_free) graph_free;
     __typeof__(&avfilter_graph_create_filter) graph_create_filter;
+    __typeof__(&avfilter_graph_alloc_filter) graph_alloc_filter;
+    __typeof__(&avfilter_init_str) init_str;
+    __typeof__(&av_buffersrc_parameters_alloc) parameters_alloc;
+    __typeof__(&av_buffersrc_parameters_set) parameters_set;
     __typeof__(&avfilter_graph_set_auto_convert) graph_set_auto_convert;
     __typeof__(&avfilter_graph_config) graph_config;
     __typeof__(&avfilter_get_by_name) get_by_name;

@@ -8,6 +8,8 @@ package struct DecoderWish: Hashable, Sendable {
     package var device: String?
     /// Bytes of packets that are kept for the case that the hardware fails.
     var keptBytes = KeptPackets.byteLimit
+    /// Whether pictures are made of the fields of interlaced frames.
+    var makesPictures = true
 
     /// A wish as kiosk.conf says it.
     package init(_ setting: DecoderSetting, device: String? = nil) { (self.setting, self.device) = (setting, device) }
@@ -26,6 +28,8 @@ package enum PicturePool {
     static let elsewhere = 8
     /// What a pool needs beyond the pictures that others are predicted from.
     static let extra = mostQueued + elsewhere
+    /// What libavfilter asks for itself where it makes pictures of fields.
+    static let ofFilter = 10
     /// Pictures that are asked of a V4L2 decoder: besides those a few for it to draw into.
     static let ofV4L2 = extra + 10
     /// What libavcodec's VAAPI decoders with the most references (H.264, HEVC) take for themselves.
@@ -70,8 +74,9 @@ struct DecoderChoice: Hashable {
 
         /// Bytes of all pictures of a VAAPI decoder.
         var poolBytes: Int {
+            let ofFields = isInterlaced ? PicturePool.ofFilter + PicturePool.extra : 0
             return Int(Double(width) * Double(height) * 1.5 * (bitsPerSample > 8 ? 2 : 1))
-                * (PicturePool.references + PicturePool.extra)
+                * (PicturePool.references + PicturePool.extra + ofFields)
         }
     }
 
@@ -112,13 +117,12 @@ struct DecoderChoice: Hashable {
             obstacle = "the installed FFmpeg has no hardware decoder for \(track.codec)"
         } else if !track.isPlain420 {
             obstacle = "its pixel format is not one of hardware decoders"
-        } else if track.isInterlaced {
-            obstacle = "it is interlaced"
         } else {
             if let decoder = offers.vaapi, track.poolBytes <= memory {
                 ways += nodes.render.map { Way(method: .vaapi, decoder: decoder, device: $0) }
             }
-            if nodes.hasVideo {
+            // These do not say which frames consist of fields.
+            if nodes.hasVideo, !track.isInterlaced {
                 ways += offers.v4l2.map { Way(method: .v4l2, decoder: $0) }
                 // Its pictures are shared by way of a graphics device; which one does not matter.
                 if let decoder = offers.v4l2Request, let node = nodes.render.first {
@@ -130,7 +134,7 @@ struct DecoderChoice: Hashable {
                 obstacle =
                     tooLarge
                     ? "its pictures would take \(track.poolBytes >> 20) MB"
-                    : "no device here is one for \(track.codec)"
+                    : track.isInterlaced ? "it is interlaced" : "no device here is one for \(track.codec)"
             }
         }
     }

@@ -15,16 +15,19 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
     let reduction: Int
     let maxPixels: Int
     let isPreview: Bool
+    /// Whether pictures are made of the fields of interlaced frames.
+    let makesPictures: Bool
 
     /// A plan for a stream; the corresponding C function is `avcodec_parameters_copy`.
     init(
-        _ stream: UnsafeMutablePointer<AVStream>, source: String, threads: Int, reduction: Int, maxPixels: Int, isPreview: Bool
+        _ stream: UnsafeMutablePointer<AVStream>, source: String, threads: Int, reduction: Int, maxPixels: Int, isPreview: Bool,
+        makesPictures: Bool = true
     ) {
         parameters = avcodec_parameters_alloc()
         avcodec_parameters_copy(parameters, stream.pointee.codecpar)
         timeBase = stream.pointee.time_base
         (self.source, self.threads, self.reduction) = (source, threads, reduction)
-        (self.maxPixels, self.isPreview) = (maxPixels, isPreview)
+        (self.maxPixels, self.isPreview, self.makesPictures) = (maxPixels, isPreview, makesPictures)
     }
 
     deinit {
@@ -63,7 +66,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
     /// A hardware decoder with a lease: the one on the shelf, else one that is opened. Blocks, at most for ``HardwareDevice/timeLimit`` and only
     /// until the device is known. Whether it takes the profile and the size shows at the first picture.
     func hardware(_ way: DecoderChoice.Way) throws(SurfaceError) -> CodecContext {
-        let identity = DecoderShelf.Identity(parameters.pointee, way: way, maxPixels: maxPixels)
+        let identity = DecoderShelf.Identity(parameters.pointee, way: way, maxPixels: maxPixels, makesPictures: makesPictures)
         if let kept = DecoderShelf.take(identity) {
             kept.raw.pointee.pkt_timebase = timeBase
             return kept
@@ -95,8 +98,13 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         case .open(let opened): device = opened
         case .refused(let reason): throw SurfaceError(text: "\(node): \(reason)")
         }
+        if parameters.pointee.isInterlaced, makesPictures, !device.deinterlaces {
+            throw SurfaceError(text: "it does not deinterlace, and the stream is interlaced")
+        }
         context.pointee.hw_device_ctx = device.reference()
         codec.lease = DecoderShelf.begin(identity, name: "\(way.method.rawValue) (\(device.name))", context)
+        // HEVC codes each field as a frame of its own, of half the height.
+        codec.lease?.deinterlaces = makesPictures && device.deinterlaces && codecID != AV_CODEC_ID_HEVC
         let opened = codec.open(decoder)
         guard opened >= 0 else { throw SurfaceError(text: codec.reason(opened)) }
         return codec

@@ -28,9 +28,11 @@ enum DecoderShelf {
         /// Parameter sets, in most containers.
         var extradata: [UInt8]
         var maxPixels: Int
+        /// Whether pictures are made of the fields of interlaced frames.
+        var makesPictures: Bool
 
-        init(_ parameters: AVCodecParameters, way: DecoderChoice.Way, maxPixels: Int) {
-            self.way = way
+        init(_ parameters: AVCodecParameters, way: DecoderChoice.Way, maxPixels: Int, makesPictures: Bool) {
+            (self.way, self.makesPictures) = (way, makesPictures)
             (codecID, codecTag) = (parameters.codec_id.rawValue, parameters.codec_tag)
             (profile, level) = (parameters.profile, parameters.level)
             (width, height, format) = (parameters.width, parameters.height, parameters.format)
@@ -102,6 +104,8 @@ enum DecoderShelf {
         var isHung = false
         /// Whether a packet has gone in, and a picture has come out.
         var hasSent = false, hasDrawn = false
+        /// Whether interlaced frames, and what comes after them, are given out as they are, for the device's filter; and whether one has come.
+        var deinterlaces = false, hasFields = false
         /// Counts it as in use; nil on the shelf.
         var use: Use?
     }
@@ -157,7 +161,9 @@ enum DecoderShelf {
             kept.free()
             return nil
         }
-        return CodecContext(raw: kept.raw, lease: begin(identity, name: kept.lease.name, kept.raw))
+        var lease = begin(identity, name: kept.lease.name, kept.raw)
+        lease.deinterlaces = kept.lease.deinterlaces
+        return CodecContext(raw: kept.raw, lease: lease)
     }
 
     /// Frees what waits.

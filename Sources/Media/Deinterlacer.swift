@@ -5,7 +5,8 @@ import KioskPlatform
 
 // An interlaced frame holds two fields, its odd and its even lines, which were taken one after the other. Shown as it is, what moves has
 // combs, and moves half as often as it was taken. bwdif makes a whole picture of each field, from the frames before and after it, too: 25
-// frames a second become 50 pictures.
+// frames a second become 50 pictures. Of a VAAPI decoder's surfaces a filter of the device makes surfaces. Where that or the decoder fails, software
+// decodes the last frames once more, and bwdif goes on with them: pictures that have come out already are dropped by their times.
 
 extension MediaReader {
     /// What becomes of interlaced frames.
@@ -34,6 +35,12 @@ struct Deinterlacer: ~Copyable, Sendable {
     private var held: TimedFrame?
     /// Whether the stream is interlaced, as its header or one of its frames says.
     private(set) var isInterlaced: Bool
+    /// Whether the device's filter has failed, and no frame in ordinary memory has come since.
+    private var hasLostSurfaces = false
+    /// Why it has, until that is asked for.
+    private var surfaceProblem: String?
+    /// When the last picture begins, and up to which they have been given out already.
+    private var lastTime: MediaTime?, catchUp: MediaTime?
     /// Why its frames are shown as they are, or fewer pictures than there are fields; nil where neither is so.
     private(set) var problem: String?
 
@@ -64,6 +71,7 @@ struct Deinterlacer: ~Copyable, Sendable {
     /// - Parameter isContext: whether it is of use for what follows it only: of several in a row all but the last are dropped.
     mutating func send(_ frame: consuming TimedFrame, isContext: Bool = false) {
         if mode == .off {
+            if frame.frame.av.isVAAPI { return loseSurfaces("nobody makes pictures of them") }
             ready.append(frame)
             return
         }
@@ -80,20 +88,25 @@ struct Deinterlacer: ~Copyable, Sendable {
         let hasFields = shim_frame_is_interlaced(frame.frame.av) != 0
         // Two frames may be put in one after the other, after a seek.
         while let picture = filtered() { ready.append(picture) }
+        let isForDevice = frame.frame.av.isVAAPI
+        // It comes once more from software.
+        if isForDevice, hasLostSurfaces { return }
+        if !isForDevice, frame.frame.surface == nil, hasLostSurfaces || graph?.isOfDevice == true { goOnInSoftware() }
         if graph?.takes(frame.frame) == false { drain() }
         if graph == nil {
-            if hasFields, mode != .off { open(for: frame.frame) }
+            if hasFields || isForDevice, mode != .off { open(for: frame.frame) }
             if graph == nil {
-                ready.append(frame)
+                if !isForDevice, !isOut(frame.time) { ready.append(frame) }
                 return
             }
         }
         let place = FieldTimes.Place(time: frame.time, duration: frame.duration, orientation: frame.frame.orientation)
         frame.frame.av.pointee.pts = times.send(place, isInterlaced: hasFields)
         if let error = graph!.send(frame.frame) {
+            if isForDevice { return loseSurfaces(error) }
             drain()
-            fail(describe(averror: error))
-            ready.append(frame)
+            fail(error)
+            if !isOut(frame.time) { ready.append(frame) }
         }
     }
 
@@ -101,6 +114,7 @@ struct Deinterlacer: ~Copyable, Sendable {
         var status: Int32 = 0
         graph = DeinterlacingGraph(frame, threads: threads, ofFields: mode == .fields, status: &status)
         if graph != nil { return }
+        if frame.av.isVAAPI { return loseSurfaces(describe(averror: status)) }
         if status == shim_averror(ENOSYS) { return fail("libavfilter is not installed") }
         let format = av_get_pix_fmt_name(AVPixelFormat(rawValue: frame.av.pointee.format)).map { String(cString: $0) } ?? "unknown"
         fail("bwdif does not take pictures of \(frame.width)×\(frame.height) in \(format)")
@@ -109,6 +123,34 @@ struct Deinterlacer: ~Copyable, Sendable {
     private mutating func fail(_ reason: String) {
         mode = .off
         problem = "is interlaced and shown with its combs: \(reason)"
+    }
+
+    // MARK: Surfaces
+
+    /// Whether there is something to be said by ``takeSurfaceProblem()``.
+    var hasSurfaceProblem: Bool { surfaceProblem != nil }
+
+    /// Why the device's filter is not to be given frames any more, once.
+    mutating func takeSurfaceProblem() -> String? { surfaceProblem.take() }
+
+    private mutating func loseSurfaces(_ reason: String) {
+        graph = nil
+        (hasLostSurfaces, surfaceProblem) = (true, "its fields: \(reason)")
+    }
+
+    /// Frames come from software, those first that the device's filter holds back or has given out already.
+    private mutating func goOnInSoftware() {
+        graph = nil
+        times = FieldTimes()
+        (hasLostSurfaces, surfaceProblem, catchUp) = (false, nil, lastTime)
+    }
+
+    /// Whether a picture has been given out before. Its time may have been rounded otherwise.
+    private mutating func isOut(_ time: MediaTime) -> Bool {
+        guard let catchUp else { return false }
+        if time <= catchUp + .milliseconds(1) { return true }
+        self.catchUp = nil
+        return false
     }
 
     // MARK: Pictures
@@ -129,6 +171,7 @@ struct Deinterlacer: ~Copyable, Sendable {
         times = FieldTimes()
         ready = UniqueDeque()
         held = nil
+        (lastTime, catchUp) = (nil, nil)
     }
 
     /// Takes everything out of the filter, which is used up by that.
@@ -141,53 +184,20 @@ struct Deinterlacer: ~Copyable, Sendable {
     }
 
     private mutating func filtered() -> TimedFrame? {
-        while graph != nil, let picture = graph!.receive() {
-            let isWhole = shim_frame_is_interlaced(picture.av) != 0
-            if let place = times.receive(picture.av.pointee.pts, isWhole: isWhole, ofFields: mode == .fields) {
-                var picture = consume picture
+        while graph != nil {
+            switch graph!.receive() {
+            case .picture(var picture):
+                let isWhole = shim_frame_is_interlaced(picture.av) != 0
+                let place = times.receive(picture.av.pointee.pts, isWhole: isWhole, ofFields: mode == .fields)
+                guard let place, !isOut(place.time) else { continue }
+                lastTime = place.time
                 picture.orientation = place.orientation
                 return TimedFrame(frame: picture, time: place.time, duration: place.duration)
+            case .none: return nil
+            case .failed(let reason): loseSurfaces(reason)
             }
         }
         return nil
-    }
-}
-
-/// Owns a filter for frames of one size and pixel format. The corresponding C functions are `avfilter_graph_alloc` and
-/// `avfilter_graph_free`.
-struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
-    private let raw: OpaquePointer
-    private let size: (width: Int32, height: Int32), format: Int32
-
-    /// nil where it cannot be made, with the AVERROR in `status`.
-    init?(_ frame: borrowing VideoFrame, threads: Int, ofFields: Bool, status: inout Int32) {
-        guard let opened = kiosk_deinterlacer_open(frame.av, Int32(threads), ofFields ? 1 : 0, &status) else { return nil }
-        raw = opened
-        (size, format) = ((frame.av.pointee.width, frame.av.pointee.height), frame.av.pointee.format)
-    }
-
-    deinit { kiosk_deinterlacer_close(raw) }
-
-    /// Whether a frame is of that size and format.
-    func takes(_ frame: borrowing VideoFrame) -> Bool {
-        frame.av.pointee.width == size.width && frame.av.pointee.height == size.height && frame.av.pointee.format == format
-    }
-
-    /// Moves a frame in, which is empty then; the AVERROR where that fails, and the frame is as it was.
-    func send(_ frame: borrowing VideoFrame) -> Int32? {
-        let status = kiosk_deinterlacer_send(raw, frame.av)
-        return status < 0 ? status : nil
-    }
-
-    /// No frame follows.
-    func sendEnd() { _ = kiosk_deinterlacer_send(raw, nil) }
-
-    /// The next picture; nil where there is none yet, or none any more.
-    func receive() -> VideoFrame? {
-        let picture = VideoFrame(adopting: av_frame_alloc())
-        guard kiosk_deinterlacer_receive(raw, picture.av) >= 0 else { return nil }
-        return picture
     }
 }
 

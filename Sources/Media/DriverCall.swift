@@ -83,7 +83,7 @@ enum DriverCall {
 }
 
 /// What a call on another thread has come to.
-private final class Outcome: @unchecked Sendable {
+final class Outcome: @unchecked Sendable {
     // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
     var status: Int32 = 0
     var exported: UnsafeMutablePointer<AVFrame>?
@@ -127,8 +127,8 @@ extension CodecContext {
         return outcome.status
     }
 
-    /// Takes the next picture, which is in `frame` then; one in a VAAPI surface is waited for and described as dmabufs in `exported`. After a call that
-    /// has not come back `frame` is another one. The corresponding C function is `avcodec_receive_frame`.
+    /// Takes the next picture, which is in `frame` then; one in a VAAPI surface is waited for and described as dmabufs in `exported`, but
+    /// where the device makes pictures of fields and has come to some. After a call that has not come back `frame` is another one. The corresponding C function is `avcodec_receive_frame`.
     mutating func receive(
         _ frame: inout UnsafeMutablePointer<AVFrame>, _ exported: inout UnsafeMutablePointer<AVFrame>?
     ) throws(SurfaceError) -> Int32 {
@@ -139,10 +139,10 @@ extension CodecContext {
             return lease.hasSent ? Int32(shim_averror(EIO)) : kAVERROR_EAGAIN
         }
         nonisolated(unsafe) let (context, target) = (raw, frame)
-        let outcome = Outcome()
+        let (outcome, deinterlaces, hasFields) = (Outcome(), lease.deinterlaces, lease.hasFields)
         let isDone = call {
             outcome.status = avcodec_receive_frame(context, target)
-            guard outcome.status == 0, target.isVAAPI else { return }
+            guard outcome.status == 0, target.isVAAPI, !deinterlaces || !hasFields && shim_frame_is_interlaced(target) == 0 else { return }
             do throws(SurfaceError) { outcome.exported = try target.exported() } catch { outcome.problem = error }
         } late: {
             outcome.free(with: target)
@@ -153,7 +153,10 @@ extension CodecContext {
         }
         if let problem = outcome.problem { throw problem }
         exported = outcome.exported
-        if outcome.status == 0 { self.lease?.hasDrawn = true }
+        if outcome.status == 0 {
+            self.lease?.hasDrawn = true
+            if deinterlaces, shim_frame_is_interlaced(frame) != 0 { self.lease?.hasFields = true }
+        }
         return outcome.status
     }
 

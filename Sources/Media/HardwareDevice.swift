@@ -12,8 +12,12 @@ final class HardwareDevice: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<AVBufferRef>
     /// What the driver calls itself, or the node.
     let name: String
+    /// Whether it makes pictures of the fields of interlaced frames.
+    let deinterlaces: Bool
 
-    private init(_ raw: UnsafeMutablePointer<AVBufferRef>, name: String) { (self.raw, self.name) = (raw, name) }
+    private init(_ raw: UnsafeMutablePointer<AVBufferRef>, name: String, deinterlaces: Bool) {
+        (self.raw, self.name, self.deinterlaces) = (raw, name, deinterlaces)
+    }
 
     /// Another reference for a decoder; nil without memory. The corresponding C function is `av_buffer_ref`.
     func reference() -> UnsafeMutablePointer<AVBufferRef>? { av_buffer_ref(raw) }
@@ -71,9 +75,32 @@ final class HardwareDevice: @unchecked Sendable {
         var context: UnsafeMutablePointer<AVBufferRef>?
         let status = av_hwdevice_ctx_create(&context, type, node, options, 0)
         guard status >= 0, let context else { return .refused(describe(averror: status)) }
-        var name = node
-        if type == AV_HWDEVICE_TYPE_VAAPI, let vendor = vaQueryVendorString(context.vaDisplay) { name = String(cString: vendor) }
-        return .open(HardwareDevice(context, name: name))
+        guard type == AV_HWDEVICE_TYPE_VAAPI, let display = context.vaDisplay else {
+            return .open(HardwareDevice(context, name: node, deinterlaces: false))
+        }
+        let name = vaQueryVendorString(display).map { String(cString: $0) } ?? node
+        return .open(HardwareDevice(context, name: name, deinterlaces: deinterlaces(display)))
+    }
+
+    /// Whether a driver has a filter that does more than to show both fields at once. The corresponding C function is
+    /// `vaQueryVideoProcFilterCaps`.
+    private static func deinterlaces(_ display: VADisplay) -> Bool {
+        var (config, context) = (VAConfigID(), VAContextID())
+        let good = VAStatus(VA_STATUS_SUCCESS)
+        guard vaCreateConfig(display, VAProfileNone, VAEntrypointVideoProc, nil, 0, &config) == good else { return false }
+        defer { vaDestroyConfig(display, config) }
+        guard vaCreateContext(display, config, 720, 576, 0, nil, 0, &context) == good else { return false }
+        defer { vaDestroyContext(display, context) }
+        var filters = [VAProcFilterType](repeating: VAProcFilterNone, count: Int(VAProcFilterCount.rawValue))
+        var count = UInt32(filters.count)
+        guard vaQueryVideoProcFilters(display, context, &filters, &count) == good,
+            filters.prefix(Int(count)).contains(VAProcFilterDeinterlacing)
+        else { return false }
+        var kinds = [VAProcFilterCapDeinterlacing](repeating: VAProcFilterCapDeinterlacing(), count: Int(VAProcDeinterlacingCount.rawValue))
+        count = UInt32(kinds.count)
+        guard vaQueryVideoProcFilterCaps(display, context, VAProcFilterDeinterlacing, &kinds, &count) == good else { return false }
+        let useful = [VAProcDeinterlacingBob, VAProcDeinterlacingMotionAdaptive, VAProcDeinterlacingMotionCompensated]
+        return kinds.prefix(Int(count)).contains { useful.contains($0.type) }
     }
 }
 

@@ -63,12 +63,14 @@ extension MediaReader {
         if streams.video >= 0, let stream = format.raw.pointee.streams[Int(streams.video)] {
             isCover = shim_stream_is_attached_picture(stream) != 0
             do throws(MediaError) {
+                let hasFields = !isCover && !format.isStill && !format.isImage
+                var wish = isCover ? .software : wish
+                wish.makesPictures = hasFields && deinterlacing != .off
                 // Frame threads give a picture out only when more packets follow, and a cover has one.
                 let decoder = try VideoDecoder.open(
                     stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory,
-                    wish: isCover ? .software : wish)
+                    wish: wish)
                 nominalDuration = decoder.nominalDuration
-                let hasFields = !isCover && !format.isStill && !format.isImage
                 pictures = PictureTrack(
                     decoder, Deinterlacer(stream.pointee.codecpar.pointee, hasFields ? deinterlacing : .off, threads: decoderThreads))
             } catch {

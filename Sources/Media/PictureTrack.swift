@@ -146,6 +146,7 @@ struct PictureTrack: ~Copyable, Sendable {
                 picture.frame.codec = decoder.codecID
                 return picture
             }
+            if let reason = deinterlacer.takeSurfaceProblem() { decoder.leaveHardware(because: reason) }
             let output = decoder.receive()
             if let problem = decoder.takeProblem() { demuxer.report(problem) }
             switch consume output {
@@ -155,7 +156,7 @@ struct PictureTrack: ~Copyable, Sendable {
                 if let problem = deinterlacer.problem { demuxer.report(problem) }
                 continue
             case .end:
-                if deinterlacer.finish() { continue }
+                if deinterlacer.finish() || deinterlacer.hasSurfaceProblem { continue }
                 return nil
             case .needsPacket: break
             }

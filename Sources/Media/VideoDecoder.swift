@@ -23,7 +23,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     private let trackOrientation: Orientation
     /// How long a frame lasts at the average rate, where the container tells one.
     let nominalDuration: MediaTime?
-    private var lastTime: MediaTime?
+    var lastTime: MediaTime?
     private var lastDuration: MediaTime
     var skipsNonReferences = false
 
@@ -63,6 +63,10 @@ struct VideoDecoder: ~Copyable, Sendable {
     var lastStamp: Int64?
     /// Frames up to this timestamp have been given out already.
     var catchUp: Int64?
+    /// The timestamps of the frames that were given out last for the device's filter, which holds some back: these are given out again by software.
+    var unfiltered: Deque<Int64> = []
+    /// More than a filter looks ahead and back.
+    private static let mostUnfiltered = 8
     /// Whether packets are left out up to the next key frame.
     var awaitsKey = false
 
@@ -173,7 +177,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         }
         kept.removeAll()
         replay = UniqueDeque()
-        (lastTime, lastStamp, catchUp) = (nil, nil, nil)
+        (lastTime, lastStamp, catchUp, unfiltered) = (nil, nil, nil, [])
         (hasEnd, knowsEnd, awaitsKey) = (false, false, false)
     }
 
@@ -270,18 +274,20 @@ struct VideoDecoder: ~Copyable, Sendable {
         catchUp = nil
         var (picture, origin): (UnsafeMutablePointer<AVFrame>, UnsafeMutablePointer<AVFrame>?) = (frame, nil)
         if hardware != nil {
-            // The filter that makes a picture of each field takes ordinary memory only.
-            let hasFields = shim_frame_is_interlaced(frame) != 0
+            let isForFilter = exported == nil && frame.isVAAPI
+            let hasFields = shim_frame_is_interlaced(frame) != 0 && plan.makesPictures && !isForFilter && codecID != AV_CODEC_ID_HEVC
             if let defect = defect(of: frame.pointee) ?? (hasFields ? "its frames consist of fields, which its header hides" : nil) {
                 drop()
                 fail(defect)
                 return nil
             }
             if let exported { (picture, origin) = (exported, frame) }
+            if isForFilter, let stamp { unfiltered.append(stamp) } else { unfiltered = [] }
+            if unfiltered.count > Self.mostUnfiltered { unfiltered.removeFirst() }
             if isStateful { plan.describeColours(of: frame) }
             if !hasGivenOut { HardwareHistory.announce(plan.source, plan.title, codec: plan.codec, by: hardware!) }
         }
-        if hardware != nil || place != nil, let stamp { kept.gaveOut(stamp) }
+        if hardware != nil || place != nil, let stamp { kept.gaveOut(unfiltered.first ?? stamp) }
         (hasGivenOut, lastStamp) = (true, stamp ?? lastStamp)
 
         var duration = MediaTime(ticks: shim_frame_duration(picture), of: plan.timeBase) ?? .zero

@@ -40,11 +40,15 @@ extension VideoDecoder {
             sayRefusals()
         } else {
             (catchUp, awaitsKey) = (lastStamp, hasGap)
+            if let first = unfiltered.first { (catchUp, lastTime, unfiltered) = (first - 1, nil, []) }
             problem = "its hardware decoder, \(name), failed (\(reason)): decoded in software from here on\(hasGap ? ", after a gap" : "")"
             HardwareHistory.failed(plan.source, "its hardware decoder failed a while ago (\(reason))")
         }
         beginSoftware()
     }
+
+    /// Leaves the hardware decoder because of what the device's filter could not do with its frames.
+    mutating func leaveHardware(because reason: String) { fail(reason) }
 
     /// Opens a decoder anew that cannot drop what it holds. Where that fails, as the pictures of the old one may be in use and the device have one
     /// decoder only, software goes on.

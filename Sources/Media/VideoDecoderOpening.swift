@@ -30,7 +30,8 @@ extension VideoDecoder {
         }
         let plan = DecoderPlan(
             stream, source: source, threads: threads ?? 1, reduction: reduction,
-            maxPixels: picture.pixels(within: memory, reducedBy: reduction), isPreview: preview != nil)
+            maxPixels: picture.pixels(within: memory, reducedBy: reduction), isPreview: preview != nil,
+            makesPictures: wish.makesPictures)
         let choice =
             isStill || format.isImage || preview != nil
             ? DecoderChoice.software : DecoderChoice(parameters, wish, source: source, memory: memory)

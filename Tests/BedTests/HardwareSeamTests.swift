@@ -25,6 +25,26 @@ extension BedTests {
             #expect(decoders == 2 || !copied.isEmpty)
         }
 
+        /// The driver's filter makes a picture of each field. The first frames of each turn are not missing, nor are the last.
+        @Test func `a loop of interlaced video`() async throws {
+            let machine = Machine {
+                ($0.time, $0.planesScale, $0.mode) = (.free, true, Machine.Mode(width: 848, height: 480, refresh: 50))
+            }
+            let configuration = KioskConfiguration(
+                display: "gravity = \"stretch\"\npicture-path = \"dmabuf\"",
+                playback: "decoder = \"hardware\"\ndecoder-device = \"/dev/null\"")
+            let start = "LD_PRELOAD=\(try Self.library("VADriver")) exec \"$@\""
+            let clip = try BedGallery.clip("loop50i", frames: 50, frameRate: 50)
+            let record = try await Bed.run(
+                "hardware fields", for: .seconds(12.6), playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)),
+                on: machine)
+            #expect(record.seams.count >= 10 && record.seams.allSatisfy { $0.isClean }, "\(record.seams.filter { !$0.isClean })")
+            #expect(record.frames.dropFirst().dropLast().filter { $0.vblanks != 1 } == [])
+            expectCountsToAgree(record)
+            let shown = record.vblanks.filter { record.isFrame($0.number) }
+            #expect(shown.allSatisfy { $0.planes.map(\.format) == ["NV12"] }, "\(Set(shown.flatMap { $0.planes.map(\.format) }))")
+        }
+
         private static func library(_ name: String) throws -> String {
             try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
                 .split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/lib\(name).so"

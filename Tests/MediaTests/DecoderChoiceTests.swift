@@ -50,8 +50,11 @@ import Testing
             testDescription: "4:4:4", track: .init(codec: "h264", width: 1920, height: 1080, isPlain420: false),
             obstacle: "its pixel format is not one of hardware decoders"),
         Row(
-            testDescription: "interlaced", track: .init(codec: "h264", width: 1920, height: 1080, isInterlaced: true),
-            obstacle: "it is interlaced"),
+            testDescription: "interlaced, on a graphics processor",
+            track: .init(codec: "h264", width: 1920, height: 1080, isInterlaced: true), offers: everything, nodes: board, ways: [vaapi]),
+        Row(
+            testDescription: "interlaced, for V4L2", track: .init(codec: "h264", width: 1920, height: 1080, isInterlaced: true),
+            nodes: .init(hasVideo: true), obstacle: "it is interlaced"),
         Row(
             testDescription: "10 bits in 4K need 830 MB", track: .init(codec: "hevc", width: 3840, height: 2160, bitsPerSample: 10),
             memory: 800 << 20, obstacle: "its pictures would take 830 MB"),

@@ -1,5 +1,7 @@
 // The number of a picture is that of the IDR picture before it and the distance of their picture order counts: half of it with H.264, where x264 has
 // them grow by two. An IDR picture is known again by its slice, so numbers are right after a seek where the stream was once decoded from its beginning.
+//
+// Of an interlaced stream frame n has the numbers 2n - 1 and 2n in its odd and even lines. The filter "deinterlaces" by drawing either.
 #define _GNU_SOURCE
 #include "va_driver.h"
 
@@ -22,6 +24,7 @@
 #include <va/va_backend_prot.h>
 #include <va/va_backend_vpp.h>
 #include <va/va_drmcommon.h>
+#include <va/va_vpp.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 #define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -32,7 +35,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 struct surface {
-    int used, fd, undrawn;
+    int used, fd, undrawn, is_interlaced;
     unsigned width, height, pitch, rows, number;
     size_t size;
     uint8_t *memory;
@@ -45,7 +48,7 @@ struct buffer {
     void *memory;
 };
 struct context {
-    int used, is_hevc, is_idr;
+    int used, is_hevc, is_idr, is_filter, is_interlaced;
     VASurfaceID target;
     unsigned width, height;
     int base, decoded, order, idr_order;
@@ -64,7 +67,7 @@ static struct {
     char name[32];
     int calls, first, count;
 } faults[64];
-static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1;
+static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1, offers_filter = 1;
 
 // ---- Faults
 
@@ -90,7 +93,7 @@ EXPORTED void va_driver_reset(void) {
     fault_count = delay = 0;
     surface_limit = COUNT(surfaces);
     context_limit = COUNT(contexts);
-    offers = 1;
+    offers = offers_filter = 1;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -115,6 +118,7 @@ EXPORTED void va_driver_limit_contexts(int count) { context_limit = count; }
 EXPORTED int va_driver_surfaces(void) { return surface_count; }
 EXPORTED void va_driver_delay(int microseconds) { delay = microseconds; }
 EXPORTED void va_driver_offer(int value) { offers = value; }
+EXPORTED void va_driver_offer_filter(int value) { offers_filter = value; }
 
 // ---- Pictures
 
@@ -126,7 +130,8 @@ static struct context *context(VAContextID id) { return id < (unsigned)COUNT(con
 static void draw(struct surface *s, unsigned number) {
     for (unsigned y = s->height - s->height * 2 / 45; y < s->height; y++)
         for (unsigned x = 0; x < s->width * 16 / 40; x++)
-            s->memory[(size_t)y * s->pitch + x] = number >> (15 - x * 40 / s->width) & 1 ? 235 : 16;
+            s->memory[(size_t)y * s->pitch + x] =
+                (s->is_interlaced ? 2 * number - 1 + (y & 1) : number) >> (15 - x * 40 / s->width) & 1 ? 235 : 16;
     s->undrawn = 0;
 }
 
@@ -169,8 +174,8 @@ static VAStatus query_profiles(VADriverContextP driver, VAProfile *list, int *co
 }
 
 static VAStatus query_entrypoints(VADriverContextP driver, VAProfile profile, VAEntrypoint *list, int *count) {
-    (void)driver, (void)profile;
-    list[0] = VAEntrypointVLD;
+    (void)driver;
+    list[0] = profile == VAProfileNone ? VAEntrypointVideoProc : VAEntrypointVLD;
     *count = 1;
     return VA_STATUS_SUCCESS;
 }
@@ -181,11 +186,16 @@ static VAStatus get_attributes(VADriverContextP driver, VAProfile profile, VAEnt
     return VA_STATUS_SUCCESS;
 }
 
-static const VAConfigID h264_config = 1, hevc_config = 2;
+static const VAConfigID h264_config = 1, hevc_config = 2, filter_config = 3;
 
 static VAStatus create_config(
     VADriverContextP driver, VAProfile profile, VAEntrypoint entrypoint, VAConfigAttrib *list, int count, VAConfigID *id) {
-    (void)driver, (void)entrypoint, (void)list, (void)count;
+    (void)driver, (void)list, (void)count;
+    if (entrypoint == VAEntrypointVideoProc) {
+        CALL("CreateFilter", VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT);
+        *id = filter_config;
+        return offers_filter ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
+    }
     CALL("CreateConfig", VA_STATUS_ERROR_UNSUPPORTED_PROFILE);
     *id = profile == VAProfileHEVCMain ? hevc_config : h264_config;
     return VA_STATUS_SUCCESS;
@@ -196,8 +206,8 @@ static VAStatus destroy_config(VADriverContextP driver, VAConfigID id) { return 
 static VAStatus query_config(
     VADriverContextP driver, VAConfigID id, VAProfile *profile, VAEntrypoint *entrypoint, VAConfigAttrib *list, int *count) {
     (void)driver;
-    *profile = id == hevc_config ? VAProfileHEVCMain : VAProfileH264High;
-    *entrypoint = VAEntrypointVLD;
+    *profile = id == filter_config ? VAProfileNone : id == hevc_config ? VAProfileHEVCMain : VAProfileH264High;
+    *entrypoint = id == filter_config ? VAEntrypointVideoProc : VAEntrypointVLD;
     list[0] = (VAConfigAttrib){VAConfigAttribRTFormat, VA_RT_FORMAT_YUV420};
     *count = 1;
     return VA_STATUS_SUCCESS;
@@ -333,14 +343,15 @@ static VAStatus export_surface(VADriverContextP driver, VASurfaceID id, uint32_t
 static VAStatus create_context(
     VADriverContextP driver, VAConfigID config, int width, int height, int flag, VASurfaceID *list, int count, VAContextID *id) {
     (void)driver, (void)flag, (void)list, (void)count;
-    CALL("CreateContext", VA_STATUS_ERROR_ALLOCATION_FAILED);
+    int is_filter = config == filter_config;
+    if (!is_filter) CALL("CreateContext", VA_STATUS_ERROR_ALLOCATION_FAILED);
     pthread_mutex_lock(&mutex);
     int i = 0, used = 0;
-    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used;
+    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used && !contexts[j].is_filter;
     while (i < COUNT(contexts) && contexts[i].used) i++;
-    if (used >= context_limit) i = COUNT(contexts);
+    if (used >= context_limit && !is_filter) i = COUNT(contexts);
     refused += i == COUNT(contexts);
-    if (i < COUNT(contexts)) contexts[i] = (struct context){.used = 1, .is_hevc = config == hevc_config, .width = (unsigned)width, .height = (unsigned)height};
+    if (i < COUNT(contexts)) contexts[i] = (struct context){.used = 1, .is_hevc = config == hevc_config, .is_filter = is_filter, .width = (unsigned)width, .height = (unsigned)height};
     pthread_mutex_unlock(&mutex);
     *id = (VAContextID)i;
     return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
@@ -395,7 +406,7 @@ static VAStatus destroy_buffer(VADriverContextP driver, VABufferID id) {
 
 static VAStatus begin_picture(VADriverContextP driver, VAContextID id, VASurfaceID target) {
     (void)driver;
-    CALL("BeginPicture", VA_STATUS_ERROR_HW_BUSY);
+    if (context(id) && !context(id)->is_filter) CALL("BeginPicture", VA_STATUS_ERROR_HW_BUSY);
     if (!context(id) || !surface(target)) return VA_STATUS_ERROR_INVALID_SURFACE;
     context(id)->target = target;
     context(id)->is_idr = 0;
@@ -408,18 +419,34 @@ static int is_idr(const struct context *c, uint8_t first) {
     return c->is_hevc ? type == 19 || type == 20 : type == 5;
 }
 
+static VAStatus render_filter(struct context *c, const struct buffer *b) {
+    const VAProcPipelineParameterBuffer *p = b->memory;
+    const struct surface *s = surface(p->surface);
+    const struct buffer *filter = p->num_filters ? buffer(p->filters[0]) : NULL;
+    if (!s) return VA_STATUS_ERROR_INVALID_SURFACE;
+    c->order = (int)s->number;
+    if (!filter) return VA_STATUS_SUCCESS;
+    unsigned flags = ((const VAProcFilterParameterBufferDeinterlacing *)filter->memory)->flags;
+    int is_second = !(flags & VA_DEINTERLACING_BOTTOM_FIELD) != !(flags & VA_DEINTERLACING_BOTTOM_FIELD_FIRST);
+    c->order = 2 * c->order - 1 + is_second;
+    return VA_STATUS_SUCCESS;
+}
+
 static VAStatus render_picture(VADriverContextP driver, VAContextID id, VABufferID *list, int count) {
     (void)driver;
-    CALL("RenderPicture", VA_STATUS_ERROR_OPERATION_FAILED);
     struct context *c = context(id);
     if (!c) return VA_STATUS_ERROR_INVALID_CONTEXT;
+    if (c->is_filter) return count == 1 && buffer(list[0]) ? render_filter(c, buffer(list[0])) : VA_STATUS_ERROR_INVALID_BUFFER;
+    CALL("RenderPicture", VA_STATUS_ERROR_OPERATION_FAILED);
     for (int i = 0; i < count; i++) {
         struct buffer *b = buffer(list[i]);
         if (!b) return VA_STATUS_ERROR_INVALID_BUFFER;
         const uint8_t *bytes = b->memory;
         if (b->type == VAPictureParameterBufferType && c->is_hevc) c->order = ((VAPictureParameterBufferHEVC *)b->memory)->CurrPic.pic_order_cnt;
-        if (b->type == VAPictureParameterBufferType && !c->is_hevc)
+        if (b->type == VAPictureParameterBufferType && !c->is_hevc) {
             c->order = ((VAPictureParameterBufferH264 *)b->memory)->CurrPic.TopFieldOrderCnt / 2;
+            c->is_interlaced = !((VAPictureParameterBufferH264 *)b->memory)->seq_fields.bits.frame_mbs_only_flag;
+        }
         if (b->type != VASliceDataBufferType || !b->size || c->is_idr || !is_idr(c, bytes[0])) continue;
         c->is_idr = 1;
         c->idr = 1469598103934665603u;
@@ -433,16 +460,48 @@ static VAStatus end_picture(VADriverContextP driver, VAContextID id) {
     struct context *c = context(id);
     struct surface *s = c ? surface(c->target) : NULL;
     if (!s) return VA_STATUS_ERROR_INVALID_SURFACE;
-    if (c->is_idr) begin_idr(c);
-    c->decoded++;
-    CALL("EndPicture", VA_STATUS_ERROR_DECODING_ERROR);
-    s->number = (unsigned)(c->base + c->order - c->idr_order + 1);
+    if (c->is_filter) {
+        CALL("Filter", VA_STATUS_ERROR_OPERATION_FAILED);
+        s->number = (unsigned)c->order;
+        s->is_interlaced = 0;
+    } else {
+        if (c->is_idr) begin_idr(c);
+        c->decoded++;
+        CALL("EndPicture", VA_STATUS_ERROR_DECODING_ERROR);
+        s->number = (unsigned)(c->base + c->order - c->idr_order + 1);
+        s->is_interlaced = c->is_interlaced;
+    }
     s->undrawn = 1;
     clock_gettime(CLOCK_MONOTONIC, &s->due);
     s->due.tv_nsec += delay * 1000L;
     s->due.tv_sec += s->due.tv_nsec / 1000000000;
     s->due.tv_nsec %= 1000000000;
     if (!delay) draw(s, s->number);
+    return VA_STATUS_SUCCESS;
+}
+
+// ---- The filter
+
+static VAStatus query_filters(VADriverContextP driver, VAContextID id, VAProcFilterType *list, unsigned *count) {
+    (void)driver, (void)id;
+    list[0] = VAProcFilterDeinterlacing;
+    *count = 1;
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus query_filter(VADriverContextP driver, VAContextID id, VAProcFilterType type, void *list, unsigned *count) {
+    (void)driver, (void)id;
+    if (type != VAProcFilterDeinterlacing) return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
+    ((VAProcFilterCapDeinterlacing *)list)[0].type = VAProcDeinterlacingBob;
+    ((VAProcFilterCapDeinterlacing *)list)[1].type = VAProcDeinterlacingMotionAdaptive;
+    *count = 2;
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus query_pipeline(VADriverContextP driver, VAContextID id, VABufferID *list, unsigned count, VAProcPipelineCaps *caps) {
+    (void)driver, (void)id, (void)list, (void)count;
+    memset(caps, 0, sizeof *caps);
+    caps->num_forward_references = caps->num_backward_references = 1;
     return VA_STATUS_SUCCESS;
 }
 
@@ -555,6 +614,10 @@ static void offer(void) {
         .vtable = &table, .vtable_vpp = &filters, .vtable_prot = &protection, .display_type = VA_DISPLAY_DRM,
         .version_major = VA_MAJOR_VERSION, .version_minor = VA_MINOR_VERSION, .max_profiles = 4, .max_entrypoints = 1, .max_attributes = 1,
         .max_image_formats = 1, .max_subpic_formats = 1, .max_display_attributes = 1, .str_vendor = "test driver"};
+    filters.version = VA_DRIVER_VTABLE_VPP_VERSION;
+    filters.vaQueryVideoProcFilters = query_filters;
+    filters.vaQueryVideoProcFilterCaps = query_filter;
+    filters.vaQueryVideoProcPipelineCaps = query_pipeline;
     table.vaTerminate = terminate;
     table.vaQueryConfigProfiles = query_profiles;
     table.vaQueryConfigEntrypoints = query_entrypoints;

@@ -19,3 +19,5 @@ int va_driver_surfaces(void);
 void va_driver_delay(int microseconds);
 /// Whether profiles are offered at all.
 void va_driver_offer(int offers);
+/// Whether there is a filter that makes pictures of fields. It is asked for when the device is opened.
+void va_driver_offer_filter(int offers);

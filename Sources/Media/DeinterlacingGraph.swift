@@ -1,0 +1,172 @@
+import CKioskFFmpeg
+import CKioskMedia
+import KioskPlatform
+
+/// Owns a filter for frames of one size and pixel format, or for the surfaces of one VAAPI decoder. The corresponding C functions are
+/// `avfilter_graph_alloc` and `avfilter_graph_free`.
+///
+/// What is called for surfaces ends up in a driver, and has a limit (``DriverCall``). libavfilter's `deinterlace_vaapi` drops as many frames at the
+/// beginning as the driver looks back, and as many at the end as it looks ahead. So the first frame is put in some times more before, and the last one
+/// after, with timestamps of no frame: whoever places the pictures drops those of them.
+struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
+    // Sendable because the pointers are reached only through their single owner.
+    private let raw: OpaquePointer
+    private let size: (width: Int32, height: Int32), format: Int32
+    /// Which decoder's surfaces it takes.
+    private let pool: UnsafeMutableRawPointer?
+    /// Whether it is one of a device, for surfaces.
+    let isOfDevice: Bool
+    private let isOfFields: Bool
+    /// Whether a call has not come back. The filter is that call's then.
+    private var isHung = false
+    /// The last surface that was put in.
+    private var last: UnsafeMutablePointer<AVFrame>?
+    /// No driver looks farther back or ahead.
+    private static let padding = 3
+
+    /// What a filter gives out.
+    enum Output: ~Copyable {
+        case picture(VideoFrame)
+        /// Another frame is needed first, or there are no more.
+        case none
+        case failed(String)
+    }
+
+    /// What a call has made.
+    private final class Made: @unchecked Sendable {
+        // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
+        var graph: OpaquePointer?
+        var status: Int32 = 0
+    }
+
+    private static let late = "its driver did not answer for \(Int(saturating: DriverCall.limit.seconds)) s"
+
+    /// nil where it cannot be made, with the AVERROR in `status`.
+    init?(_ frame: borrowing VideoFrame, threads: Int, ofFields: Bool, status: inout Int32) {
+        (isOfDevice, isOfFields) = (frame.av.isVAAPI, ofFields)
+        let made = Made()
+        if isOfDevice {
+            guard let copy = av_frame_clone(frame.av) else { return nil }
+            nonisolated(unsafe) let av = copy
+            let isDone = DriverCall.run(within: DriverCall.openingLimit) {
+                made.graph = kiosk_deinterlacer_open(av, 1, ofFields ? 1 : 0, Int32(PicturePool.extra), &made.status)
+            } late: {
+                if let graph = made.graph { kiosk_deinterlacer_close(graph) }
+                Self.free(av)
+            }
+            guard isDone else {
+                status = Int32(shim_averror(ETIMEDOUT))
+                return nil
+            }
+            Self.free(av)
+        } else {
+            made.graph = kiosk_deinterlacer_open(frame.av, Int32(threads), ofFields ? 1 : 0, 0, &made.status)
+        }
+        status = made.status
+        guard let opened = made.graph else { return nil }
+        raw = opened
+        (size, format) = ((frame.av.pointee.width, frame.av.pointee.height), frame.av.pointee.format)
+        pool = Self.pool(frame)
+    }
+
+    deinit {
+        if let last { Self.free(last) }
+        if isHung { return }
+        guard isOfDevice else { return kiosk_deinterlacer_close(raw) }
+        nonisolated(unsafe) let graph = raw
+        _ = DriverCall.run(within: DriverCall.limit, { kiosk_deinterlacer_close(graph) }, late: {})
+    }
+
+    private static func pool(_ frame: borrowing VideoFrame) -> UnsafeMutableRawPointer? {
+        frame.av.pointee.hw_frames_ctx.flatMap { UnsafeMutableRawPointer($0.pointee.data) }
+    }
+
+    private static func free(_ frame: UnsafeMutablePointer<AVFrame>) {
+        var pointer: UnsafeMutablePointer<AVFrame>? = frame
+        av_frame_free(&pointer)
+    }
+
+    /// Whether a frame is of that size and format, and of that decoder.
+    func takes(_ frame: borrowing VideoFrame) -> Bool {
+        frame.av.pointee.width == size.width && frame.av.pointee.height == size.height && frame.av.pointee.format == format
+            && Self.pool(frame) == pool
+    }
+
+    /// Moves a frame in, which is empty then; why that fails, and the frame is as it was. Timestamps are whole numbers that grow by one.
+    mutating func send(_ frame: borrowing VideoFrame) -> String? {
+        guard isOfDevice else {
+            let status = kiosk_deinterlacer_send(raw, frame.av)
+            return status < 0 ? describe(averror: status) : nil
+        }
+        let timestamp = frame.av.pointee.pts
+        if last == nil {
+            for number in 1...Self.padding {
+                if let error = put(frame.av, timestamp - Int64(Self.padding + 1 - number)) { return error }
+            }
+        }
+        if let last { Self.free(last) }
+        last = av_frame_clone(frame.av)
+        return put(frame.av, timestamp)
+    }
+
+    /// No frame follows.
+    mutating func sendEnd() {
+        guard isOfDevice else {
+            _ = kiosk_deinterlacer_send(raw, nil)
+            return
+        }
+        if let last {
+            for number in 1...Self.padding where put(last, last.pointee.pts + Int64(number)) != nil { return }
+        }
+        nonisolated(unsafe) let graph = raw
+        _ = call({ _ = kiosk_deinterlacer_send(graph, nil) }, late: {})
+    }
+
+    /// Puts another reference to a surface in; why that fails.
+    private mutating func put(_ frame: UnsafeMutablePointer<AVFrame>, _ timestamp: Int64) -> String? {
+        guard let copy = av_frame_clone(frame) else { return "out of memory" }
+        copy.pointee.pts = timestamp
+        nonisolated(unsafe) let (graph, surface) = (raw, copy)
+        let made = Made()
+        guard call({ made.status = kiosk_deinterlacer_send(graph, surface) }, late: { Self.free(surface) }) else { return Self.late }
+        Self.free(surface)
+        return made.status < 0 ? describe(averror: made.status) : nil
+    }
+
+    /// The next picture.
+    mutating func receive() -> Output {
+        guard isOfDevice else {
+            let picture = VideoFrame(adopting: av_frame_alloc())
+            return kiosk_deinterlacer_receive(raw, picture.av) < 0 ? .none : .picture(picture)
+        }
+        nonisolated(unsafe) let (graph, picture) = (raw, av_frame_alloc()!)
+        let outcome = Outcome()
+        let isDone = call {
+            outcome.status = kiosk_deinterlacer_receive(graph, picture)
+            guard outcome.status >= 0 else { return }
+            do throws(SurfaceError) { outcome.exported = try picture.exported() } catch { outcome.problem = error }
+        } late: {
+            outcome.free(with: picture)
+        }
+        guard isDone else { return .failed(Self.late) }
+        if let exported = outcome.exported {
+            // Where there is one picture of each frame bwdif doubles its timestamp, and this filter does not.
+            if !isOfFields { exported.pointee.pts *= 2 }
+            return .picture(VideoFrame(adopting: exported, orientation: .up, origin: picture, isPooled: true, use: nil))
+        }
+        outcome.free(with: picture)
+        if let problem = outcome.problem { return .failed(problem.text) }
+        return outcome.status == kAVERROR_EAGAIN || outcome.status == kAVERROR_EOF ? .none : .failed(describe(averror: outcome.status))
+    }
+
+    /// Calls the driver; false where that does not come back. The filter is freed then where the call ends, and what `late` frees.
+    private mutating func call(_ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {
+        if isHung { return false }
+        nonisolated(unsafe) let graph = raw
+        isHung = !DriverCall.run(within: DriverCall.limit, work) {
+            kiosk_deinterlacer_close(graph)
+            late()
+        }
+        return !isHung
+    }
+}
