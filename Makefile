@@ -34,6 +34,7 @@ unit: setup demo lint
 	$(SWIFT) build $(SWIFTPM) --build-tests
 	$(TEST) --skip BedTests --skip MachineTests
 	KIOSK_TEST_V4L2=1 $(TEST) --filter HardwareDecodingTests.V4L2
+	KIOSK_TEST_DECODERS=1 $(TEST) --filter HardwareDecodingTests.Shelf
 
 # What applications have of the package: a client that uses the libraries and nothing else is built and run, the examples are built, and so is the
 # documentation. The client and the examples are of one build of the engine
