@@ -145,7 +145,7 @@ package final class CaptureSession: Sendable {
         }
         let (state, samples) = (state, layout == nil ? nil : Self.samples)
         Thread("recorder") {
-            let feed = layout.flatMap { SoundFeed($0, to: Self.samples) }
+            let feed = layout.flatMap { SoundResampler($0, to: Self.samples) }
             Self.record(inbox, state, feed, format, colours, samples)
         }.detach()
     }
@@ -244,7 +244,7 @@ package final class CaptureSession: Sendable {
     }
 
     private static func record(
-        _ inbox: Monitor<Inbox>, _ state: Monitor<State>, _ feed: consuming SoundFeed?, _ format: CameraFormat,
+        _ inbox: Monitor<Inbox>, _ state: Monitor<State>, _ feed: consuming SoundResampler?, _ format: CameraFormat,
         _ colours: CameraColours?, _ samples: AudioFormat?
     ) {
         var recorder = Recorder(feed: feed, format: format, colours: colours, samples: samples)

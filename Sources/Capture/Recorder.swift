@@ -6,7 +6,7 @@ import KioskVocabulary
 struct Recorder: ~Copyable {
     private var recording: Recording?
     private(set) var isRecording = false
-    private var feed: SoundFeed?
+    private var feed: SoundResampler?
     private let hasFeed: Bool
     private let format: CameraFormat
     private let colours: CameraColours?
@@ -17,7 +17,7 @@ struct Recorder: ~Copyable {
     private var level: Float = 0
     private var failure: CaptureError?
 
-    init(feed: consuming SoundFeed?, format: CameraFormat, colours: CameraColours?, samples: AudioFormat?) {
+    init(feed: consuming SoundResampler?, format: CameraFormat, colours: CameraColours?, samples: AudioFormat?) {
         hasFeed = samples != nil
         self.feed = feed
         (self.format, self.colours, self.samples) = (format, colours, samples)

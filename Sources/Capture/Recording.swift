@@ -181,8 +181,8 @@ struct Recording: ~Copyable {
 
     // MARK: Sound
 
-    /// Writes what ``SoundFeed`` has made of sound.
-    mutating func write(_ piece: SoundFeed.Piece) {
+    /// Writes what ``SoundResampler`` has made of sound.
+    mutating func write(_ piece: SoundResampler.Piece) {
         guard let format else { return }
         var samples = piece.samples[...]
         var silence = piece.silence

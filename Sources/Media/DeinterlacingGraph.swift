@@ -39,6 +39,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         var status: Int32 = 0
     }
 
+    // What calls of the driver are given as nonisolated(unsafe): the caller waits for them, and touches it no more where a call does not come back in time.
     private static let late = "its driver did not answer for \(Int(saturating: DriverCall.limit.seconds)) s"
 
     /// nil where it cannot be made, with the AVERROR in `status`.

@@ -163,6 +163,7 @@ extension CodecContext {
     /// Drops all it holds. The corresponding C function is `avcodec_flush_buffers`.
     mutating func flush() {
         guard lease != nil else { return avcodec_flush_buffers(raw) }
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
         _ = call({ avcodec_flush_buffers(context) }, late: {})
     }
@@ -177,6 +178,7 @@ extension CodecContext {
     /// Calls the driver; false where that does not come back. The decoder is then nobody's but that call's.
     private mutating func call(_ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {
         guard let lease, !lease.isHung else { return false }
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
         let (name, lender) = (lease.identity.way.driver, lease.use?.lender)
         let isDone = DriverCall.run(within: limit, work) {
@@ -197,6 +199,7 @@ extension CodecContext {
 
     /// Frees a hardware decoder; leaves that behind where the driver does not let go of it. The corresponding C function is `avcodec_free_context`.
     static func free(_ raw: UnsafeMutablePointer<AVCodecContext>, of driver: String) {
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
         let isDone = DriverCall.run(within: DriverCall.limit) {
             var pointer: UnsafeMutablePointer<AVCodecContext>? = context
@@ -210,6 +213,7 @@ extension CodecContext {
     /// Has a hardware decoder that nobody uses drop what it holds; false where it is not to be used any more, and is freed when the call comes back.
     /// The corresponding C function is `avcodec_flush_buffers`.
     static func flush(_ raw: UnsafeMutablePointer<AVCodecContext>, of driver: String) -> Bool {
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
         let isDone = DriverCall.run(within: DriverCall.limit) {
             avcodec_flush_buffers(context)

@@ -1,6 +1,7 @@
 import Glibc
 import KioskPlatform
 import KioskVocabulary
+import Synchronization
 
 /// Thumbnails on the disk: a folder of files, each named by a hash of the clip's path, size and date and of the thumbnail's size, so that a clip
 /// that changes has another one.
@@ -9,9 +10,11 @@ import KioskVocabulary
 /// them together take at most ``limit`` bytes; those that were not used for longest go first. What cannot be written or read is as if there
 /// were no such folder. What is wrong with a clip is not kept: a codec may be installed.
 ///
-/// One thread uses it; blocks for as long as the file system does.
+/// From any thread, one at a time: while the controls are made anew the thread of the former ones may still be at its last clip. Blocks for as long as
+/// the file system does.
 package final class ThumbnailStore: @unchecked Sendable {
-    // Sendable because the thread that makes thumbnails alone calls it, but for init.
+    // Sendable because all that changes is reached with `lock` held.
+    private let lock = Mutex(())
 
     /// Room that is left on the disk.
     private static let reserve: UInt64 = 32 << 20
@@ -33,14 +36,17 @@ package final class ThumbnailStore: @unchecked Sendable {
     }
 
     /// Bytes of all files.
-    package var byteCount: Int { bytes }
+    package var byteCount: Int { lock.withLock { _ in bytes } }
 
     // MARK: Reading
 
     /// The thumbnail of a clip that fits into this size, where it is there.
     package func find(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> Thumbnail? {
+        lock.withLock { _ in read(Self.name(source, version, width, height)) }
+    }
+
+    private func read(_ name: String) -> Thumbnail? {
         scan()
-        let name = Self.name(source, version, width, height)
         guard files?[name] != nil else { return nil }
         guard let file = Self.read(folder + "/" + name, atMost: 1 << 20), let thumbnail = Thumbnail(stored: file) else {
             drop(name)
@@ -55,9 +61,13 @@ package final class ThumbnailStore: @unchecked Sendable {
 
     /// Keeps one.
     package func keep(_ thumbnail: Thumbnail, of source: String, _ version: FileVersion, _ width: Int, _ height: Int) {
-        guard failures < Self.mostFailures, thumbnail.facts.problem == nil, let data = thumbnail.stored, data.count <= limit else { return }
+        guard thumbnail.facts.problem == nil, let data = thumbnail.stored, data.count <= limit else { return }
+        lock.withLock { _ in write(data, Self.name(source, version, width, height)) }
+    }
+
+    private func write(_ data: [UInt8], _ name: String) {
+        if failures >= Self.mostFailures { return }
         scan()
-        let name = Self.name(source, version, width, height)
         makeRoom(for: data.count)
         guard hasRoomOnDisk(data.count) else { return failed("the disk is nearly full") }
         let (draft, path) = (folder + "/.draft", folder + "/" + name)

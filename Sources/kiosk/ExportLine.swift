@@ -18,7 +18,7 @@ struct ExportLine {
     private let style: Style
     private var shownAt = HostTime(nanoseconds: 0)
     private var tenth = 0
-    private var isOpen = false
+    private var line = TerminalLine()
 
     init(_ style: Style) { self.style = style }
 
@@ -29,16 +29,15 @@ struct ExportLine {
         case .tenths:
             guard Int(progress.fraction * 10) > tenth else { return }
             tenth = Int(progress.fraction * 10)
-            write(text(progress) + "\n")
+            line.write(text(progress) + "\n")
         case .terminal:
             guard now - shownAt > .milliseconds(250) else { return }
-            (shownAt, isOpen) = (now, true)
-            // Back to the beginning, and nothing behind the text.
-            write("\r" + text(progress) + "\u{1B}[K")
+            shownAt = now
+            line.show(text(progress))
         case .json:
             guard now - shownAt > .milliseconds(250) else { return }
             shownAt = now
-            printJSON([
+            line.print(json: [
                 "done": .number(progress.done.seconds), "length": .number(progress.length.seconds),
                 "elapsed": .number(progress.elapsed.seconds), "left": progress.left.map { .number($0.seconds) } ?? .null,
             ])
@@ -54,9 +53,9 @@ struct ExportLine {
 
     /// The film is there.
     mutating func end(_ report: ExportSession.Report) {
-        endLine()
+        line.end()
         if style == .json {
-            return printJSON([
+            return line.print(json: [
                 "file": .string(report.path), "length": .number(report.length.seconds), "size": .string("\(report.size)"),
                 "rate": .string("\(report.rate)"), "pictures": .number(Double(report.pictures)), "encoder": .string(report.encoder),
                 "notes": .array(report.notes.map { .string($0) }),
@@ -71,23 +70,8 @@ struct ExportLine {
 
     /// It is not.
     mutating func end(_ error: ExportError) {
-        endLine()
-        if style == .json { printJSON(["error": .string(error.description)]) }
+        line.end()
+        if style == .json { line.print(json: ["error": .string(error.description)]) }
         printError(error.description)
-    }
-
-    private mutating func endLine() {
-        if isOpen { write("\n") }
-        isOpen = false
-    }
-
-    private func printJSON(_ members: [String: JSONValue]) {
-        print(JSONValue.object(members).line)
-        fflush(nil)
-    }
-
-    private func write(_ text: String) {
-        var text = text
-        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

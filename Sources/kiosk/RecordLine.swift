@@ -18,14 +18,14 @@ struct RecordLine {
     }
 
     private let style: Style
-    private var isOpen = false
+    private var line = TerminalLine()
 
     init(_ style: Style) { self.style = style }
 
     /// What is to be known.
     mutating func say(_ text: String) {
         switch style {
-        case .json: printJSON(["note": .string(text)])
+        case .json: line.print(json: ["note": .string(text)])
         case .none: break
         case .terminal, .lines: printError(text.printable)
         }
@@ -40,17 +40,15 @@ struct RecordLine {
         switch style {
         case .none, .lines: break
         case .terminal:
-            isOpen = true
             let word = status.phase == .paused ? "paused, space goes on" : status.phase == .finishing ? "finishing" : "recording"
             let limit = status.duration.map { " of \($0)" } ?? ""
             let left = status.remaining.map { ", \($0) left" } ?? ""
             let dropped = status.droppedCount > 0 ? ", \(status.droppedCount) pictures dropped" : ""
-            // Back to the beginning, and nothing behind the text.
-            write(
-                "\r\(word) \(status.elapsed)\(limit), \(ByteCount(Int64(status.byteCount)))\(left)\(dropped) \(Self.meter(status.level))\u{1B}[K"
+            line.show(
+                "\(word) \(status.elapsed)\(limit), \(ByteCount(Int64(status.byteCount)))\(left)\(dropped) \(Self.meter(status.level))"
             )
         case .json:
-            printJSON([
+            line.print(json: [
                 "state": .string(status.phase.rawValue), "elapsed": .number(status.elapsed.seconds),
                 "duration": status.duration.map { .number($0.seconds) } ?? .null,
                 "remaining": status.remaining.map { .number($0.seconds) } ?? .null, "bytes": .number(Double(status.byteCount)),
@@ -68,9 +66,9 @@ struct RecordLine {
 
     /// It has ended.
     mutating func end(_ report: RecordingReport) {
-        endLine()
+        line.end()
         if style == .json {
-            return printJSON([
+            return line.print(json: [
                 "file": report.path.map { .string($0) } ?? .null, "length": .number(report.length.seconds),
                 "begin": report.begin.map { .number(Double($0.nanoseconds) / 1e9) } ?? .null,
                 "size": .string("\(report.width)x\(report.height)"), "pictures": .number(Double(report.pictureCount)),
@@ -89,24 +87,9 @@ struct RecordLine {
 
     /// It cannot begin: the exit status.
     mutating func fail(_ text: String) -> ExitCode {
-        endLine()
-        if style == .json { printJSON(["error": .string(text)]) }
+        line.end()
+        if style == .json { line.print(json: ["error": .string(text)]) }
         printError(text.printable)
         return ExitCode(1)
-    }
-
-    private mutating func endLine() {
-        if isOpen { write("\n") }
-        isOpen = false
-    }
-
-    private func printJSON(_ members: [String: JSONValue]) {
-        print(JSONValue.object(members).line)
-        fflush(nil)
-    }
-
-    private func write(_ text: String) {
-        var text = text
-        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

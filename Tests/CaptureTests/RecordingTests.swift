@@ -77,7 +77,7 @@ import Testing
                 continue
             }
             recording.write(Self.picture(number, at: 0.04 * Double(number - 1)), dropped: dropped)
-            recording.write(SoundFeed.Piece(silence: 0, samples: [Float](repeating: 0.1, count: 2 * 1920)))
+            recording.write(SoundResampler.Piece(silence: 0, samples: [Float](repeating: 0.1, count: 2 * 1920)))
         }
         recording.end(at: Self.origin + .seconds(2))
         let report = recording.finish()
@@ -157,7 +157,7 @@ import Testing
         var recording = try open(RecordingRequest(path: path), sound: true)
         for number in 1...100 {
             recording.write(Self.picture(number, at: 0.04 * Double(number - 1)), dropped: 0)
-            recording.write(SoundFeed.Piece(silence: 1920, samples: []))
+            recording.write(SoundResampler.Piece(silence: 1920, samples: []))
         }
         // What a power cut leaves: the draft, here cut at every length of its last second.
         let draft = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/.out.mp4.part"))

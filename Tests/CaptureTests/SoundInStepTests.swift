@@ -107,7 +107,7 @@ import Testing
     /// The real resampler, with clicks whose true times are known, of a card that is 200 ppm fast and begins late.
     @Test(arguments: [48000, 44100]) func clicksAreWhereTheyBelong(rate: Int) {
         let layout = CapturePCM.Layout(sample: .s16, sampleRate: rate, channelCount: 1)
-        guard var feed = SoundFeed(layout, to: AudioFormat(sampleRate: 48000, channelCount: 2)) else {
+        guard var feed = SoundResampler(layout, to: AudioFormat(sampleRate: 48000, channelCount: 2)) else {
             Issue.record("libswresample cannot convert")
             return
         }

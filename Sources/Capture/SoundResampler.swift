@@ -5,7 +5,7 @@ import KioskPlayback
 
 /// Makes film sound of what a card has recorded: converts, puts every sample where it belongs in the film, follows the card's pace, and measures how loud it
 /// is. The corresponding C functions are `swr_convert` and `swr_set_compensation`.
-struct SoundFeed: ~Copyable, @unchecked Sendable {
+struct SoundResampler: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     private let context: OpaquePointer
     private let layout: CapturePCM.Layout
