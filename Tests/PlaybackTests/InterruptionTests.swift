@@ -1,5 +1,6 @@
 import KioskPlatform
 import KioskVocabulary
+import Synchronization
 import TestSupport
 import Testing
 
@@ -76,5 +77,30 @@ import Testing
         #expect(stage.wait { stage.player.timeControlStatus == .paused })
         #expect(stage.wait { stage.player.timeControlStatus == .playing }, "its time is over")
         #expect(!stage.player.isInterrupted && stage.plays(Array(1...30)))
+    }
+
+    /// The watch is called by the event thread as soon as there is one: begun and ended by several threads, each beginning is told once, and each end.
+    @Test func eventsTakeTurns() async throws {
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())])
+        let player = stage.player
+        let seen = Mutex<[PlayerEvent]>([])
+        let observer = player.addObserver { event in
+            if event == .interruptionBegan || event == .interruptionEnded { seen.withLock { $0.append(event) } }
+        }
+        await withTaskGroup { group in
+            for name in ["a", "b", "c"] {
+                group.addTask {
+                    for _ in 0..<300 {
+                        player.beginInterruption(name)
+                        player.endInterruption(name)
+                    }
+                }
+            }
+        }
+        #expect(stage.wait { seen.withLock { $0.count > 1 && $0.last == .interruptionEnded } })
+        let events = seen.withLock { $0 }
+        #expect(events.enumerated().allSatisfy { $1 == ($0 % 2 == 0 ? .interruptionBegan : .interruptionEnded) })
+        #expect(!player.isInterrupted && player.interruptionWatch.withLock { $0 == nil })
+        player.removeObserver(observer)
     }
 }

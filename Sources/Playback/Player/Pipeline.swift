@@ -34,9 +34,8 @@ struct Pipeline: ~Copyable {
     /// How a live stream is played; nil of anything else.
     var livePace: LivePace? { didSet { statistics.streamLatency = livePace?.latency } }
     private(set) var loudness: Loudness
-    /// Which programs interrupt the sound, and who looks whether their time is over.
+    /// Which programs interrupt the sound.
     var interruption: InterruptionState
-    var interruptionWatch: PlayerObserver?
     /// What is known of the items that have been opened, or that could not be.
     var records: [PlayerItem.ID: ItemFacts.Record] = [:]
     /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.

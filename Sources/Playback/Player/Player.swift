@@ -24,6 +24,8 @@ package final class Player: Sendable {
     let events = PlayerEvents()
     /// PlayerRegion.swift.
     let regionMoves = Monitor(RegionMoves())
+    /// Who looks whether the time of interruptions is over, while there are any (PlayerInterruption.swift).
+    let interruptionWatch = Mutex<PlayerObserver?>(nil)
     private let opener: ItemOpener
     /// Opens streams that have broken off while something else is played.
     private let lostOpener: ItemOpener

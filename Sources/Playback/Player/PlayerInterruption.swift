@@ -1,28 +1,37 @@
 import KioskPlatform
 import KioskVocabulary
+import Synchronization
 
-/// Interruptions of the sound by other programs, as ``Options/audioSession`` says.
+/// Interruptions of the sound by other programs, as ``Options/audioSession`` says. A change of ``InterruptionState``, what follows from it, the observer
+/// that watches its time and the event are one step under ``interruptionWatch``: the callers' threads and the event thread take turns.
 extension Player {
     /// A program begins to interrupt under a name of its own, or asks again for longer: the sound is made quieter or picture and sound are held,
     /// until ``endInterruption(_:)``, but for `time` at the most.
     package func beginInterruption(_ name: String = "", for time: MediaTime = InterruptionState.longest) {
         let until = now() + min(max(time, .zero), InterruptionState.longest)
-        let action: InterruptionState.Action = pipeline.withLock { pipeline in
-            let isPlaying = pipeline.playback.wantsPlay
-            return pipeline.interruption.begin(name, until: until, isPlaying: isPlaying)
-        }
-        carryOut(action)
-        watchInterruption()
+        changeInterruption { pipeline in pipeline.interruption.begin(name, until: until, isPlaying: pipeline.playback.wantsPlay) }
     }
 
     /// A program has ended its interruption.
-    package func endInterruption(_ name: String = "") {
-        carryOut(pipeline.withLock { $0.interruption.end(name) })
-        watchInterruption()
-    }
+    package func endInterruption(_ name: String = "") { changeInterruption { $0.interruption.end(name) } }
 
     /// Whether a program interrupts.
     package var isInterrupted: Bool { pipeline.withLock { $0.interruption.isInterrupted } }
+
+    private func changeInterruption(_ change: (inout Pipeline) -> InterruptionState.Action) {
+        interruptionWatch.withLock { watch in
+            let (action, isInterrupted) = pipeline.withLock { (change(&$0), $0.interruption.isInterrupted) }
+            carryOut(action)
+            guard isInterrupted != (watch != nil) else { return }
+            if let observer = watch.take() {
+                removeObserver(observer)
+                events.send(.interruptionEnded)
+            } else {
+                watch = addPeriodicTimeObserver(forInterval: .milliseconds(500)) { [weak self] _ in self?.endOverdueInterruptions() }
+                events.send(.interruptionBegan)
+            }
+        }
+    }
 
     private func carryOut(_ action: InterruptionState.Action) {
         switch action {
@@ -39,30 +48,8 @@ extension Player {
         }
     }
 
-    /// Has the time of interruptions be looked at while there are any.
-    private func watchInterruption() {
-        let isWatched: Bool? = pipeline.withLock { pipeline in
-            let isWanted = pipeline.interruption.isInterrupted
-            if isWanted == (pipeline.interruptionWatch != nil) { return nil }
-            return isWanted
-        }
-        switch isWatched {
-        case nil: break
-        case true?:
-            let observer = addPeriodicTimeObserver(forInterval: Self.interruptionCheck) { [weak self] _ in self?.endOverdueInterruptions() }
-            pipeline.withLock { $0.interruptionWatch = observer }
-            events.send(.interruptionBegan)
-        case false?:
-            let observer = pipeline.withLock { $0.interruptionWatch.take() }
-            if let observer { removeObserver(observer) }
-            events.send(.interruptionEnded)
-        }
-    }
-    private static let interruptionCheck = MediaTime.milliseconds(500)
-
     private func endOverdueInterruptions() {
         let now = now()
-        carryOut(pipeline.withLock { $0.interruption.passed(now) })
-        watchInterruption()
+        changeInterruption { $0.interruption.passed(now) }
     }
 }
