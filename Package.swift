@@ -75,7 +75,8 @@ let package = Package(
         .target(
             name: "KioskCapture",
             dependencies: [
-                "CCapture", "CKioskALSA", "CKioskFFmpeg", "KioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
+                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "Configuration", "Controls", "KioskInput", "KioskAudio",
+                "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
                 log,
             ],
             path: "Sources/Capture", swiftSettings: upcoming),
@@ -166,7 +167,9 @@ let package = Package(
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "KioskCapture", "CKioskFFmpeg", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform", "TestSupport",
+                "KioskCapture", "CKioskFFmpeg", "Configuration", "Controls", "KioskMedia", "KioskPlayback", "KioskVocabulary",
+                "KioskPlatform",
+                "TestSupport",
             ],
             swiftSettings: upcoming),
         .testTarget(

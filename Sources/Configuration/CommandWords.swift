@@ -41,6 +41,7 @@ struct CommandWords {
         ("audio-track", "a language, a number or \"off\", as in \"audio-track de\""),
         ("chapter", "the number of a chapter, 1 to 1000, as in \"chapter 3\""),
         ("rotate", "0, 90, 180 or 270, as in \"rotate 90\""),
+        ("record", "\(alternatives(RecordingOrder.allCases.map(\.rawValue))), as in \"record start\""),
     ]
 
     /// The command that a value is; nil for `none`.
@@ -99,6 +100,7 @@ struct CommandWords {
         case "volume": number(argument, in: 0...100).map(Command.setVolume)
         case "rate": Double(argument).flatMap { 0.5...2 ~= $0 ? .setRate($0) : nil }
         case "rotate": Int(argument).flatMap(Rotation.init(rawValue:)).map { .rotate($0) }
+        case "record": RecordingOrder(rawValue: argument).map(Command.record)
         case "audio-track": TrackChoice(argument).map(Command.selectAudioTrack)
         case "chapter": number(argument, in: 1...1000).map(Command.selectChapter)
         case "seek": seek(argument)

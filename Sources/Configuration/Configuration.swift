@@ -121,6 +121,8 @@ package struct Configuration: Hashable, Sendable {
     package var idle = Idle()
     /// `[control]`.
     package var control = Control()
+    /// `[record]`.
+    package var record = Record()
     /// `[log]`.
     package var log = Log()
     /// `[[playlist]]`, in the order of the file.

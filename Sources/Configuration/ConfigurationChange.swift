@@ -35,6 +35,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         note("[idle]", old.idle == new.idle, in: &applied)
         note("[control] socket", old.control.socket == new.control.socket, in: &applied)
         note("[control] metrics", old.control.metrics == new.control.metrics, in: &applied)
+        note("[record]", old.record == new.record, in: &applied)
         note("[log] level", old.log.level == new.log.level, in: &applied)
         note("[log] proof-of-play", old.log.proofOfPlay == new.log.proofOfPlay, in: &applied)
         note("[playback] audio-track", before.audioTrack == after.audioTrack, in: &applied)

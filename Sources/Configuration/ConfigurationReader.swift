@@ -43,6 +43,7 @@ extension Configuration {
                     idle.read(table, CommandWords(folder: folder, restart: .restartPlaylist))
                 }
             case "control": if let table = reader(Grammar.control, entry, complaints) { control.read(table) }
+            case "record": if let table = reader(Grammar.record, entry, complaints) { record.read(table, folder: folder) }
             case "log": if let table = reader(Grammar.log, entry, complaints) { log.read(table) }
             case "playlist": playlist = readPlaylist(entry.value, folder: folder, complaints)
             default:

@@ -39,9 +39,15 @@ enum Grammar {
             "audio-track", "video-track",
         ] + streamKeys + ["wait-for", "on-tap"])
     static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
+    static let record = Table(
+        name: "record", heading: "[record]",
+        keys: [
+            "folder", "camera", "microphone", "size", "duration", "rotation", "mirror", "on-record", "keep-number", "keep-age",
+            "keep-space",
+        ])
     static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])
 
-    static let tables = [display, audio, playback, network, input, theme, shelf, idle, playlist, control, log]
+    static let tables = [display, audio, playback, network, input, theme, shelf, idle, playlist, control, record, log]
 
     // Those of an arrangement (ArrangementReader.swift).
     static let output = Table(

@@ -249,7 +249,7 @@ extension ControlsState {
         case .toggleShelf:
             isShown = false
             return [TimedCommand(command, at: time)]
-        case .scrub, .endScrub, .playSource, .waitEnded, .selectAudioTrack, .nextAudioTrack, .rotate, .quit:
+        case .scrub, .endScrub, .playSource, .waitEnded, .selectAudioTrack, .nextAudioTrack, .rotate, .record, .quit:
             return [TimedCommand(command, at: time)]
         }
         if origin != .item { reveal(at: time) }

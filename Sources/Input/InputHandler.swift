@@ -43,6 +43,13 @@ package struct InputHandler: Sendable {
         return result
     }
 
+    /// The same without the events that `takes` takes.
+    package func without(_ takes: @escaping @Sendable (InputEvent) -> Bool) -> InputHandler {
+        var result = self
+        result.handle = { if !takes($0) { handle($0) } }
+        return result
+    }
+
     private final class Watch: Sendable {
         let timer: Mutex<IdleTimer>
         init(_ timer: IdleTimer) { self.timer = Mutex(timer) }

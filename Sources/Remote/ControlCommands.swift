@@ -17,6 +17,16 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case seekBack = "seek-back"
     case showControls = "show-controls"
     case hideControls = "hide-controls"
+    case recordPreview = "record preview"
+    case recordStart = "record start"
+    case recordStop = "record stop"
+    case recordPause = "record pause"
+    case recordResume = "record resume"
+    case recordToggle = "record toggle"
+    case recordKeep = "record keep"
+    case recordRetake = "record retake"
+    case recordCancel = "record cancel"
+    case recordStatus = "record status"
     case status, statistics
     case playlist = "playlist list"
     case playlistSet = "playlist set"
@@ -78,6 +88,13 @@ extension ControlSchema {
         ControlMember("shown", "false where there is no display to show it"),
     ]
     private static let list: [ControlMember] = [ControlMember("count", "how many items the playlist has now")]
+    private static let recording: [ControlMember] = [
+        ControlMember(
+            "state", "\"idle\", \"opening\", \"framing\", \"recording\", \"paused\", \"finishing\" or \"reviewing\", just before"),
+        ControlMember("elapsed", "seconds of the film"), ControlMember("remaining", "seconds it can go on; null where nobody knows"),
+        ControlMember("dropped", "pictures that are missing in it"), ControlMember("level", "the loudest of late, 0 to 1"),
+        ControlMember("film", "what was kept last; null where nothing was"), ControlMember("failure", "what went wrong last, or null"),
+    ]
     private static let sources = ControlParameter(
         name: "sources", kind: .texts, isRequired: true, text: "Files (absolute paths), folders, lists and URLs.", word: .rest)
     private static let boundary = ControlParameter(
@@ -195,6 +212,16 @@ extension ControlSchema {
                 ], answer: [ControlMember("region", "`x`, `y`, `width` and `height`, in hundredths")])
         case .showControls: schema("Shows the controls as a touch does.")
         case .hideControls: schema("Hides the controls.")
+        case .recordPreview: schema("Shows what the camera sees, with a button that starts.", answer: recording)
+        case .recordStart: schema("Records what camera and microphone have, or goes on after a pause.", answer: recording)
+        case .recordStop: schema("Ends the film; it is kept or reviewed, as [record] on-record says.", answer: recording)
+        case .recordPause: schema("Leaves out of the film what is seen and heard from now on.", answer: recording)
+        case .recordResume: schema("Goes on in the same film.", answer: recording)
+        case .recordToggle: schema("Starts, or stops.", answer: recording)
+        case .recordKeep: schema("Keeps the film that is reviewed.", answer: recording)
+        case .recordRetake: schema("Throws the film away and shows the camera again.", answer: recording)
+        case .recordCancel: schema("Throws the film away and goes back to the playlist.", answer: recording)
+        case .recordStatus: schema("Tells how the recording is.", answer: recording)
         case .status:
             schema(
                 "Tells what the player does.",

@@ -29,6 +29,8 @@ package struct RemoteSurroundings: Sendable {
     package var shelf: @Sendable (ControlRequest) throws(ControlRefusal) -> [String: JSONValue] = { _ throws(ControlRefusal) in
         throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
     }
+    /// How the recording is; nil where nothing can be recorded.
+    package var recording: @Sendable () -> [String: JSONValue]? = { nil }
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
@@ -38,7 +40,8 @@ package struct RemoteSurroundings: Sendable {
         rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
         underruns: @escaping @Sendable () -> Int,
         perform: @escaping @Sendable (Command) -> Void, screenshot: @escaping @Sendable () throws(ControlRefusal) -> ControlReply,
-        items: @escaping @Sendable ([String]) -> [PlaylistItem], cache: AssetCache? = nil, reload: @escaping @Sendable () -> Void
+        items: @escaping @Sendable ([String]) -> [PlaylistItem], cache: AssetCache? = nil,
+        reload: @escaping @Sendable () -> Void
     ) {
         self.display = display
         (self.rotation, self.rotationAfter, self.audio, self.underruns) = (rotation, rotationAfter, audio, underruns)
@@ -124,6 +127,10 @@ package final class RemoteControl: Sendable {
         case .region: return region(arguments)
         case .showControls: return surround(.showControls)
         case .hideControls: return surround(.hideControls)
+        case .recordPreview, .recordStart, .recordStop, .recordPause, .recordResume, .recordToggle, .recordKeep, .recordRetake,
+            .recordCancel,
+            .recordStatus:
+            return try record(request.command)
         case .status: return .answer(ControlAnswer(status))
         case .statistics: return .answer(ControlAnswer(statistics))
         case .playlist: return .answer(ControlAnswer(list))
@@ -159,6 +166,14 @@ package final class RemoteControl: Sendable {
             player.perform(.quit)
             return .answer(ControlAnswer([:]))
         }
+    }
+
+    private func record(_ command: ControlCommand) throws(ControlRefusal) -> ControlReply {
+        guard surroundings.recording() != nil else {
+            throw ControlRefusal(code: "not-configured", message: "[record] folder is not set in kiosk.conf")
+        }
+        if let order = RecordingOrder(rawValue: String(command.rawValue.dropFirst("record ".count))) { player.perform(.record(order)) }
+        return .answer(ControlAnswer(surroundings.recording() ?? [:]))
     }
 
     private func surround(_ command: Command) -> ControlReply {

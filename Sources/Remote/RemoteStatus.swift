@@ -131,7 +131,7 @@ extension RemoteControl {
                     ])
             case .nothingPlayable:
                 socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
-            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .quitRequested: break
+            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .recordingRequested, .quitRequested: break
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in

@@ -45,6 +45,8 @@ package enum Command: Hashable, Sendable {
     case skipChapters(Int)
     /// Turns the picture as `[display] rotation` does; nil is a quarter further clockwise than it is.
     case rotate(Rotation?)
+    /// Something about the recording, where `[record]` is set.
+    case record(RecordingOrder)
     /// Shows the controls as a touch does.
     case showControls
     case hideControls

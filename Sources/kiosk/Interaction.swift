@@ -38,9 +38,14 @@ final class Interaction: Sendable {
     private let display: DisplayOutput
 
     private let shelf: ShelfWiring
+    /// What takes events before anything here.
+    private let takes: @Sendable (InputEvent) -> Bool
 
-    init(_ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput, shelf: ShelfWiring) {
-        (self.player, self.display, self.shelf) = (player, display, shelf)
+    init(
+        _ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput, shelf: ShelfWiring,
+        takes: @escaping @Sendable (InputEvent) -> Bool
+    ) {
+        (self.player, self.display, self.shelf, self.takes) = (player, display, shelf, takes)
         let viewers = Viewers(configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf)
         state = Mutex(State(viewers: viewers))
         shelf.attach(viewers.controls)
@@ -69,7 +74,7 @@ final class Interaction: Sendable {
 
     private func start(_ viewers: Viewers) {
         viewers.controls?.start { viewers.input.hasDevices }
-        viewers.input.start(viewers.handler)
+        viewers.input.start(viewers.handler.without(takes))
         viewers.accelerometer?.start { rotation, time in viewers.perform(.rotate(rotation), time) }
     }
 

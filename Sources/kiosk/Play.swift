@@ -141,7 +141,8 @@ struct Play: ParsableCommand {
         // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
-        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf)
+        let recording = RecordWiring(configuration, player: player, display: display)
+        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf) { recording.takes($0) }
         let expansion = PlaylistExpansion(configuration) { probe($0) }
         let stickCopy = StickCopy { news in
             switch news {
@@ -157,7 +158,8 @@ struct Play: ParsableCommand {
             $0.first.map { $0.source.hasPrefix(sticks) || $0.source.hasPrefix(copies) } ?? false
         }
         let remote = RemoteWiring(
-            configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache
+            configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache,
+            recording: { recording.facts }
         ) {
             reload.request()
             player.setItems(listed.withLock { $0 })
@@ -191,6 +193,7 @@ struct Play: ParsableCommand {
             shelf.setConfiguration(new)
             if ConfigurationChange.concernsViewers(from: old, to: new) { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
+            recording.setConfiguration(new)
         }
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
@@ -214,6 +217,7 @@ struct Play: ParsableCommand {
         cache?.stop()
         expansion.stop()
         interaction.stop()
+        recording.close()
         let hasStopped = player.stop()
         display.close()
         for line in reporter.itemSummaries { log.info("\(line)") }

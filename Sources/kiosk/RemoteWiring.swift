@@ -33,7 +33,8 @@ final class RemoteWiring: Sendable {
     /// `reload` reads the file again, and plays its playlist.
     init(
         _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
-        shelf: ShelfWiring, cache: AssetCache?, reload: @escaping @Sendable () -> Void
+        shelf: ShelfWiring, cache: AssetCache?, recording: @escaping @Sendable () -> [String: JSONValue]?,
+        reload: @escaping @Sendable () -> Void
     ) {
         let present = Monitor(configuration)
         var surroundings = RemoteSurroundings(
@@ -44,6 +45,7 @@ final class RemoteWiring: Sendable {
             screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
             items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload)
         surroundings.shelf = { [shelf] request throws(ControlRefusal) in try shelf.handle(request) }
+        surroundings.recording = recording
         let control = RemoteControl(player, surroundings)
         (self.control, self.player, self.present) = (control, player, present)
         service = ServiceNotifier.start(control)

@@ -52,6 +52,11 @@ struct Manual {
         configuration.shelf.exportFolder = nil
         #expect(configuration.playback.cacheFolder == "/srv/cache")
         configuration.playback.cacheFolder = nil
+        let record = configuration.record
+        #expect(record.folder == "/var/lib/kiosk/films" && record.mode == CameraMode("1280x720@30") && record.keptNumber == 100)
+        #expect(record.keptAge == .seconds(30 * 86400) && record.keptSpace == ByteCount("2 GB"))
+        (configuration.record.folder, configuration.record.mode, configuration.record.keptNumber) = (nil, CameraMode(), nil)
+        (configuration.record.keptAge, configuration.record.keptSpace) = (nil, nil)
         let (latency, headers) = (MediaTime.seconds(0.5), ["Authorization: Bearer 0123"])
         #expect(configuration.network.latency == latency && configuration.network.headers == headers)
         (configuration.network.latency, configuration.network.headers) = (nil, [])

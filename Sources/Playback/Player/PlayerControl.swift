@@ -38,6 +38,7 @@ extension Player {
         case .selectChapter(let number): if let start = chapterStart(number) { seek(.exact, at: time) { _ in start } }
         case .skipChapters(let count): if let start = chapterStart(by: count) { seek(.exact, at: time) { _ in start } }
         case .rotate, .showControls, .hideControls, .toggleShelf: break  // the display's and the controls'
+        case .record(let order): events.send(.recordingRequested(order))
         case .quit: if allowsQuit { events.send(.quitRequested) }
         }
     }

@@ -21,6 +21,13 @@ extension Player {
         return last + period * count
     }
 
+    /// Has `pictures` lie over every scene and behind the overlay; none take that away. From any thread; returns at once.
+    package func setBackdrop(_ backdrop: Overlay) {
+        var backdrop = backdrop
+        for index in backdrop.pictures.indices { backdrop.pictures[index].clamp() }
+        pipeline.signal { $0.setBackdrop(&backdrop) }
+    }
+
     /// Says that an overlay is about to be set, as when a finger has come down and its answer is being drawn: the next frame is committed as
     /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later.
     package func expectOverlay() {

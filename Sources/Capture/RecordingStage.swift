@@ -1,0 +1,146 @@
+import KioskPlatform
+import KioskVocabulary
+
+/// What a viewer goes through who records: a pure value; orders and events in, actions out.
+///
+///     idle ──preview──▶ opening ──▶ framing ──start──▶ recording ⇄ paused ──stop──▶ finishing ──▶ (kept) idle
+///                                      ▲                                                │ on-record = "review"
+///                                      └───────────────── retake ──────────────── reviewing ──keep──▶ idle
+///
+/// Whoever walks away is waited for no longer than ``patience``: the camera is let go, and what is reviewed is thrown away.
+struct RecordingStage: Hashable, Sendable {
+    enum State: Hashable, Sendable {
+        case idle
+        /// The devices are being opened; whether it then starts by itself.
+        case opening(starts: Bool)
+        /// The camera is seen.
+        case framing
+        case recording
+        case paused
+        /// The file is being put together; what follows.
+        case finishing(Afterwards)
+        /// The film is played.
+        case reviewing
+    }
+
+    enum Afterwards: Hashable, Sendable { case done, retake, cancel }
+
+    enum Action: Hashable, Sendable {
+        case open, close
+        case begin, pause, resume, end
+        /// The film gets its place in the folder.
+        case keep
+        case discard
+        case play
+        case stopPlaying
+    }
+
+    private(set) var state = State.idle
+    private let reviews: Bool
+    /// When something happened last that somebody has done.
+    private var touchedAt = HostTime(nanoseconds: 0)
+
+    /// How long somebody who does nothing is waited for.
+    static let patience = MediaTime.seconds(60)
+
+    init(_ onRecord: OnRecord) { reviews = onRecord == .review }
+
+    /// Somebody has asked for something; what does not fit is left out.
+    mutating func order(_ order: RecordingOrder, at time: HostTime) -> [Action] {
+        touchedAt = time
+        switch (order, state) {
+        case (.preview, .idle): return opens(starting: false)
+        case (.start, .idle), (.toggle, .idle): return opens(starting: true)
+        case (.start, .opening), (.toggle, .opening): state = .opening(starts: true)
+        case (.start, .framing), (.toggle, .framing):
+            state = .recording
+            return [.begin]
+        case (.pause, .recording):
+            state = .paused
+            return [.pause]
+        case (.resume, .paused), (.start, .paused):
+            state = .recording
+            return [.resume]
+        case (.stop, .recording), (.toggle, .recording), (.stop, .paused), (.toggle, .paused): return ends(.done)
+        case (.retake, .recording), (.retake, .paused): return ends(.retake)
+        case (.cancel, .recording), (.cancel, .paused): return ends(.cancel)
+        case (.keep, .reviewing), (.stop, .reviewing):
+            state = .idle
+            return [.stopPlaying, .keep]
+        case (.retake, .reviewing):
+            state = .opening(starts: false)
+            return [.stopPlaying, .discard, .open]
+        case (.cancel, .reviewing):
+            state = .idle
+            return [.stopPlaying, .discard]
+        case (.cancel, .opening), (.cancel, .framing), (.stop, .opening), (.stop, .framing):
+            state = .idle
+            return [.close]
+        default: break
+        }
+        return []
+    }
+
+    private mutating func opens(starting: Bool) -> [Action] {
+        state = .opening(starts: starting)
+        return [.open]
+    }
+
+    private mutating func ends(_ afterwards: Afterwards) -> [Action] {
+        state = .finishing(afterwards)
+        return [.end]
+    }
+
+    /// The devices run.
+    mutating func opened(at time: HostTime) -> [Action] {
+        guard case .opening(let starts) = state else { return state == .idle ? [.close] : [] }
+        touchedAt = time
+        state = starts ? .recording : .framing
+        return starts ? [.begin] : []
+    }
+
+    /// The devices could not be opened, or have gone while nothing was recorded.
+    mutating func failed() -> [Action] {
+        state = .idle
+        return [.close]
+    }
+
+    /// A film has ended, by an order or by itself; `isThere` is whether anything came of it.
+    mutating func ended(isThere: Bool, at time: HostTime) -> [Action] {
+        var afterwards = Afterwards.done
+        switch state {
+        case .recording, .paused: break
+        case .finishing(let wanted): afterwards = wanted
+        default: return []
+        }
+        touchedAt = time
+        switch afterwards {
+        case _ where !isThere, .cancel:
+            state = .idle
+            return isThere ? [.close, .discard] : [.close]
+        case .retake:
+            state = .framing
+            return [.discard]
+        case .done:
+            state = reviews ? .reviewing : .idle
+            return reviews ? [.close, .play] : [.close, .keep]
+        }
+    }
+
+    /// When somebody who does nothing is no longer waited for; nil where nobody is.
+    var deadline: HostTime? { state == .framing || state == .paused || state == .reviewing ? touchedAt + Self.patience : nil }
+
+    /// Does what is due.
+    mutating func expire(at time: HostTime) -> [Action] {
+        guard let deadline, time >= deadline else { return [] }
+        switch state {
+        case .paused: return ends(.done)
+        case .reviewing:
+            state = .idle
+            return [.stopPlaying, .discard]
+        default:
+            state = .idle
+            return [.close]
+        }
+    }
+}

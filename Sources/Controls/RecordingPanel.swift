@@ -1,0 +1,139 @@
+import KioskPlayback
+import KioskVocabulary
+
+/// What lies over the camera's picture while somebody records: how long, how loud, and buttons. A pure value: what is the case in, parts and targets out; ``RecordingDrawing``
+/// draws.
+package struct RecordingPanel: Hashable, Sendable {
+    /// What can be pressed.
+    package enum Button: Hashable, Sendable {
+        case start, stop, pause, resume, keep, retake, cancel
+
+        /// What it asks for.
+        package var order: RecordingOrder {
+            switch self {
+            case .start: .start
+            case .stop: .stop
+            case .pause: .pause
+            case .resume: .resume
+            case .keep: .keep
+            case .retake: .retake
+            case .cancel: .cancel
+            }
+        }
+    }
+
+    /// Time and level, such as `0:12 / 1:00`; nil where nothing is recorded.
+    package var time: String?
+    /// Loudness in tenths, 0…10; nil without a microphone.
+    package var level: Int?
+    package var isPaused: Bool
+    /// From left to right.
+    package var buttons: [Button]
+    /// What is wrong.
+    package var message: String?
+
+    package init(time: String? = nil, level: Int? = nil, isPaused: Bool = false, buttons: [Button], message: String? = nil) {
+        (self.time, self.level, self.isPaused, self.buttons, self.message) = (time, level, isPaused, buttons, message)
+    }
+
+    static let buttonSize = 18.0, gap = 8.0
+
+    /// Where the buttons are: middle and diameter in pixels, along the bottom.
+    package func places(on geometry: ScreenGeometry) -> [(button: Button, x: Int, y: Int, diameter: Int)] {
+        let diameter = geometry.pixels(Self.buttonSize), step = geometry.pixels(Self.buttonSize + Self.gap)
+        let left = geometry.width / 2 - step * (buttons.count - 1) / 2
+        let y = geometry.height - geometry.pixels(ControlsLayout.margin) - diameter / 2
+        return buttons.enumerated().map { ($1, left + step * $0, y, diameter) }
+    }
+
+    /// The button at a position, 0…1 from the left and from the top; a finger may be half a button off.
+    package func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> Button? {
+        let (px, py) = (x * Double(geometry.width), y * Double(geometry.height))
+        return places(on: geometry).first { place in
+            let (dx, dy) = (px - Double(place.x), py - Double(place.y))
+            let reach = Double(place.diameter) * 0.65
+            return dx * dx + dy * dy <= reach * reach
+        }?.button
+    }
+}
+
+/// Draws a ``RecordingPanel``. One thread's.
+package struct RecordingDrawing: ~Copyable {
+    private let theme: Theme
+    private let typesetter: Typesetter
+    private var drawn: [RecordingPanel.Button: Surface] = [:]
+
+    /// Loads fonts, which may take a second.
+    package init(_ theme: Theme) {
+        self.theme = theme
+        typesetter = Typesetter(font: theme.font)
+    }
+
+    /// What lies over the camera's picture, on a screen of that geometry.
+    package mutating func pictures(_ panel: RecordingPanel, on geometry: ScreenGeometry) -> [Overlay.Picture] {
+        var pictures: [Overlay.Picture] = []
+        let margin = geometry.pixels(ControlsLayout.margin), height = geometry.pixels(9)
+        if let time = panel.time {
+            let width = geometry.pixels(62)
+            let surface = Canvas.surface(width, height) { canvas in
+                let (w, h) = (Double(width), Double(height))
+                canvas.rounded(0, 0, w, h, h / 2, .black(0.55))
+                if panel.isPaused {
+                    canvas.draw(.pause, at: h * 0.6, h / 2, radius: h * 0.2)
+                } else {
+                    canvas.disc(h * 0.6, h / 2, h * 0.22, .color(Color("#ff3b30") ?? theme.accent, 1))
+                }
+                let label = Part.Text(text: time, size: Int(h * 0.48), isBold: true, width: Int(w * 0.55), height: Int(h))
+                typesetter.drawCentered(label, x: h * 1.1 + w * 0.24, y: h / 2, isShaded: false, on: canvas)
+                if let level = panel.level {
+                    let step = w * 0.022
+                    for bar in 0..<10 {
+                        let isLit = bar < level
+                        let x = w * 0.72 + Double(bar) * step
+                        canvas.rounded(
+                            x, h * 0.3, step * 0.6, h * 0.4, step * 0.2,
+                            isLit ? (bar > 8 ? .color(theme.accent, 1) : .white(1)) : .white(0.25))
+                    }
+                }
+            }
+            pictures.append(.init(surface: surface, x: margin, y: margin))
+        }
+        if let message = panel.message {
+            let width = geometry.width - 2 * margin
+            let surface = Canvas.surface(width, height) { canvas in
+                canvas.rounded(0, 0, Double(width), Double(height), Double(height) / 2, .black(0.65))
+                let label = Part.Text(
+                    text: message, size: Int(Double(height) * 0.45), hasEllipsis: true, width: width - height, height: height)
+                typesetter.drawCentered(label, x: Double(width) / 2, y: Double(height) / 2, isShaded: false, on: canvas)
+            }
+            pictures.append(.init(surface: surface, x: margin, y: margin + height * 2))
+        }
+        for place in panel.places(on: geometry) {
+            pictures.append(
+                .init(surface: button(place.button, place.diameter), x: place.x - place.diameter / 2, y: place.y - place.diameter / 2))
+        }
+        return pictures
+    }
+
+    private mutating func button(_ button: RecordingPanel.Button, _ diameter: Int) -> Surface {
+        if let surface = drawn[button], surface.width == diameter { return surface }
+        let surface = Canvas.surface(diameter, diameter) { canvas in
+            let middle = Double(diameter) / 2, radius = Double(diameter) / 2
+            canvas.disc(middle, middle, radius, .black(0.5))
+            let red = Paint.color(Color("#ff3b30") ?? theme.accent, 1)
+            switch button {
+            case .start: canvas.disc(middle, middle, radius * 0.6, red)
+            case .stop: canvas.rounded(middle - radius * 0.4, middle - radius * 0.4, radius * 0.8, radius * 0.8, radius * 0.12, red)
+            case .pause: canvas.draw(.pause, at: middle, middle, radius: radius * 0.5)
+            case .resume: canvas.draw(.play, at: middle, middle, radius: radius * 0.5)
+            case .retake: canvas.draw(.replay, at: middle, middle, radius: radius * 0.5)
+            case .keep, .cancel:
+                let label = Part.Text(
+                    text: button == .keep ? "✓" : "✕", size: Int(radius), isBold: true, width: Int(2 * radius), height: Int(2 * radius))
+                typesetter.drawCentered(label, x: middle, y: middle, isShaded: false, on: canvas)
+            }
+        }
+        drawn[button] = surface
+        return surface
+    }
+}

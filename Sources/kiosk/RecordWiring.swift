@@ -1,0 +1,59 @@
+import Configuration
+import KioskCapture
+import KioskDisplay
+import KioskInput
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import Logging
+import Remote
+import Synchronization
+
+/// The recording of a player, by the present configuration.
+final class RecordWiring: Sendable {
+    private let player: Player
+    private let display: DisplayOutput
+    private let state: Mutex<(screen: RecordingScreen?, settings: Configuration.Record, theme: Theme)>
+
+    init(_ configuration: Configuration, player: Player, display: DisplayOutput) {
+        (self.player, self.display) = (player, display)
+        let screen = RecordingScreen(configuration.record, theme: configuration.theme, player: player, screen: display)
+        state = Mutex((screen, configuration.record, configuration.theme))
+        player.addObserver { [weak self] event in
+            guard case .recordingRequested(let order) = event, let self else { return }
+            if let screen = self.screen { return screen.order(order) }
+            Logger(label: "kiosk").warning("“record \(order.rawValue)”: nothing is recorded, as [record] folder is not set in kiosk.conf")
+        }
+    }
+
+    private var screen: RecordingScreen? { state.withLock { $0.screen } }
+
+    /// Goes by another configuration from now on; what is being recorded is kept.
+    func setConfiguration(_ configuration: Configuration) {
+        let old = state.withLock { state -> RecordingScreen?? in
+            if state.settings == configuration.record, state.theme == configuration.theme { return .none }
+            return .some(state.screen)
+        }
+        guard let old else { return }
+        old?.close()
+        let new = RecordingScreen(configuration.record, theme: configuration.theme, player: player, screen: display)
+        state.withLock { $0 = (new, configuration.record, configuration.theme) }
+    }
+
+    /// Whether an event of a device is for what lies over everything here.
+    func takes(_ event: InputEvent) -> Bool { screen?.takes(event) ?? false }
+
+    /// What programs are told; nil where nothing can be recorded.
+    var facts: [String: JSONValue]? {
+        guard let facts = screen?.facts else { return nil }
+        return [
+            "state": .string(facts.state), "elapsed": .number(facts.elapsed.seconds),
+            "remaining": facts.remaining.map { .number($0.seconds) } ?? .null, "dropped": .number(Double(facts.droppedCount)),
+            "level": .number(Double(facts.level)), "film": facts.film.map { .string($0) } ?? .null,
+            "failure": facts.failure.map { .string($0) } ?? .null,
+        ]
+    }
+
+    /// Ends it; what is being recorded is kept.
+    func close() { state.withLock { $0.screen.take() }?.close() }
+}

@@ -1,0 +1,169 @@
+import Configuration
+import Controls
+import Foundation
+import KioskPlatform
+import KioskVocabulary
+import Testing
+
+@testable import KioskCapture
+
+@Suite struct RecordingStageTests {
+    private static func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }
+
+    @Test func aGreetingThatIsKept() {
+        var stage = RecordingStage(.keep)
+        #expect(stage.order(.preview, at: Self.at(1)) == [.open])
+        #expect(stage.opened(at: Self.at(1.2)) == [] && stage.state == .framing)
+        #expect(stage.order(.start, at: Self.at(2)) == [.begin])
+        #expect(stage.order(.pause, at: Self.at(3)) == [.pause])
+        #expect(stage.order(.resume, at: Self.at(4)) == [.resume])
+        #expect(stage.order(.stop, at: Self.at(5)) == [.end])
+        // Asked for too early: the file is being put together.
+        #expect(stage.order(.keep, at: Self.at(5)) == [])
+        #expect(stage.ended(isThere: true, at: Self.at(5.2)) == [.close, .keep] && stage.state == .idle)
+    }
+
+    @Test func aReviewAndARetake() {
+        var stage = RecordingStage(.review)
+        #expect(stage.order(.toggle, at: Self.at(1)) == [.open])
+        #expect(stage.opened(at: Self.at(1)) == [.begin])
+        // It ends by itself.
+        #expect(stage.ended(isThere: true, at: Self.at(9)) == [.close, .play] && stage.state == .reviewing)
+        #expect(stage.order(.retake, at: Self.at(10)) == [.stopPlaying, .discard, .open])
+        #expect(stage.opened(at: Self.at(11)) == [] && stage.state == .framing)
+        #expect(stage.order(.start, at: Self.at(12)) == [.begin])
+        #expect(stage.order(.toggle, at: Self.at(13)) == [.end])
+        #expect(stage.ended(isThere: true, at: Self.at(13)) == [.close, .play])
+        #expect(stage.order(.keep, at: Self.at(14)) == [.stopPlaying, .keep] && stage.state == .idle)
+    }
+
+    @Test func whoeverWalksAwayIsNotWaitedForForEver() {
+        var stage = RecordingStage(.review)
+        _ = stage.order(.start, at: Self.at(0))
+        _ = stage.opened(at: Self.at(0))
+        #expect(stage.deadline == nil, "a recording ends by its duration")
+        #expect(stage.ended(isThere: true, at: Self.at(30)) == [.close, .play])
+        #expect(stage.expire(at: Self.at(89)) == [])
+        #expect(stage.expire(at: Self.at(90)) == [.stopPlaying, .discard] && stage.state == .idle)
+
+        _ = stage.order(.preview, at: Self.at(100))
+        _ = stage.opened(at: Self.at(100))
+        #expect(stage.expire(at: Self.at(161)) == [.close] && stage.state == .idle)
+    }
+
+    @Test func whatFails() {
+        var stage = RecordingStage(.review)
+        _ = stage.order(.start, at: Self.at(0))
+        #expect(stage.failed() == [.close] && stage.state == .idle)
+        _ = stage.order(.start, at: Self.at(0))
+        _ = stage.opened(at: Self.at(0))
+        #expect(stage.ended(isThere: false, at: Self.at(0)) == [.close] && stage.state == .idle)
+        _ = stage.order(.start, at: Self.at(0))
+        _ = stage.opened(at: Self.at(0))
+        #expect(stage.order(.cancel, at: Self.at(1)) == [.end])
+        #expect(stage.ended(isThere: true, at: Self.at(1)) == [.close, .discard] && stage.state == .idle)
+        // Cancelled while the camera was being opened.
+        _ = stage.order(.start, at: Self.at(2))
+        #expect(stage.order(.cancel, at: Self.at(2)) == [.close])
+        #expect(stage.opened(at: Self.at(3)) == [.close] && stage.state == .idle)
+    }
+
+    /// Whatever is asked in whatever order, the camera is let go in the end.
+    @Test func anyOrder() {
+        var seed: UInt64 = 3
+        var stage = RecordingStage(.review)
+        var isOpen = false
+        func random(_ count: Int) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 40) % count
+        }
+        for step in 0..<20_000 {
+            var actions: [RecordingStage.Action]
+            switch random(6) {
+            case 0: actions = stage.opened(at: Self.at(Double(step)))
+            case 1: actions = stage.ended(isThere: random(4) > 0, at: Self.at(Double(step)))
+            case 2: actions = random(10) == 0 ? stage.failed() : []
+            default: actions = stage.order(RecordingOrder.allCases[random(RecordingOrder.allCases.count)], at: Self.at(Double(step)))
+            }
+            for action in actions {
+                if action == .open { isOpen = true }
+                if action == .close { isOpen = false }
+                if [.begin, .pause, .resume, .end].contains(action) { #expect(isOpen) }
+            }
+            if stage.state == .idle || stage.state == .reviewing { #expect(!isOpen, "step \(step)") }
+        }
+    }
+
+    // MARK: The folder
+
+    private func film(_ name: String, age: Double, _ bytes: Int64) -> FilmFolder.Film {
+        FilmFolder.Film(name: name, age: .seconds(age), byteCount: bytes)
+    }
+
+    @Test func theOldestAreThrownAway() {
+        let films = [film("c", age: 30, 100), film("a", age: 10, 100), film("d", age: 40, 100), film("b", age: 20, 100)]
+        #expect(FilmFolder.excess(films, number: nil, age: nil, space: nil) == [])
+        #expect(FilmFolder.excess(films, number: 2, age: nil, space: nil) == ["d", "c"])
+        #expect(FilmFolder.excess(films, number: nil, age: .seconds(25), space: nil) == ["d", "c"])
+        #expect(FilmFolder.excess(films, number: nil, age: nil, space: ByteCount(300)) == ["d"])
+        #expect(FilmFolder.excess(films, number: 3, age: .seconds(15), space: ByteCount(1000)) == ["d", "c", "b"])
+        // What has just been kept stays.
+        #expect(FilmFolder.excess([film("a", age: 99, 100)], number: 1, age: .seconds(1), space: ByteCount(1)) == [])
+    }
+
+    @Test(arguments: [
+        ("film-2026-11-24-181530.mp4", true), ("film-2026-11-24-181530-2.mp4", true), ("film.mp4", false), ("film-2026.mp4", false),
+        ("holiday.mp4", false), ("film-2026-11-24-181530.mp4.part", false),
+    ])
+    func onlyOwnFilmsAreThrownAway(name: String, isFilm: Bool) { #expect(FilmFolder.isFilm(name) == isFilm) }
+
+    @Test func aFilmGetsItsPlace() throws {
+        let path = NSTemporaryDirectory() + "kiosk-films-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = FilmFolder(path + "/")
+        let draft = try folder.nextPath()
+        #expect(draft.hasPrefix(path + "/.new/film-"))
+        try Data("film".utf8).write(to: URL(fileURLWithPath: draft))
+        #expect(try folder.nextPath() != draft)
+        let kept = try folder.keep(draft, number: 1, age: nil, space: nil)
+        #expect(FileManager.default.fileExists(atPath: kept) && !FileManager.default.fileExists(atPath: draft))
+        // Left by a power cut.
+        try Data("film".utf8).write(to: URL(fileURLWithPath: path + "/.new/film-2026-11-24-181530.mp4"))
+        #expect(folder.tidy() == [path + "/film-2026-11-24-181530.mp4"])
+    }
+
+    // MARK: On the display
+
+    @Test(arguments: Rotation.allCases, [false, true]) func picturesAreTurnedAndMirrored(rotation: Rotation, isMirrored: Bool) {
+        // 1 2 3
+        // 4 5 6
+        let turned = PreviewConverter.turned([1, 2, 3, 4, 5, 6], width: 3, height: 2, rotation: rotation, isMirrored: isMirrored)
+        let expected: [UInt32] =
+            switch (rotation, isMirrored) {
+            case (.none, false): [1, 2, 3, 4, 5, 6]
+            case (.none, true): [3, 2, 1, 6, 5, 4]
+            case (.clockwise90, false): [4, 1, 5, 2, 6, 3]
+            case (.clockwise90, true): [1, 4, 2, 5, 3, 6]
+            case (.clockwise180, false): [6, 5, 4, 3, 2, 1]
+            case (.clockwise180, true): [4, 5, 6, 1, 2, 3]
+            case (.clockwise270, false): [3, 6, 2, 5, 1, 4]
+            case (.clockwise270, true): [6, 3, 5, 2, 4, 1]
+            }
+        #expect(turned == expected)
+    }
+
+    @Test func thePreviewFits() {
+        #expect(PreviewConverter.fit(1280, 720, into: (1920, 1080)) == (0, 0, 1920, 1080))
+        #expect(PreviewConverter.fit(640, 480, into: (1280, 720)) == (160, 0, 960, 720))
+        #expect(PreviewConverter.fit(720, 1280, into: (1280, 720)) == (438, 0, 404, 720))
+    }
+
+    @Test func buttonsAreWhereTheyAreDrawn() {
+        let geometry = ScreenGeometry(width: 1280, height: 720, physicalWidth: nil, physicalHeight: nil)
+        let panel = RecordingPanel(buttons: [.stop, .pause, .cancel])
+        for place in panel.places(on: geometry) {
+            #expect(panel.button(atX: Double(place.x) / 1280, y: Double(place.y) / 720, on: geometry) == place.button)
+        }
+        #expect(panel.button(atX: 0.5, y: 0.2, on: geometry) == nil)
+    }
+}
