@@ -109,8 +109,9 @@ extension BedTests {
             try expectSound(folder + "/out.mp4")
         }
 
-        /// Twenty times the process is killed at an instant of its own, which leaves what a power cut leaves of what was on the disk; and what had not been flushed is cut off, too.
-        @Test func `a power cut leaves a film`() throws {
+        /// Twenty times the process is killed at an instant of its own. What the kernel had of the file and not yet on the disk survives that, unlike a power
+        /// cut: RecordingTests cuts files off anywhere.
+        @Test func `a recorder that is killed leaves a film`() throws {
             let instants = (0..<20).map { 2 + Double(($0 * 7919) % 613) / 100 }
             let script =
                 instants.enumerated().map { index, instant in
