@@ -84,7 +84,7 @@ final class ItemBoard: Sendable {
         case .statusChanged(let status): return .timeControlStatusChanged(TimeControlStatus(status))
         case .interruptionBegan: return .interruptionBegan
         case .interruptionEnded: return .interruptionEnded
-        case .quitRequested: return nil
+        case .recordingRequested, .quitRequested: return nil
         }
     }
 
