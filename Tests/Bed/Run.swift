@@ -73,8 +73,11 @@ struct Run {
         case .command(let command): return command
         case .under(let tool, let program): return tool + (try command(of: program, folder))
         case .kiosk(let configuration, let arguments):
-            try write(configuration.text(machine, clips), to: folder + "/kiosk.conf")
-            return [try Bed.player(), "--config", folder + "/kiosk.conf"] + arguments
+            // In a folder of its own: kiosk watches it, and the director writes its log all the time.
+            let own = folder + "/configuration"
+            try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+            try write(configuration.text(machine, clips), to: own + "/kiosk.conf")
+            return [try Bed.player(), "--config", own + "/kiosk.conf"] + arguments
         }
     }
 

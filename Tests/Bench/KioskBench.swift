@@ -58,13 +58,17 @@ import Foundation
             else { continue }
             for count in Count.allCases {
                 complain("\(scenario.name), \(player.rawValue), \(count.measure.title)")
-                do {
-                    let figure = try await scenario.count(
-                        count, player, modeName: modeNames["\(scenario.mode)"] ?? "\(scenario.mode)", folder: folder)
-                    findings.series[place].samples[count.measure] = [figure]
-                } catch {
-                    complain("  \(error)")
-                    findings.series[place].failures.append("\(count.measure.title): \(error)")
+                // Now and then valgrind does not start: it does not find its place in memory.
+                for attempt in 1...3 {
+                    do {
+                        let figure = try await scenario.count(
+                            count, player, modeName: modeNames["\(scenario.mode)"] ?? "\(scenario.mode)", folder: folder)
+                        findings.series[place].samples[count.measure] = [figure]
+                        break
+                    } catch {
+                        complain("  \(error)")
+                        if attempt == 3 { findings.series[place].failures.append("\(count.measure.title): \(error)") }
+                    }
                 }
             }
             findings.circumstances.loadAfter = Self.load

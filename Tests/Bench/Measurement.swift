@@ -34,7 +34,13 @@ struct Measurement: Equatable {
 
     private mutating func measureSeams(_ record: Record) {
         let seams = record.seams.filter { !Steps.isBack(from: $0.last.number, to: $0.first.number) }
-        samples[.cleanSeams] = seams.map { $0.isClean ? 1 : 0 }
+        // Where there are more frames than vblanks one is left out now and then, at a seam as elsewhere.
+        let cadence = record.clips.first.map { Cadence(frameRate: $0.frameRate, refreshRate: record.refreshRate) }
+        samples[.cleanSeams] = seams.map { seam in
+            var seam = seam
+            if seam.lostFrames == 1, cadence?.holds.contains(0) == true { seam.lostFrames = 0 }
+            return seam.isClean ? 1 : 0
+        }
         samples[.lastFrameHold] = seams.map { Double($0.last.vblanks) }
         // That of a frame at the very end of the log is not known.
         samples[.firstFrameHold] = seams.filter { $0.first != record.frames.last }.map { Double($0.first.vblanks) }

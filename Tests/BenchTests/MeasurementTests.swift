@@ -55,6 +55,15 @@ import Testing
         #expect(samples[.skippedFrames]?.map { $0.text(3) } == [(1000 / 299.0).text(3)])
     }
 
+    @Test func `a frame that the rates leave out is none that a seam has lost`() {
+        // 72 frames a second on 60 Hz: every sixth is left out, here the last of the first turn; then two at the end of the second one.
+        let shown = (0..<300).filter { $0 % 6 != 5 && $0 != 298 }.map { (number: $0 % 150 + 1, vblanks: 1) } + [(number: 1, vblanks: 1)]
+        var record = record(vblanks(shown))
+        #expect(Measurement(record, main, .kiosk).samples[.cleanSeams] == [0, 0])
+        record.clips[0].frameRate = 72
+        #expect(Measurement(record, main, .kiosk).samples[.cleanSeams] == [1, 0])
+    }
+
     @Test func `a hole in the sound counts where a seam is, and not elsewhere`() {
         // Frame 1 comes again 5 s after 0.5 s.
         var tone = (0..<48_000 * 8).map { Int16(8000 * ($0 / 24 % 2 == 0 ? 1 : -1)) }
