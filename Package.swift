@@ -75,8 +75,8 @@ let package = Package(
         .target(
             name: "KioskCapture",
             dependencies: [
-                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "Configuration", "Controls", "KioskInput", "KioskAudio",
-                "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
+                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "Configuration", "Controls", "KioskInput", "KioskDisplay",
+                "KioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
                 log,
             ],
             path: "Sources/Capture", swiftSettings: upcoming),

@@ -50,6 +50,8 @@ package final class CaptureSession: Sendable {
         package var level: Float = 0
         /// What is wrong with the devices; it does not go on then.
         package var failure: CaptureError?
+        /// Why there is silence from now on.
+        package var soundFailure: CaptureError?
         /// What is left until the film ends by itself, by its duration or for want of space.
         package var remaining: MediaTime?
     }

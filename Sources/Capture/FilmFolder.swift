@@ -3,6 +3,7 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
+import Logging
 
 /// The folder of visitors' films: their names, and which of them are thrown away.
 ///
@@ -21,14 +22,18 @@ struct FilmFolder: Sendable {
         var byteCount: Int64
     }
 
-    /// Those that are too many, too old or too much in all; the oldest first. A pure value.
-    static func excess(_ films: [Film], number: Int?, age: MediaTime?, space: ByteCount?) -> [String] {
-        // The newest is what has just been kept: it stays, whatever the limits.
-        let newestFirst = films.sorted { ($0.age, $1.name) < ($1.age, $0.name) }
+    /// Those that are too many, too old or too much in all; the oldest first. A pure value. What has just been `kept` counts as the newest, whatever the clock
+    /// was when it was recorded.
+    static func excess(_ films: [Film], kept: String? = nil, number: Int?, age: MediaTime?, space: ByteCount?) -> [String] {
+        let newestFirst = films.sorted { a, b in
+            if a.name == kept || b.name == kept { return b.name != kept }
+            return (a.age, b.name) < (b.age, a.name)
+        }
         var total: Int64 = 0
         var thrown: [String] = []
         for (index, film) in newestFirst.enumerated() {
             total = total.addingReportingOverflow(max(0, film.byteCount)).partialValue
+            // The newest stays, whatever the limits.
             if index == 0 { continue }
             let isTooMany = number.map { index >= $0 } ?? false
             if isTooMany || age.map({ film.age > $0 }) ?? false || space.map({ total > $0.bytes }) ?? false { thrown.append(film.name) }
@@ -69,17 +74,32 @@ struct FilmFolder: Sendable {
             let code = errno
             throw .movie(.init(target, errno: code))
         }
-        for name in Self.excess(films(), number: number, age: age, space: space) { unlink("\(path)/\(name)") }
+        throwAway(Self.excess(films(), kept: name, number: number, age: age, space: space))
         return target
     }
 
+    /// Throws away what has become too old meanwhile, the newest, too.
+    func expire(age: MediaTime) { throwAway(films().filter { $0.age > age }.map(\.name)) }
+
+    private func throwAway(_ names: [String]) {
+        for name in names {
+            if unlink("\(path)/\(name)") == 0 {
+                log.notice("\(path)/\(name): thrown away by [record] keep-number, keep-age or keep-space")
+            } else {
+                let code = errno
+                log.warning("\(path)/\(name) could not be thrown away: \(String(cString: strerror(code)))")
+            }
+        }
+    }
+
     private func films() -> [Film] {
-        let now = time(nil)
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
         return ProcFile.names(in: path).filter(Self.isFilm).compactMap { name in
             var status = stat()
             guard stat("\(path)/\(name)", &status) == 0 else { return nil }
-            let age = MediaTime.seconds(Double(now - status.st_mtim.tv_sec))
-            return Film(name: name, age: age, byteCount: Int64(status.st_size))
+            let seconds = Double(now.tv_sec - status.st_mtim.tv_sec) + Double(now.tv_nsec - status.st_mtim.tv_nsec) / 1e9
+            return Film(name: name, age: .seconds(seconds), byteCount: Int64(status.st_size))
         }
     }
 

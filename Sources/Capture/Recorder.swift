@@ -16,6 +16,7 @@ struct Recorder: ~Copyable {
     private var checkedAt = HostTime(nanoseconds: 0)
     private var level: Float = 0
     private var failure: CaptureError?
+    private var soundFailure: CaptureError?
 
     init(feed: consuming SoundResampler?, format: CameraFormat, colours: CameraColours?, samples: AudioFormat?) {
         hasFeed = samples != nil
@@ -29,6 +30,7 @@ struct Recorder: ~Copyable {
             if let failure { throw failure }
             recording = try Recording.open(request, format, colours: colours, samples: samples)
             isRecording = true
+            if let soundFailure { recording?.note(Self.silence(soundFailure)) }
             (free, checkedAt) = (RecordingFile.freeSpace(at: request.path), .now)
         } catch {
             refused = RecordingReport(
@@ -58,9 +60,11 @@ struct Recorder: ~Copyable {
 
     /// The microphone has gone; the film goes on in silence.
     mutating func loseSound(_ error: CaptureError) {
-        level = 0
-        recording?.note("there is silence from where the microphone was lost: \(error)")
+        (level, soundFailure) = (0, error)
+        recording?.note(Self.silence(error))
     }
+
+    private static func silence(_ error: CaptureError) -> String { "there is silence from where the microphone was lost: \(error)" }
 
     /// The camera has gone; the film ends.
     mutating func fail(_ error: CaptureError) {
@@ -95,7 +99,7 @@ struct Recorder: ~Copyable {
     var status: CaptureSession.Status {
         mutating get {
             var status = CaptureSession.Status()
-            (status.level, status.failure) = (level, failure)
+            (status.level, status.failure, status.soundFailure) = (level, failure, soundFailure)
             guard isRecording, let snapshot = recording?.snapshot else { return status }
             status.phase = snapshot.isPaused ? .paused : .recording
             (status.path, status.elapsed, status.duration) = (snapshot.path, snapshot.elapsed, snapshot.duration)

@@ -1,6 +1,7 @@
 import Configuration
 import Controls
 import Glibc
+import KioskDisplay
 import KioskInput
 import KioskMedia
 import KioskPlatform
@@ -21,6 +22,10 @@ package final class RecordingScreen: Sendable {
         var drawn: [Overlay.Picture] = []
         var panel: RecordingPanel?
         var geometry: ScreenGeometry?
+        /// Whether it takes what is touched; a message alone does not.
+        var isInUse = false
+        /// Which session's pictures are shown; one that ends may have one on its way.
+        var session: Int?
         /// Contacts that went down here.
         var contacts: Set<Int> = []
     }
@@ -30,24 +35,12 @@ package final class RecordingScreen: Sendable {
         var isClosed = false
     }
 
-    /// How it is, for programs.
-    package struct Facts: Hashable, Sendable {
-        /// `idle`, `opening`, `framing`, `recording`, `paused`, `finishing` or `reviewing`.
-        package var state = "idle"
-        package var elapsed = MediaTime.zero
-        package var remaining: MediaTime?
-        package var droppedCount = 0
-        package var level: Float = 0
-        /// The film that was kept last, and what went wrong last.
-        package var film: String?
-        package var failure: String?
-    }
-
     private let settings: Configuration.Record
     private let folder: FilmFolder
     private let theme: Theme
     private let player: Player
     private let screen: any ControlsScreen
+    private let changed: @Sendable (Facts) -> Void
     private let shown = Mutex(Shown())
     private let inbox = Monitor(Inbox())
     private let known = Mutex(Facts())
@@ -55,11 +48,19 @@ package final class RecordingScreen: Sendable {
 
     /// How long something that went wrong is to be read.
     private static let reading = MediaTime.seconds(6)
+    /// What is left of a film that is reviewed when it begins again; at its end the player would go back to the playlist.
+    private static let reviewEnd = MediaTime.milliseconds(80)
+    /// How often films that have become too old are looked for.
+    private static let ageing = MediaTime.seconds(600)
 
-    /// The recording that `settings` describe, of a player on `screen`; nil where they have no folder.
-    package init?(_ settings: Configuration.Record, theme: Theme, player: Player, screen: any ControlsScreen) {
+    /// The recording that `settings` describe; nil where they have no folder. `changed` is called on its thread: another state, a film that was kept, a failure.
+    package init?(
+        _ settings: Configuration.Record, theme: Theme, player: Player, screen: any ControlsScreen,
+        changed: @escaping @Sendable (Facts) -> Void
+    ) {
         guard let path = settings.folder else { return nil }
         (self.settings, self.theme, self.player, self.screen, folder) = (settings, theme, player, screen, FilmFolder(path))
+        self.changed = changed
         let thread = Thread("recording") { [weak self] in
             Thread.comeSecond()
             if let self {
@@ -78,6 +79,9 @@ package final class RecordingScreen: Sendable {
     /// How it is.
     package var facts: Facts { known.withLock { $0 } }
 
+    /// Whether somebody records, or looks at what has been recorded.
+    package var isInUse: Bool { shown.withLock { $0.isInUse } }
+
     /// Ends it: what is being recorded is kept. Blocks until it is, for some seconds at most.
     package func close() {
         inbox.signal { $0.isClosed = true }
@@ -91,8 +95,9 @@ package final class RecordingScreen: Sendable {
             let id = touch.contact.id
             switch touch.phase {
             case .down:
-                guard shown.isVisible, let panel = shown.panel, let geometry = shown.geometry else { return (false, nil) }
+                guard shown.isInUse else { return (false, nil) }
                 shown.contacts.insert(id)
+                guard let panel = shown.panel, let geometry = shown.geometry else { return (true, nil) }
                 return (true, panel.button(atX: touch.contact.x, y: touch.contact.y, on: geometry))
             case .move: return (shown.contacts.contains(id), nil)
             case .up, .cancelled: return (shown.contacts.remove(id) != nil, nil)
@@ -107,39 +112,77 @@ package final class RecordingScreen: Sendable {
     /// What the thread has.
     private struct Work: ~Copyable {
         var stage: RecordingStage
-        var session: CaptureSession?
+        var (session, sessionCount): (CaptureSession?, Int) = (nil, 0)
         /// Loaded when it is first needed: fonts are some megabytes.
         var drawing: RecordingDrawing?
         var draft: String?
         /// Whether the player is to play again.
         var wasPlaying = false
         var message: (text: String, until: HostTime)?
+        /// Whether the film that is reviewed has been on the screen, and whether anybody knows that there is silence.
+        var (hasSeenFilm, hasToldOfSilence) = (false, false)
+        var told = Facts()
+        /// When films that have become too old are looked for.
+        var agesAt = HostTime.now
         init(onRecord: OnRecord) { stage = RecordingStage(onRecord) }
     }
 
     /// Waits for the next thing and does it; false at the end.
     private func step(_ work: inout Work) -> Bool {
-        let isBusy = work.stage.state != .idle || work.message != nil
         let (orders, isClosed) =
-            inbox.wait(until: isBusy ? .now + .milliseconds(100) : nil) { inbox -> ([(order: RecordingOrder, time: HostTime)], Bool)? in
+            inbox.wait(until: deadline(work)) { inbox -> ([(order: RecordingOrder, time: HostTime)], Bool)? in
                 if inbox.orders.isEmpty, !inbox.isClosed { return nil }
                 defer { inbox.orders = [] }
                 return (inbox.orders, inbox.isClosed)
             } ?? ([], false)
         for (order, time) in orders { carryOut(work.stage.order(order, at: time), &work) }
         if let report = work.session?.report(until: .now) { note(report, &work) }
-        if let failure = work.session?.status.failure, work.stage.state == .framing {
+        let status = work.session?.status
+        if let failure = status?.failure, work.stage.state == .framing {
             complain(failure.description, &work)
             carryOut(work.stage.failed(), &work)
+        } else if let failure = status?.soundFailure, !work.hasToldOfSilence {
+            complain("the microphone was lost, there is silence from here on: \(failure)", &work)
+            work.hasToldOfSilence = true
         }
         carryOut(work.stage.expire(at: .now), &work)
         // Whatever has had it play: the microphone would hear it.
         if work.session != nil, player.snapshot.status != .paused { player.perform(.pause) }
+        playAgain(&work)
+        if let age = settings.keptAge, work.agesAt <= .now, work.stage.state == .idle {
+            folder.expire(age: age)
+            work.agesAt = .now + Self.ageing
+        }
         if let message = work.message, message.until < .now { work.message = nil }
         show(&work)
         if !isClosed { return true }
         finish(&work)
         return false
+    }
+
+    /// When there is something to be done without an order.
+    private func deadline(_ work: borrowing Work) -> HostTime? {
+        if work.stage.state == .idle, work.message == nil { return settings.keptAge == nil ? nil : work.agesAt }
+        guard work.stage.state == .reviewing else { return .now + .milliseconds(100) }
+        let left = reviewed(work).map { $0 - Self.reviewEnd } ?? .milliseconds(100)
+        return .now + min(max(left, .milliseconds(5)), .milliseconds(100))
+    }
+
+    /// How much there is left of the film that is reviewed; nil where it is not on the screen.
+    private func reviewed(_ work: borrowing Work) -> MediaTime? {
+        let now = player.snapshot
+        return now.source == work.draft ? now.duration.map { $0 - now.time } : nil
+    }
+
+    /// A film that is reviewed is played until somebody has decided.
+    private func playAgain(_ work: inout Work) {
+        guard work.stage.state == .reviewing, let draft = work.draft else { return }
+        if let left = reviewed(work) {
+            work.hasSeenFilm = true
+            if left <= Self.reviewEnd { player.perform(.seekTo(.zero)) }
+        } else if work.hasSeenFilm, player.snapshot.source != draft {
+            player.perform(.playSource(draft, resumes: true))
+        }
     }
 
     private func finish(_ work: inout Work) {
@@ -171,7 +214,7 @@ package final class RecordingScreen: Sendable {
             case .close:
                 work.session?.close()
                 work.session = nil
-                shown.withLock { $0.preview = nil }
+                shown.withLock { ($0.session, $0.preview) = (nil, nil) }
                 if work.stage.state == .idle { playOn(&work) }
             case .begin: begin(&work)
             case .pause: work.session?.pause()
@@ -184,10 +227,11 @@ package final class RecordingScreen: Sendable {
             case .play:
                 // What it returns to plays, too.
                 player.play()
+                work.hasSeenFilm = false
                 if let draft = work.draft { player.perform(.playSource(draft, resumes: true)) }
             case .stopPlaying:
-                // Back to where the playlist was.
-                if player.snapshot.source == work.draft { player.perform(.nextItem) }
+                // Back to where the playlist was; also where the film is on its way to the screen.
+                if player.snapshot.source == work.draft || !work.hasSeenFilm { player.perform(.nextItem) }
                 if work.stage.state == .idle { playOn(&work) }
             }
         }
@@ -203,10 +247,14 @@ package final class RecordingScreen: Sendable {
             player.perform(.pause)
             work.wasPlaying = true
         }
-        let converter = PreviewConverter()
+        let converter = SurfaceConverter()
+        work.hasToldOfSilence = false
+        work.sessionCount += 1
+        let number = work.sessionCount
+        shown.withLock { $0.session = number }
         do throws(CaptureError) {
             work.session = try CaptureSession.open(camera: settings.camera, microphone: settings.microphone, mode: settings.mode) {
-                [weak self] picture in self?.preview(picture, converter)
+                [weak self] picture in self?.preview(picture, of: number, converter)
             }
             carryOut(work.stage.opened(at: .now), &work)
         } catch {
@@ -242,22 +290,23 @@ package final class RecordingScreen: Sendable {
     private var geometry: ScreenGeometry? { screen.mode.map { ScreenGeometry(mode: $0, rotation: screen.nextRotation) } }
 
     /// Puts a picture of the camera on the display. On the thread that reads the camera.
-    private func preview(_ picture: borrowing CapturedPicture, _ converter: PreviewConverter) {
+    private func preview(_ picture: borrowing CapturedPicture, of session: Int, _ converter: SurfaceConverter) {
         guard let geometry, shown.withLock({ $0.isVisible }) else { return }
         let swaps = settings.rotation.swapsAxes
         let (width, height) = (picture.frame.width, picture.frame.height)
-        let place = PreviewConverter.fit(swaps ? height : width, swaps ? width : height, into: (geometry.width, geometry.height))
+        let begin = HostTime.now
+        let place = geometry.fit(swaps ? height : width, swaps ? width : height)
         guard
             let surface = converter.surface(
                 picture.frame, width: place.width, height: place.height, rotation: settings.rotation, isMirrored: settings.mirrorsPreview)
         else { return }
         shown.withLock { shown in
-            guard shown.isVisible else { return }
+            guard shown.isVisible, shown.session == session else { return }
             shown.preview = .init(surface: surface, x: place.x, y: place.y)
             shown.geometry = geometry
             present(shown)
         }
-        log.trace("preview of a picture taken at \(picture.time.nanoseconds / 1000) µs")
+        log.trace("preview: taken, drawn from and shown at \([picture.time, begin, HostTime.now].map { $0.nanoseconds / 1000 }) µs")
     }
 
     private func present(_ shown: borrowing Shown) {
@@ -268,7 +317,7 @@ package final class RecordingScreen: Sendable {
 
     private func hide() {
         let wasVisible = shown.withLock { shown in
-            defer { (shown.isVisible, shown.preview, shown.drawn, shown.panel) = (false, nil, [], nil) }
+            defer { (shown.isVisible, shown.isInUse, shown.preview, shown.drawn, shown.panel) = (false, false, nil, [], nil) }
             return shown.isVisible
         }
         if wasVisible { player.setBackdrop(Overlay()) }
@@ -276,10 +325,16 @@ package final class RecordingScreen: Sendable {
 
     private func show(_ work: inout Work) {
         let status = work.session?.status ?? CaptureSession.Status()
-        known.withLock { known in
+        let facts = known.withLock { known in
             (known.state, known.elapsed, known.remaining) = (work.stage.state.name, status.elapsed, status.remaining)
             (known.droppedCount, known.level) = (status.droppedCount, status.level)
+            return known
         }
+        if (facts.state, facts.film, facts.failure) != (work.told.state, work.told.film, work.told.failure) {
+            work.told = facts
+            changed(facts)
+        }
+        shown.withLock { $0.isInUse = work.stage.state != .idle }
         guard work.stage.state != .idle || work.message != nil, let geometry else { return hide() }
         if work.drawing == nil { work.drawing = RecordingDrawing(theme) }
         let panel = RecordingPanel(
@@ -291,47 +346,5 @@ package final class RecordingScreen: Sendable {
             (shown.isVisible, shown.panel, shown.geometry, shown.drawn) = (true, panel, geometry, drawn)
             present(shown)
         }
-    }
-}
-
-extension RecordingStage.State {
-    /// The word for programs.
-    var name: String {
-        switch self {
-        case .idle: "idle"
-        case .opening: "opening"
-        case .framing: "framing"
-        case .recording: "recording"
-        case .paused: "paused"
-        case .finishing: "finishing"
-        case .reviewing: "reviewing"
-        }
-    }
-}
-
-extension RecordingPanel {
-    /// What a viewer sees and can press in a state.
-    init(_ state: RecordingStage.State, _ status: CaptureSession.Status, hasSound: Bool, message: String?) {
-        let buttons: [Button] =
-            switch state {
-            case .idle, .opening, .finishing: []
-            case .framing: [.start, .cancel]
-            case .recording: [.stop, .pause, .cancel]
-            case .paused: [.stop, .resume, .cancel]
-            case .reviewing: [.keep, .retake, .cancel]
-            }
-        func clock(_ time: MediaTime) -> String {
-            let seconds = Int(time.seconds)
-            return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
-        }
-        let isRecording = state == .recording || state == .paused
-        let decibels = status.level > 0 ? 20 * log10f(status.level) : -100
-        // What is left, as it may be less than the duration: the disk.
-        let time = isRecording ? clock(status.elapsed) + (status.remaining.map { " −\(clock($0))" } ?? "") : nil
-        self.init(
-            time: time ?? (state == .framing && hasSound ? "●" : nil),
-            level: hasSound && (isRecording || state == .framing) ? min(max(Int((decibels + 50) / 5), 0), 10) : nil,
-            isPaused: state == .paused,
-            buttons: buttons, message: message)
     }
 }

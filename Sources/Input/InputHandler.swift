@@ -22,9 +22,10 @@ package struct InputHandler: Sendable {
     }
 
     /// The same, and `perform` once nothing has been touched for `time` after something was; with `isTouched` that is now. A finger or a key that
-    /// is held counts at its last event.
+    /// is held counts at its last event. While `isInUse` that waits: it counts as a touch, as when somebody is recorded who stands before a camera.
     package func whenIdle(
-        after time: MediaTime, isTouched: Bool = false, perform: @escaping @Sendable (HostTime) -> Void
+        after time: MediaTime, isTouched: Bool = false, unless isInUse: @escaping @Sendable () -> Bool = { false },
+        perform: @escaping @Sendable (HostTime) -> Void
     ) -> InputHandler {
         var timer = IdleTimer(after: time)
         if isTouched { timer.touched(at: .now) }
@@ -36,7 +37,9 @@ package struct InputHandler: Sendable {
             },
             nextDeadline: { [nextDeadline(), watch.timer.withLock { $0.nextDeadline }].compactMap { $0 }.min() },
             expire: { now in
-                if let due = watch.timer.withLock({ $0.expire(at: now) }) { perform(due) }
+                if let due = watch.timer.withLock({ $0.expire(at: now) }) {
+                    if isInUse() { watch.timer.withLock { $0.touched(at: now) } } else { perform(due) }
+                }
                 expire(now)
             })
         result.awaitsIdle = { watch.timer.withLock { $0.nextDeadline != nil } }

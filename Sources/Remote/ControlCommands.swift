@@ -63,7 +63,7 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
 
 /// What a client that observes is told of.
 package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
-    case status, item, time, display, audio, failure, export
+    case status, item, time, display, audio, failure, export, record
 
     /// What its events say.
     var text: String {
@@ -76,6 +76,7 @@ package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
         case .export:
             "how far the film is that is made on the shelf: `done`, 0 to 1, and `left`, seconds or null, twice a second; at the end `file`, or "
                 + "`problem` where there is none"
+        case .record: "the recording is in another state, has kept a film or has failed: what `record status` answers"
         case .failure: "`message`: an item could not be played, or nothing can be; `item` where it is one"
         }
     }

@@ -38,15 +38,16 @@ final class Interaction: Sendable {
     private let display: DisplayOutput
 
     private let shelf: ShelfWiring
-    /// What takes events before anything here.
-    private let takes: @Sendable (InputEvent) -> Bool
+    /// What takes events before anything here, and is not to be disturbed while somebody uses it.
+    private let recording: RecordWiring
 
     init(
         _ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput, shelf: ShelfWiring,
-        takes: @escaping @Sendable (InputEvent) -> Bool
+        recording: RecordWiring
     ) {
-        (self.player, self.display, self.shelf, self.takes) = (player, display, shelf, takes)
-        let viewers = Viewers(configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf)
+        (self.player, self.display, self.shelf, self.recording) = (player, display, shelf, recording)
+        let viewers = Viewers(
+            configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf, recording: recording)
         state = Mutex(State(viewers: viewers))
         shelf.attach(viewers.controls)
     }
@@ -74,7 +75,7 @@ final class Interaction: Sendable {
 
     private func start(_ viewers: Viewers) {
         viewers.controls?.start { viewers.input.hasDevices }
-        viewers.input.start(viewers.handler.without(takes))
+        viewers.input.start(viewers.handler)
         viewers.accelerometer?.start { rotation, time in viewers.perform(.rotate(rotation), time) }
     }
 
@@ -83,7 +84,9 @@ final class Interaction: Sendable {
         let old = state.withLock { $0.viewers }
         stop(old)
         player.setOverlay(Overlay())
-        let new = Viewers(configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display, shelf: shelf)
+        let new = Viewers(
+            configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display, shelf: shelf, recording: recording
+        )
         if let controls = old.controls { new.controls?.adoptShelf(of: controls) }
         shelf.attach(new.controls)
         let isWanted = state.withLock { state in
@@ -121,7 +124,10 @@ final class Interaction: Sendable {
 
 extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
-    init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput, shelf: ShelfWiring) {
+    init(
+        _ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput, shelf: ShelfWiring,
+        recording: RecordWiring
+    ) {
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
@@ -152,7 +158,11 @@ extension Interaction.Viewers {
             }
             handler = controls.handler
         }
-        self.handler = configuration.idle.after.map { handler.whenIdle(after: $0, isTouched: isTouched, perform: beIdle) } ?? handler
+        // Whoever touches what is recorded touches something, and whoever stands before the camera is not to be taken for nobody.
+        let all = handler.without { recording.takes($0) }
+        self.handler =
+            configuration.idle.after.map { all.whenIdle(after: $0, isTouched: isTouched, unless: { recording.isInUse }, perform: beIdle) }
+            ?? all
     }
 }
 

@@ -142,7 +142,7 @@ struct Play: ParsableCommand {
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
-        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf) { recording.takes($0) }
+        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf, recording: recording)
         let expansion = PlaylistExpansion(configuration) { probe($0) }
         let stickCopy = StickCopy { news in
             switch news {
@@ -159,7 +159,7 @@ struct Play: ParsableCommand {
         }
         let remote = RemoteWiring(
             configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache,
-            recording: { recording.facts }
+            recording: recording
         ) {
             reload.request()
             player.setItems(listed.withLock { $0 })

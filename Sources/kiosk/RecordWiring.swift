@@ -14,10 +14,16 @@ final class RecordWiring: Sendable {
     private let player: Player
     private let display: DisplayOutput
     private let state: Mutex<(screen: RecordingScreen?, settings: Configuration.Record, theme: Theme)>
+    private let observer = Observer()
+
+    /// Who is told of what has become of it.
+    private final class Observer: Sendable {
+        let publish = Mutex<@Sendable ([String: JSONValue]) -> Void>({ _ in })
+    }
 
     init(_ configuration: Configuration, player: Player, display: DisplayOutput) {
         (self.player, self.display) = (player, display)
-        let screen = RecordingScreen(configuration.record, theme: configuration.theme, player: player, screen: display)
+        let screen = Self.screen(configuration, player, display, observer)
         state = Mutex((screen, configuration.record, configuration.theme))
         player.addObserver { [weak self] event in
             guard case .recordingRequested(let order) = event, let self else { return }
@@ -26,7 +32,19 @@ final class RecordWiring: Sendable {
         }
     }
 
+    private static func screen(
+        _ configuration: Configuration, _ player: Player, _ display: DisplayOutput, _ observer: Observer
+    ) -> RecordingScreen? {
+        RecordingScreen(configuration.record, theme: configuration.theme, player: player, screen: display) { [observer] facts in
+            let publish = observer.publish.withLock { $0 }
+            publish(members(of: facts))
+        }
+    }
+
     private var screen: RecordingScreen? { state.withLock { $0.screen } }
+
+    /// How programs are told that it is in another state, has kept a film or has failed.
+    func attach(publish: @escaping @Sendable ([String: JSONValue]) -> Void) { observer.publish.withLock { $0 = publish } }
 
     /// Goes by another configuration from now on; what is being recorded is kept.
     func setConfiguration(_ configuration: Configuration) {
@@ -36,17 +54,21 @@ final class RecordWiring: Sendable {
         }
         guard let old else { return }
         old?.close()
-        let new = RecordingScreen(configuration.record, theme: configuration.theme, player: player, screen: display)
+        let new = Self.screen(configuration, player, display, observer)
         state.withLock { $0 = (new, configuration.record, configuration.theme) }
     }
 
     /// Whether an event of a device is for what lies over everything here.
     func takes(_ event: InputEvent) -> Bool { screen?.takes(event) ?? false }
 
+    /// Whether somebody records, or looks at what has been recorded.
+    var isInUse: Bool { screen?.isInUse ?? false }
+
     /// What programs are told; nil where nothing can be recorded.
-    var facts: [String: JSONValue]? {
-        guard let facts = screen?.facts else { return nil }
-        return [
+    var facts: [String: JSONValue]? { screen.map { Self.members(of: $0.facts) } }
+
+    private static func members(of facts: RecordingScreen.Facts) -> [String: JSONValue] {
+        [
             "state": .string(facts.state), "elapsed": .number(facts.elapsed.seconds),
             "remaining": facts.remaining.map { .number($0.seconds) } ?? .null, "dropped": .number(Double(facts.droppedCount)),
             "level": .number(Double(facts.level)), "film": facts.film.map { .string($0) } ?? .null,

@@ -33,7 +33,7 @@ final class RemoteWiring: Sendable {
     /// `reload` reads the file again, and plays its playlist.
     init(
         _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
-        shelf: ShelfWiring, cache: AssetCache?, recording: @escaping @Sendable () -> [String: JSONValue]?,
+        shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring,
         reload: @escaping @Sendable () -> Void
     ) {
         let present = Monitor(configuration)
@@ -45,7 +45,7 @@ final class RemoteWiring: Sendable {
             screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
             items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload)
         surroundings.shelf = { [shelf] request throws(ControlRefusal) in try shelf.handle(request) }
-        surroundings.recording = recording
+        surroundings.recording = { [recording] in recording.facts }
         let control = RemoteControl(player, surroundings)
         (self.control, self.player, self.present) = (control, player, present)
         service = ServiceNotifier.start(control)
@@ -53,6 +53,7 @@ final class RemoteWiring: Sendable {
         state.withLock { open(&$0, configuration, instead: nil) }
         control.publish { [weak self] in self?.socket.withLock { $0 } }
         shelf.attach(control) { [weak self] members in self?.socket.withLock { $0 }?.publish(.export, members) }
+        recording.attach { [weak self] members in self?.socket.withLock { $0 }?.publish(.record, members) }
     }
 
     /// Goes by another configuration from now on: what is to be elsewhere is closed and opened again. Clients of a socket that has moved are

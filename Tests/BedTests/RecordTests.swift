@@ -14,7 +14,7 @@ extension BedTests {
             return (folder, try Bed.shell(line, arguments: ["-V", "-t", "900", "-w", "/tmp"]))
         }
 
-        private func run(_ command: [String]) throws -> Data {
+        func run(_ command: [String]) throws -> Data {
             let program = Process(), output = Pipe()
             program.executableURL = URL(fileURLWithPath: "/usr/bin/env")
             program.arguments = command
@@ -27,7 +27,7 @@ extension BedTests {
         }
 
         /// The times of a film's pictures.
-        private func times(_ path: String) throws -> [Double] {
+        func times(_ path: String) throws -> [Double] {
             let data = try run([
                 "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0", path,
             ])
@@ -35,7 +35,7 @@ extension BedTests {
         }
 
         /// FFmpeg decodes all of it without a word.
-        private func expectSound(_ path: String) throws {
+        func expectSound(_ path: String) throws {
             #expect(
                 try String(
                     decoding: run([

@@ -94,68 +94,16 @@ import Testing
         }
     }
 
-    // MARK: The folder
-
-    private func film(_ name: String, age: Double, _ bytes: Int64) -> FilmFolder.Film {
-        FilmFolder.Film(name: name, age: .seconds(age), byteCount: bytes)
-    }
-
-    @Test func theOldestAreThrownAway() {
-        let films = [film("c", age: 30, 100), film("a", age: 10, 100), film("d", age: 40, 100), film("b", age: 20, 100)]
-        #expect(FilmFolder.excess(films, number: nil, age: nil, space: nil) == [])
-        #expect(FilmFolder.excess(films, number: 2, age: nil, space: nil) == ["d", "c"])
-        #expect(FilmFolder.excess(films, number: nil, age: .seconds(25), space: nil) == ["d", "c"])
-        #expect(FilmFolder.excess(films, number: nil, age: nil, space: ByteCount(300)) == ["d"])
-        #expect(FilmFolder.excess(films, number: 3, age: .seconds(15), space: ByteCount(1000)) == ["d", "c", "b"])
-        // What has just been kept stays.
-        #expect(FilmFolder.excess([film("a", age: 99, 100)], number: 1, age: .seconds(1), space: ByteCount(1)) == [])
-    }
-
-    @Test(arguments: [
-        ("film-2026-11-24-181530.mp4", true), ("film-2026-11-24-181530-2.mp4", true), ("film.mp4", false), ("film-2026.mp4", false),
-        ("holiday.mp4", false), ("film-2026-11-24-181530.mp4.part", false),
-    ])
-    func onlyOwnFilmsAreThrownAway(name: String, isFilm: Bool) { #expect(FilmFolder.isFilm(name) == isFilm) }
-
-    @Test func aFilmGetsItsPlace() throws {
-        let path = NSTemporaryDirectory() + "kiosk-films-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let folder = FilmFolder(path + "/")
-        let draft = try folder.nextPath()
-        #expect(draft.hasPrefix(path + "/.new/film-"))
-        try Data("film".utf8).write(to: URL(fileURLWithPath: draft))
-        #expect(try folder.nextPath() != draft)
-        let kept = try folder.keep(draft, number: 1, age: nil, space: nil)
-        #expect(FileManager.default.fileExists(atPath: kept) && !FileManager.default.fileExists(atPath: draft))
-        // Left by a power cut.
-        try Data("film".utf8).write(to: URL(fileURLWithPath: path + "/.new/film-2026-11-24-181530.mp4"))
-        #expect(folder.tidy() == [path + "/film-2026-11-24-181530.mp4"])
-    }
-
     // MARK: On the display
 
-    @Test(arguments: Rotation.allCases, [false, true]) func picturesAreTurnedAndMirrored(rotation: Rotation, isMirrored: Bool) {
-        // 1 2 3
-        // 4 5 6
-        let turned = PreviewConverter.turned([1, 2, 3, 4, 5, 6], width: 3, height: 2, rotation: rotation, isMirrored: isMirrored)
-        let expected: [UInt32] =
-            switch (rotation, isMirrored) {
-            case (.none, false): [1, 2, 3, 4, 5, 6]
-            case (.none, true): [3, 2, 1, 6, 5, 4]
-            case (.clockwise90, false): [4, 1, 5, 2, 6, 3]
-            case (.clockwise90, true): [1, 4, 2, 5, 3, 6]
-            case (.clockwise180, false): [6, 5, 4, 3, 2, 1]
-            case (.clockwise180, true): [4, 5, 6, 1, 2, 3]
-            case (.clockwise270, false): [3, 6, 2, 5, 1, 4]
-            case (.clockwise270, true): [6, 3, 5, 2, 4, 1]
-            }
-        #expect(turned == expected)
-    }
-
     @Test func thePreviewFits() {
-        #expect(PreviewConverter.fit(1280, 720, into: (1920, 1080)) == (0, 0, 1920, 1080))
-        #expect(PreviewConverter.fit(640, 480, into: (1280, 720)) == (160, 0, 960, 720))
-        #expect(PreviewConverter.fit(720, 1280, into: (1280, 720)) == (438, 0, 404, 720))
+        func fit(_ width: Int, _ height: Int, _ screenWidth: Int, _ screenHeight: Int) -> [Int] {
+            let place = ScreenGeometry(width: screenWidth, height: screenHeight, physicalWidth: nil, physicalHeight: nil).fit(width, height)
+            return [place.x, place.y, place.width, place.height]
+        }
+        #expect(fit(1280, 720, 1920, 1080) == [0, 0, 1920, 1080])
+        #expect(fit(640, 480, 1280, 720) == [160, 0, 960, 720])
+        #expect(fit(720, 1280, 1280, 720) == [438, 0, 404, 720])
     }
 
     @Test func buttonsAreWhereTheyAreDrawn() {

@@ -167,4 +167,17 @@ import Testing
         handler.expire(Self.at(60_000))
         #expect(told.withLock { $0 } == [Self.at(700), Self.at(60_000)] && handler.nextDeadline() == nil)
     }
+
+    /// Whoever stands before a camera touches nothing, and is not to be taken for nobody.
+    @Test func nobodyIsIdleWhoIsRecorded() {
+        let told = Mutex<[HostTime]>([]), isInUse = Mutex(true)
+        let handler = CommandRecognizer.handler(keyMap, gestures: [:]) { _, _ in }
+            .whenIdle(after: .seconds(60), unless: { isInUse.withLock { $0 } }) { time in told.withLock { $0.append(time) } }
+        handler.handle(finger(.down, 0.5, 0))
+        handler.expire(Self.at(60_000))
+        #expect(told.withLock { $0 } == [] && handler.nextDeadline() == Self.at(120_000))
+        isInUse.withLock { $0 = false }
+        handler.expire(Self.at(120_000))
+        #expect(told.withLock { $0 } == [Self.at(120_000)] && handler.nextDeadline() == nil)
+    }
 }

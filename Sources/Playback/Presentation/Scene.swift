@@ -150,12 +150,12 @@ package final class Surface: Sendable {
     /// Whether nothing is seen through it: what lies under it need not be drawn.
     package let isOpaque: Bool
 
-    /// A surface of `width` x `height` pixels. Traps when `pixels` has another count.
-    package init(width: Int, height: Int, pixels: [UInt32]) {
+    /// A surface of `width` x `height` pixels. Traps when `pixels` has another count. Whether nothing is seen through it is looked for where it is not known.
+    package init(width: Int, height: Int, pixels: [UInt32], isOpaque: Bool? = nil) {
         precondition(width > 0 && height > 0 && pixels.count == width * height, "\(pixels.count) pixels are not \(width)x\(height)")
         self.width = width
         self.height = height
         self.pixels = pixels
-        isOpaque = pixels.allSatisfy { $0 >= 0xff00_0000 }
+        self.isOpaque = isOpaque ?? pixels.allSatisfy { $0 >= 0xff00_0000 }
     }
 }

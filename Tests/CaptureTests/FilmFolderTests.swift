@@ -1,0 +1,149 @@
+import Configuration
+import Foundation
+import KioskPlatform
+import KioskVocabulary
+import Testing
+
+@testable import KioskCapture
+
+/// The folder of visitors' films, on the disk.
+@Suite struct FilmFolderTests {
+    private func film(_ name: String, age: Double, _ bytes: Int64) -> FilmFolder.Film {
+        FilmFolder.Film(name: name, age: .seconds(age), byteCount: bytes)
+    }
+
+    @Test func theOldestAreThrownAway() {
+        let films = [film("c", age: 30, 100), film("a", age: 10, 100), film("d", age: 40, 100), film("b", age: 20, 100)]
+        #expect(FilmFolder.excess(films, number: nil, age: nil, space: nil) == [])
+        #expect(FilmFolder.excess(films, number: 2, age: nil, space: nil) == ["d", "c"])
+        #expect(FilmFolder.excess(films, number: nil, age: .seconds(25), space: nil) == ["d", "c"])
+        #expect(FilmFolder.excess(films, number: nil, age: nil, space: ByteCount(300)) == ["d"])
+        #expect(FilmFolder.excess(films, number: 3, age: .seconds(15), space: ByteCount(1000)) == ["d", "c", "b"])
+        // What has just been kept stays.
+        #expect(FilmFolder.excess([film("a", age: 99, 100)], number: 1, age: .seconds(1), space: ByteCount(1)) == [])
+        // Also where the clock was years behind when it was recorded, or both were within a second.
+        #expect(FilmFolder.excess(films + [film("z", age: 1e9, 100)], kept: "z", number: 2, age: nil, space: nil) == ["d", "c", "b"])
+        #expect(FilmFolder.excess([film("b", age: 1, 1), film("a", age: 1, 1)], kept: "a", number: 1, age: nil, space: nil) == ["b"])
+    }
+
+    @Test(arguments: [
+        ("film-2026-11-24-181530.mp4", true), ("film-2026-11-24-181530-2.mp4", true), ("film.mp4", false), ("film-2026.mp4", false),
+        ("holiday.mp4", false), ("film-2026-11-24-181530.mp4.part", false),
+    ])
+    func onlyOwnFilmsAreThrownAway(name: String, isFilm: Bool) { #expect(FilmFolder.isFilm(name) == isFilm) }
+
+    /// A folder with films of so many minutes of age and bytes, and what is not ours.
+    private final class Folder {
+        let path = NSTemporaryDirectory() + "kiosk-films-\(UUID().uuidString)"
+        var folder: FilmFolder { FilmFolder(path + "/") }
+        var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+        /// Those that nobody may ever delete.
+        static let others = ["film.mp4", "holiday.mp4", "notes.txt", "film-2026-11-24-181530.mp4.part"]
+
+        init(films: [(minutes: Double, bytes: Int)] = []) throws {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            for (index, film) in films.enumerated() { try add(Self.name(index), age: film.minutes * 60, bytes: film.bytes) }
+            for name in Self.others { try add(name, age: 1e8, bytes: 10_000_000) }
+        }
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        static func name(_ index: Int) -> String { "film-2026-11-01-12000\(index).mp4" }
+
+        func add(_ name: String, age seconds: Double, bytes: Int) throws {
+            try Data(count: bytes).write(to: URL(fileURLWithPath: path + "/" + name))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: path + "/" + name)
+        }
+
+        /// Records a film and keeps it; the name.
+        func keep(number: Int? = nil, age: MediaTime? = nil, space: ByteCount? = nil, bytes: Int = 1000) throws -> String {
+            let draft = try folder.nextPath()
+            try Data(count: bytes).write(to: URL(fileURLWithPath: draft))
+            let film = try folder.keep(draft, number: number, age: age, space: space)
+            #expect(film.hasPrefix(path + "/film-"))
+            return String(film.dropFirst(path.count + 1))
+        }
+
+        /// The films that are there.
+        var films: [String] { names.filter { !Self.others.contains($0) && $0 != ".new" } }
+    }
+
+    @Test func soManyAreKept() throws {
+        // By age, not by name: the first is the newest.
+        let folder = try Folder(films: [(1, 1000), (50, 1000), (30, 1000), (40, 1000)])
+        let new = try folder.keep(number: 3)
+        #expect(folder.films == [Folder.name(0), Folder.name(2), new].sorted())
+        #expect(Set(folder.names).isSuperset(of: Folder.others))
+    }
+
+    @Test func soOldOnesAreKept() throws {
+        let folder = try Folder(films: [(10, 1000), (61, 1000), (59, 1000)])
+        let new = try folder.keep(age: .seconds(3600))
+        #expect(folder.films == [Folder.name(0), Folder.name(2), new].sorted())
+        // Nothing is recorded any more, and the rest becomes old as well.
+        folder.folder.expire(age: .seconds(3600))
+        #expect(folder.films == [Folder.name(0), Folder.name(2), new].sorted())
+        folder.folder.expire(age: .seconds(30 * 60))
+        #expect(folder.films == [Folder.name(0), new].sorted())
+        folder.folder.expire(age: .seconds(-10))
+        #expect(folder.films == [] && Set(folder.names).isSuperset(of: Folder.others))
+    }
+
+    @Test func soMuchIsKept() throws {
+        let folder = try Folder(films: [(10, 400_000), (20, 400_000), (30, 400_000)])
+        let new = try folder.keep(space: ByteCount(1_000_000), bytes: 150_000)
+        #expect(folder.films == [Folder.name(0), Folder.name(1), new].sorted())
+        // One that alone is more than there is room for stays.
+        let large = try folder.keep(space: ByteCount(1_000_000), bytes: 2_000_000)
+        #expect(folder.films == [large])
+        #expect(Set(folder.names).isSuperset(of: Folder.others))
+    }
+
+    /// Nothing is thrown away where a folder cannot be written to, and the film waits where it was recorded.
+    @Test func aFolderThatCannotBeWrittenTo() throws {
+        // Nobody may make anything there, not even root.
+        #expect(throws: CaptureError.self) { try FilmFolder("/sys/kernel/films").nextPath() }
+        #expect(throws: CaptureError.self) { try FilmFolder("/dev/null/films").nextPath() }
+        #expect(FilmFolder("/dev/null/films").tidy() == [])
+        do throws(CaptureError) { _ = try FilmFolder("/dev/null/films").nextPath() } catch {
+            #expect("\(error)".contains("/dev/null/films"), "\(error)")
+        }
+        let folder = try Folder(films: [(10, 1000), (20, 1000)])
+        let draft = try folder.folder.nextPath()
+        try Data("film".utf8).write(to: URL(fileURLWithPath: draft))
+        // Something of the film's name is in the way, which no file replaces.
+        let name = String(draft.split(separator: "/").last!)
+        try FileManager.default.createDirectory(atPath: folder.path + "/" + name, withIntermediateDirectories: false)
+        #expect(throws: CaptureError.self) { try folder.folder.keep(draft, number: 1, age: nil, space: nil) }
+        #expect(FileManager.default.fileExists(atPath: draft))
+        #expect(Set(folder.films).isSuperset(of: [Folder.name(0), Folder.name(1)]))
+    }
+
+    /// On a disk that is plugged in later: made when there is something to be recorded, where the folder that it lies in is there.
+    @Test func aFolderThatIsNotThereYet() throws {
+        let path = NSTemporaryDirectory() + "kiosk-disk-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = FilmFolder(path + "/films")
+        #expect(folder.tidy() == [])
+        folder.expire(age: .seconds(1))
+        #expect(throws: CaptureError.self) { try folder.nextPath() }
+        #expect(!FileManager.default.fileExists(atPath: path), "the place of a disk that is not there is filled on another")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(try folder.nextPath().hasPrefix(path + "/films/.new/film-"))
+    }
+
+    @Test func aFilmGetsItsPlace() throws {
+        let path = NSTemporaryDirectory() + "kiosk-films-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = FilmFolder(path + "/")
+        let draft = try folder.nextPath()
+        #expect(draft.hasPrefix(path + "/.new/film-"))
+        try Data("film".utf8).write(to: URL(fileURLWithPath: draft))
+        #expect(try folder.nextPath() != draft)
+        let kept = try folder.keep(draft, number: 1, age: nil, space: nil)
+        #expect(FileManager.default.fileExists(atPath: kept) && !FileManager.default.fileExists(atPath: draft))
+        // Left by a power cut.
+        try Data("film".utf8).write(to: URL(fileURLWithPath: path + "/.new/film-2026-11-24-181530.mp4"))
+        #expect(folder.tidy() == [path + "/film-2026-11-24-181530.mp4"])
+    }
+}
