@@ -83,6 +83,23 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The same for whoever stands before the screen, and can do nothing about paths and permissions.
+    package var short: String {
+        switch self {
+        case .noCamera, .noSuchCamera, .notACamera: "There is no camera"
+        case .cannotOpenCamera(_, EBUSY, _): "The camera is in use"
+        case .cannotOpenCamera, .formatNotOffered, .noUsableFormat, .cameraFailed: "The camera cannot be used"
+        case .cameraUnplugged: "The camera was unplugged"
+        case .cameraStopped: "The camera gives no pictures"
+        case .noMicrophone: "There is no microphone"
+        case .cannotOpenMicrophone(_, EBUSY, _): "The microphone is in use"
+        case .cannotOpenMicrophone, .cannotConfigureMicrophone: "The microphone cannot be used"
+        case .noSpace, .diskFull: "The disk is full"
+        case .outputExists, .movie: "The film cannot be written"
+        case .nothingRecorded: "Nothing was recorded"
+        }
+    }
+
     private static func text(_ error: Int32) -> String { String(cString: strerror(error)) }
 }
 

@@ -1,6 +1,7 @@
 import Controls
 import Glibc
 import KioskPlatform
+import KioskPlayback
 import KioskVocabulary
 
 extension RecordingScreen {
@@ -15,6 +16,21 @@ extension RecordingScreen {
         /// The film that was kept last, and what went wrong last.
         package var film: String?
         package var failure: String?
+    }
+
+    /// What is shown.
+    struct Shown {
+        var isVisible = false
+        var preview: Overlay.Picture?
+        var drawn: [Overlay.Picture] = []
+        var panel: RecordingPanel?
+        var geometry: ScreenGeometry?
+        /// Whether it takes what is touched; a message alone does not.
+        var isInUse = false
+        /// Which session's pictures are shown; one that ends may have one on its way.
+        var session: Int?
+        /// Contacts that went down here.
+        var contacts: Set<Int> = []
     }
 }
 
@@ -53,7 +69,7 @@ extension RecordingPanel {
         // What is left, as it may be less than the duration: the disk.
         let time = isRecording ? clock(status.elapsed) + (status.remaining.map { " −\(clock($0))" } ?? "") : nil
         self.init(
-            time: time ?? (state == .framing && hasSound ? "●" : nil),
+            time: time,
             level: hasSound && (isRecording || state == .framing) ? min(max(Int((decibels + 50) / 5), 0), 10) : nil,
             isPaused: state == .paused,
             buttons: buttons, message: message)

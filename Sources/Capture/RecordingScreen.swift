@@ -15,21 +15,6 @@ import Synchronization
 /// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. What the camera sees goes from the thread that reads it to the display,
 /// behind the controls, without waiting for anybody: the newest picture takes the place of the one before. The player pauses meanwhile, as the microphone would hear it.
 package final class RecordingScreen: Sendable {
-    /// What is shown.
-    private struct Shown {
-        var isVisible = false
-        var preview: Overlay.Picture?
-        var drawn: [Overlay.Picture] = []
-        var panel: RecordingPanel?
-        var geometry: ScreenGeometry?
-        /// Whether it takes what is touched; a message alone does not.
-        var isInUse = false
-        /// Which session's pictures are shown; one that ends may have one on its way.
-        var session: Int?
-        /// Contacts that went down here.
-        var contacts: Set<Int> = []
-    }
-
     private struct Inbox {
         var orders: [(order: RecordingOrder, time: HostTime)] = []
         var isClosed = false
@@ -139,10 +124,10 @@ package final class RecordingScreen: Sendable {
         if let report = work.session?.report(until: .now) { note(report, &work) }
         let status = work.session?.status
         if let failure = status?.failure, work.stage.state == .framing {
-            complain(failure.description, &work)
+            complain(failure, &work)
             carryOut(work.stage.failed(), &work)
         } else if let failure = status?.soundFailure, !work.hasToldOfSilence {
-            complain("the microphone was lost, there is silence from here on: \(failure)", &work)
+            complain("the microphone was lost, there is silence from here on: \(failure)", "The microphone was unplugged", &work)
             work.hasToldOfSilence = true
         }
         carryOut(work.stage.expire(at: .now), &work)
@@ -197,14 +182,17 @@ package final class RecordingScreen: Sendable {
 
     private func note(_ report: RecordingReport, _ work: inout Work) {
         for text in report.notes { log.warning("\(text)") }
-        if let failure = report.failure { complain(failure.description, &work) }
+        if let failure = report.failure { complain(failure, &work) }
         carryOut(work.stage.ended(isThere: report.path != nil, at: .now), &work)
     }
 
-    private func complain(_ text: String, _ work: inout Work) {
+    private func complain(_ error: CaptureError, _ work: inout Work) { complain(error.description, error.short, &work) }
+
+    /// Tells programs and the log what is wrong, and the viewer in short.
+    private func complain(_ text: String, _ short: String, _ work: inout Work) {
         log.warning("\(text)")
         known.withLock { $0.failure = text }
-        work.message = (text, .now + Self.reading)
+        work.message = (short, .now + Self.reading)
     }
 
     private func carryOut(_ actions: [RecordingStage.Action], _ work: inout Work) {
@@ -258,7 +246,7 @@ package final class RecordingScreen: Sendable {
             }
             carryOut(work.stage.opened(at: .now), &work)
         } catch {
-            complain(error.description, &work)
+            complain(error, &work)
             carryOut(work.stage.failed(), &work)
         }
     }
@@ -271,7 +259,7 @@ package final class RecordingScreen: Sendable {
             work.draft = path
             work.session?.begin(request)
         } catch {
-            complain(error.description, &work)
+            complain(error, &work)
             carryOut(work.stage.failed(), &work)
         }
     }
@@ -282,7 +270,7 @@ package final class RecordingScreen: Sendable {
             let film = try folder.keep(draft, number: settings.keptNumber, age: settings.keptAge, space: settings.keptSpace)
             known.withLock { $0.film = film }
             log.notice("\(film): recorded")
-        } catch { complain(error.description, &work) }
+        } catch { complain(error, &work) }
     }
 
     // MARK: On the display

@@ -73,26 +73,30 @@ package struct RecordingDrawing: ~Copyable {
     package mutating func pictures(_ panel: RecordingPanel, on geometry: ScreenGeometry) -> [Overlay.Picture] {
         var pictures: [Overlay.Picture] = []
         let margin = geometry.pixels(ControlsLayout.margin), height = geometry.pixels(9)
-        if let time = panel.time {
-            let width = geometry.pixels(62)
+        if panel.time != nil || panel.level != nil {
+            // Wide enough for what there is in it: time, level.
+            let timeWidth = panel.time == nil ? 0 : geometry.pixels(36), levelWidth = panel.level == nil ? 0 : geometry.pixels(26)
+            let width = timeWidth + levelWidth + height / 2
             let surface = Canvas.surface(width, height) { canvas in
                 let (w, h) = (Double(width), Double(height))
                 canvas.rounded(0, 0, w, h, h / 2, .black(0.55))
-                if panel.isPaused {
-                    canvas.draw(.pause, at: h * 0.6, h / 2, radius: h * 0.2)
-                } else {
-                    canvas.disc(h * 0.6, h / 2, h * 0.22, .color(Color("#ff3b30") ?? theme.accent, 1))
+                if let time = panel.time {
+                    if panel.isPaused {
+                        canvas.draw(.pause, at: h * 0.6, h / 2, radius: h * 0.2)
+                    } else {
+                        canvas.disc(h * 0.6, h / 2, h * 0.22, .color(Color("#ff3b30") ?? theme.accent, 1))
+                    }
+                    let label = Part.Text(text: time, size: Int(h * 0.48), isBold: true, width: timeWidth - Int(h * 1.1), height: height)
+                    typesetter.drawCentered(
+                        label, x: (h * 1.1 + Double(timeWidth)) / 2 + h * 0.1, y: h / 2, isShaded: false, on: canvas)
                 }
-                let label = Part.Text(text: time, size: Int(h * 0.48), isBold: true, width: Int(w * 0.55), height: Int(h))
-                typesetter.drawCentered(label, x: h * 1.1 + w * 0.24, y: h / 2, isShaded: false, on: canvas)
                 if let level = panel.level {
-                    let step = w * 0.022
+                    let step = (Double(levelWidth) - h * 0.5) / 10
                     for bar in 0..<10 {
-                        let isLit = bar < level
-                        let x = w * 0.72 + Double(bar) * step
+                        let x = w - h * 0.5 - step * Double(10 - bar)
                         canvas.rounded(
-                            x, h * 0.3, step * 0.6, h * 0.4, step * 0.2,
-                            isLit ? (bar > 8 ? .color(theme.accent, 1) : .white(1)) : .white(0.25))
+                            x, h * 0.28, step * 0.62, h * 0.44, step * 0.2,
+                            bar < level ? (bar > 8 ? .color(theme.accent, 1) : .white(1)) : .white(0.25))
                     }
                 }
             }
@@ -102,8 +106,7 @@ package struct RecordingDrawing: ~Copyable {
             let width = geometry.width - 2 * margin
             let surface = Canvas.surface(width, height) { canvas in
                 canvas.rounded(0, 0, Double(width), Double(height), Double(height) / 2, .black(0.65))
-                let label = Part.Text(
-                    text: message, size: Int(Double(height) * 0.45), hasEllipsis: true, width: width - height, height: height)
+                let label = Part.Text(text: message, size: Int(Double(height) * 0.48), isBold: true, width: width - height, height: height)
                 typesetter.drawCentered(label, x: Double(width) / 2, y: Double(height) / 2, isShaded: false, on: canvas)
             }
             pictures.append(.init(surface: surface, x: margin, y: margin + height * 2))

@@ -86,7 +86,8 @@ extension BedTests.Recordings {
         }
         // A line is read at once after it was written: where the player's start is on the clock of the pictures.
         let start = try #require(pictures.map { $0.shown - $0.read }.max())
-        let changes = record.overlayChanges().map { $0.time.microseconds + start }
+        // The player is paused: whatever is on a plane, or blended into the picture, changes with the camera alone.
+        let changes = zip(record.vblanks, record.vblanks.dropFirst()).filter { $0.planes != $1.planes }.map { $1.time.microseconds + start }
         // When all is loaded, until the end.
         let (from, to) = (record.time(of: "preview").microseconds + start + 3_000_000, start + 13_500_000)
         let judged = pictures.indices.dropLast().filter { pictures[$0].shown > from && pictures[$0].shown < to }

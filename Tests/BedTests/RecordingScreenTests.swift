@@ -153,6 +153,8 @@ extension BedTests.Recordings {
             at(4, .shell("camera /dev/video0 0x00f0f041 1"), "unplug")
             at(5, .screenshot(), "unplugged")
             at(5.2, .shell("\(stage.ctl) record status"), "gone")
+            // vivid is plugged in again by itself.
+            at(6, .shell("rm -f /dev/video*"))
             at(12, .tap(640, 200), "again")
             at(13, .screenshot(), "no camera")
             at(13.2, .shell("\(stage.ctl) record status"), "none")
@@ -185,6 +187,7 @@ extension BedTests.Recordings {
             at(5.5, .shell("camera /dev/video0 0x00f0f041 1"))
             at(7, .screenshot(), "paused and unplugged")
             at(7, .shell("\(stage.ctl) record status; cp \(stage.folder)/.new/film-*.mp4 \(stage.folder)/reviewed.mp4"), "reviewing")
+            at(7.5, .shell("rm -f /dev/video*"))
             at(8, Stage.tap(.retake, Stage.reviewing), "retake")
             at(9, .shell("\(stage.ctl) record status; ls -A \(stage.folder)/.new"), "none")
         }
@@ -226,7 +229,9 @@ extension BedTests.Recordings {
         let length = try times(stage.folder + "/kept.mp4").max() ?? 0
         #expect(length > 2 && length < 4, "\(length) s")
         #expect(status("no space").contains("state: idle") && status("no space").contains("are free on its disk"), "\(status("no space"))")
-        #expect(status("read-only").contains("state: idle") && status("read-only").contains("ead-only"), "\(status("read-only"))")
+        #expect(
+            status("read-only").contains("state: idle") && status("read-only").contains("its disk cannot be written to"),
+            "\(status("read-only"))")
         let end = Set(record.frames.filter { $0.time > .seconds(17) }.map(\.number))
         #expect(end.count > 60, "the playlist stands still")
         #expect(record.status == 0)
