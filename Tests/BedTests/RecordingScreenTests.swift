@@ -108,7 +108,10 @@ extension BedTests.Recordings {
     /// For people to look at: `KIOSK_CONTROLS_PICTURES=/some/folder`; `KIOSK_RECORD=1` makes the one in docs/record.md anew.
     private func save(_ picture: Picture, _ name: String) throws {
         let environment = ProcessInfo.processInfo.environment
-        if let folder = environment["KIOSK_CONTROLS_PICTURES"] { try picture.write(to: "\(folder)/record-\(name).png") }
+        if let folder = environment["KIOSK_CONTROLS_PICTURES"] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try picture.write(to: "\(folder)/record-\(name).png")
+        }
         if environment["KIOSK_RECORD"] != nil, name == "recording" { try picture.write(to: Bed.package + "/docs/record.jpg", width: 960) }
     }
 
@@ -200,6 +203,30 @@ extension BedTests.Recordings {
         #expect(none.contains("state: idle") && none.contains("there is no camera") && !none.contains("film-"), "\(none)")
         let retake = record.time(of: "retake")
         #expect(Set(record.frames.filter { $0.time > retake + .seconds(1) && $0.time < retake + .seconds(3) }.map(\.number)).count > 50)
+        #expect(record.status == 0)
+    }
+
+    @Test func `a microphone that is unplugged is told of, and the film goes on in silence`() async throws {
+        let stage = try Stage()
+        defer { stage.remove() }
+        let record = try await Bed.run(
+            "record-silence", for: .seconds(12), playing: [stage.clip], stage.program(microphone: "hw:Dummy"), on: Self.free
+        ) { at in
+            at(1.5, .tap(640, 200))
+            at(2.5, Stage.tap(.start, Stage.framing))
+            at(4.5, .shell("echo snd_dummy.0 >/sys/bus/platform/drivers/snd_dummy/unbind"))
+            at(5.5, .screenshot(), "silence")
+            at(6, .shell("\(stage.ctl) record status"), "recording")
+            at(7.5, Stage.tap(.stop, Stage.recording))
+            at(9, Stage.tap(.keep, Stage.reviewing))
+        }
+        for (name, picture) in record.screenshots { try save(picture, name) }
+        let recording = record.outputs["recording"] ?? ""
+        #expect(recording.contains("state: recording") && recording.contains("the microphone was lost"), "\(recording)")
+        let film = try #require(stage.films.first)
+        try expectSound("\(stage.folder)/\(film)")
+        let length = try times("\(stage.folder)/\(film)").max() ?? 0
+        #expect(abs(length - 5) < 0.3, "\(length) s")
         #expect(record.status == 0)
     }
 
