@@ -13,6 +13,10 @@ struct Simulation {
     var clockDrift = 0.0
     /// Whether the sound does as it is told; else the card plays at its own rate.
     var soundFollows = true
+    /// By how much the sender of a live stream runs fast, in parts per million; nil of a file.
+    var senderDrift: Double?
+    /// How many frames lie ready at a decision. With one, the compositor takes the next that is not overdue when that has been shown.
+    var readyFrames = 2
     /// What the sound is ahead of the picture by at the beginning, in seconds: an error of the clock's first readings, say.
     var initialError = 0.0
     /// Peak jitter of the clock's readings, in seconds.
@@ -37,6 +41,7 @@ struct Simulation {
         var random = SeededRandom(seed: 7)
         var outcome = Outcome()
         var next = 0
+        if let senderDrift { scheduler.senderRatio = 1 + senderDrift * 1e-6 }
         let told: Double? = toldRate ?? frameRate
         func frame(_ number: Int) -> FrameScheduler.Frame {
             var start = Double(number) / frameRate
@@ -60,7 +65,10 @@ struct Simulation {
             let rate = cardRate * (soundFollows ? ratios.removeFirst() : 1)
             heard += (now - previous).seconds * rate
             let jitter = clockJitter * random.unit()
-            let decision = scheduler.decide(now: now, ready: [frame(next), frame(next + 1)]) { host in
+            if readyFrames == 1, let overdue = scheduler.overdue {
+                while frame(next + 1).start <= overdue { next += 1 }
+            }
+            let decision = scheduler.decide(now: now, ready: (0..<readyFrames).map { frame(next + $0) }) { host in
                 .seconds(heard + (host - now).seconds * rate + jitter)
             }
             if soundFollows { ratios.append(scheduler.soundRatio) }
@@ -117,6 +125,42 @@ struct Simulation {
         // 500 ppm for 200 s is 100 ms, six vblanks.
         let simulation = Simulation(clockDrift: 500, soundFollows: false, clockJitter: 0.001, seconds: 200)
         #expect((2...6).contains(simulation.wrongHolds([2])))
+    }
+
+    /// The sound of a live stream keeps to its sender: so the picture goes after it, a vblank at a time, each as often as they have gone apart
+    /// by one, and is never further from it than half a vblank and what keeps it from going to and fro.
+    @Test(arguments: [(24.0, 48.0), (25, 50), (30, 60), (50, 50), (60, 60), (15, 60), (24, 60), (25, 60), (50, 60)], [-300.0, 300])
+    func aSenderIsFollowedAVblankAtATime(rates: (frame: Double, refresh: Double), drift: Double) {
+        for ready in 1...2 {
+            let seconds = 400.0
+            let simulation = Simulation(
+                frameRate: rates.frame, refreshRate: rates.refresh, senderDrift: drift, readyFrames: ready, clockJitter: 0.002,
+                vblankJitter: 0.0002, seconds: seconds)
+            let outcome = simulation.run()
+            let holds = outcome.holds.dropFirst(2).dropLast()
+            let ideal = rates.refresh / rates.frame
+            let slips = Int((seconds * abs(drift) * 1e-6 * rates.refresh).rounded())
+            // What is a whole number of vblanks long stands one more or less; what is not never does, only in another order.
+            let others = holds.filter { !(Int(ideal.rounded(.down))...Int(ideal.rounded(.up)) ~= $0.vblanks) }
+            let left = zip(holds, holds.dropFirst()).map { $1.frame - $0.frame - 1 }
+            let isWhole = ideal == ideal.rounded()
+            #expect(others.allSatisfy { abs(Double($0.vblanks) - ideal) <= 1 })
+            #expect(left.allSatisfy { $0 <= 1 })
+            let leftOut = left.reduce(0, +)
+            #expect(leftOut == 0 || ideal == 1 && drift > 0, "\(leftOut) left out")
+            #expect(
+                isWhole ? abs(others.count + leftOut - slips) <= 1 : others.isEmpty, "\(others.count), \(leftOut) left out, of \(slips)")
+            let most = outcome.leads.dropFirst(10).map { abs($0.seconds) }.max() ?? 1
+            #expect(most < 0.5 / rates.refresh + 0.0065, "\(most) s apart")
+        }
+    }
+
+    /// What is left of the clock's jitter, as long as it lasts, moves nothing.
+    @Test func aSenderThatKeepsOurTimeIsNotFollowedToAndFro() {
+        for error in stride(from: -0.015, through: 0.015, by: 0.001) {
+            let outcome = Simulation(senderDrift: 0, initialError: error, clockJitter: 0.0019, seconds: 120).run()
+            #expect(outcome.holds.dropFirst(8).dropLast().allSatisfy { $0.vblanks == 2 }, "\(error)")
+        }
     }
 
     @Test func everyFrameOfASlowClipIsShownInOrder() {

@@ -15,6 +15,10 @@ import KioskPlatform
 /// Only when position and clock have gone wrong by ``tolerance(isLocked:)`` does the position jump, by whole vblanks. What is due is the
 /// newest frame that begins at or before the position; older ones that were never shown are dropped.
 ///
+/// The sound of a live stream keeps to its sender (``LiveClock``), so there the position has to follow. It stays locked, and goes to the next
+/// place half-way between frame changes when what is heard is nearer to that, with ``senderMargin`` to spare. So a frame stands a vblank more or
+/// less each time the sender has gone a vblank ahead of the display or fallen behind it, which is as rarely as can be.
+///
 /// Where items follow each other whose rates differ, or that are no whole number of vblanks long, the position has to move, by less than a
 /// vblank: to the side on which the picture comes nearer to its sound, unless that would leave out a frame.
 ///
@@ -76,6 +80,9 @@ struct FrameScheduler: Sendable {
         return isLocked ? max(Double(Self.lockedTolerance.nanoseconds), tolerance) : tolerance
     }
     static let lockedTolerance = MediaTime.milliseconds(35)
+    /// So far beyond half-way between its place and the next one lies what is heard before the position of a live stream goes there: further than
+    /// the clock's jitter, which would move it to and fro else.
+    static let senderMargin = 4_000_000.0
     /// The share of its distance from the clock that the position gives up at each decision, where there is no lock.
     private static let pull = 0.05
 
@@ -86,9 +93,10 @@ struct FrameScheduler: Sendable {
     /// How many samples are to be played in the time of one.
     var soundRatio: Double { senderRatio ?? sound.ratio }
 
-    /// How fast a live stream is to be played (``LiveClock``): the sound keeps to that, and the position jumps by a frame where the display
-    /// has gone wrong by ``tolerance(isLocked:)`` beside it. nil of anything else.
+    /// How fast a live stream is to be played (``LiveClock``): the sound keeps to that, and the position follows. nil of anything else.
     var senderRatio: Double?
+    /// Whether the compositor has been asked to leave out a frame of a live stream.
+    private var passesOver = false
 
     /// Takes in the time of a vblank at which a flip took effect.
     mutating func flipped(at time: HostTime) {
@@ -145,7 +153,7 @@ struct FrameScheduler: Sendable {
         let (step, phase) = Self.step(cadence: first.cadence, period: nominalPeriod)
         // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
         let heard = Double(time.nanoseconds) + 0.5 * step
-        let position = advanced(to: index, heard: heard, step: step, phase: phase, next: first)
+        let position = advanced(to: index, heard: heard, step: step, phase: phase, ready: ready)
         // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has
         // passed.
         let (soon, _) = nextVblank(after: now)
@@ -198,7 +206,8 @@ struct FrameScheduler: Sendable {
         return (anchor + MediaTime(nanoseconds: Int64(saturating: count * period)), anchorIndex &+ Int64(saturating: count))
     }
 
-    private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, next: Frame) -> Double {
+    private mutating func advanced(to index: Int64, heard: Double, step: Double, phase: Double?, ready: [Frame]) -> Double {
+        let next = ready[0]
         if let current = lock, hasShown {
             let vblanks = Double(index &- current.index)
             var position = current.position + vblanks * current.step
@@ -207,6 +216,7 @@ struct FrameScheduler: Sendable {
                 if current.cadence != next.cadence || current.phase != phase || abs(offset - offset.rounded()) > 0.25 {
                     position = Self.realigned(position, heard: heard, to: next, step: step, phase: phase)
                 }
+                if senderRatio != nil { position = followed(position, heard: heard, step: step, unit: 2 * phase * step, ready: ready) }
             } else {
                 position += Self.pull * (heard - position)
             }
@@ -227,6 +237,24 @@ struct FrameScheduler: Sendable {
             position += (offset.rounded() - offset) * 2 * phase * step
         }
         lock = Lock(cadence: next.cadence, step: step, phase: phase, position: position, index: index)
+        return position
+    }
+
+    /// The position of a live stream, or the next place half-way between frame changes where that is nearer to what is heard. No frame comes late
+    /// by that: where the next one would, the position waits for the one after. A frame a vblank leaves no other way than to pass one over: one
+    /// that lies ready, or the next that would be prepared (``overdue``); once that has been asked for, the clock's jitter does not undo it.
+    private mutating func followed(_ position: Double, heard: Double, step: Double, unit: Double, ready: [Frame]) -> Double {
+        let wasPassingOver = passesOver
+        passesOver = false
+        guard abs(heard - position) > 0.5 * unit + (wasPassingOver ? 0 : Self.senderMargin) else { return position }
+        if heard < position { return position - unit }
+        let ahead = position + unit
+        func isInTime(_ frame: Frame) -> Bool { ahead - Double(frame.start.nanoseconds) < step }
+        if isInTime(ready[0]) { return ahead }
+        guard Double(ready[0].cadence?.nanoseconds ?? 0) <= step else { return position }
+        if ready.count > 1, isInTime(ready[1]) { return ahead }
+        passesOver = true
+        overdue = MediaTime(nanoseconds: Int64(saturating: ahead + step))
         return position
     }
 

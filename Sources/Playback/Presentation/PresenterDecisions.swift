@@ -96,7 +96,11 @@ extension Presenter {
             candidates.append(
                 .init(start: pipeline.ready[index].enqueued.place.start, cadence: pipeline.ready[index].enqueued.place.cadence))
         }
-        scheduler.senderRatio = pipeline.livePace?.ratio
+        if !candidates.isEmpty {
+            // What is still to be shown before a live stream is locked as ever.
+            let serial = pipeline.ready[0].enqueued.place.playthrough?.serial
+            scheduler.senderRatio = pipeline.livePace.flatMap { $0.serial == serial ? $0.ratio : nil }
+        }
         let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0, now: now) })
         pipeline.setOverdue(scheduler.overdue)
         if abs(scheduler.soundRatio - soundRatio) > 2e-6 {

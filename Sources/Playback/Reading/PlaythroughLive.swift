@@ -28,7 +28,7 @@ extension PlaythroughReader {
     func followSender(heard: MediaTime?, written: MediaTime, format: AudioFormat, mayCatchUp: Bool, at now: HostTime) -> LivePace? {
         guard mapping.rate == 1, !isSoundOnly, let reception = reader.reception else { return nil }
         // Before that, what is heard is what came before, or before what was left out.
-        guard let heard, heard >= mapping.instant else { return LivePace(ratio: liveClock.ratio, latency: lastLevel) }
+        guard let heard, heard >= mapping.instant else { return pace }
         let level = reception.receivedUntil - mapping.itemTime(at: heard)
         if liveClock.follow(level: level, goal: reception.goal, gaps: reception.gaps, at: now), mayCatchUp, isUnread,
             let landed = reader.catchUp()
@@ -38,6 +38,8 @@ extension PlaythroughReader {
             if givesSound { sound.catchUp(with: mapping, written: written, format: format, from: reader) }
         }
         lastLevel = level
-        return LivePace(ratio: liveClock.ratio, latency: level)
+        return pace
     }
+
+    private var pace: LivePace { LivePace(serial: playthrough.serial, ratio: liveClock.ratio, latency: lastLevel) }
 }

@@ -4,10 +4,10 @@ import KioskPlatform
 /// same. A pure value: levels and times in, a ratio out.
 ///
 /// The sender's crystal and ours never agree. At 50 parts per million a stream falls behind by four seconds a day, or runs dry as often. So
-/// the player follows the sender, by at most ``limit``: the sound is resampled by that ratio (``AudioQueue/ratio``), and once in many
-/// minutes a frame stands a vblank more or less. That is a proportional and an integral part, damped critically, on the distance of the
-/// *level* (what is received and not yet heard) from its target. What counts is the highest level of each ``block``: that of the packet
-/// with the shortest way through the network. Lower ones are packets that were late, and bursts.
+/// the player follows the sender, by at most ``limit``: the sound is resampled by that ratio (``AudioQueue/ratio``), and once in some
+/// minutes a frame stands a vblank more or less (``FrameScheduler/senderRatio``). That is a proportional and an integral part, damped
+/// critically, on the distance of the *level* (what is received and not yet heard) from its target. What counts is the highest level of each
+/// ``block``: that of the packet with the shortest way through the network. Lower ones are packets that were late, and bursts.
 ///
 /// The target is what the stream is meant to have in hand; of one that comes in parts (HLS), what it had in its first block.
 ///
@@ -89,6 +89,8 @@ struct LiveClock: Hashable, Sendable {
 
 /// How a live stream is played: seconds of it in a second of ours, and what lies between what is received and what is heard.
 struct LivePace: Hashable, Sendable {
+    /// The playthrough that it is of.
+    var serial: UInt64
     var ratio: Double
     var latency: MediaTime?
 }
