@@ -63,6 +63,8 @@ package struct AssetDescription: Hashable, Sendable {
     package var metadata = AssetMetadata()
     /// Whether it is a file of this machine, which is read in no time beside a stream.
     package var isLocal = true
+    /// Whether it is a stream without an end.
+    var isLive: Bool { duration == nil && !isStill && !isLocal }
     /// What the file calls itself; nil where it does not say.
     package var title: String? { metadata.title }
 }

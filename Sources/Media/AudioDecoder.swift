@@ -3,9 +3,10 @@ import KioskPlatform
 
 /// The decoder of a sound stream: packets in, one unbroken run of samples in the output format out (``SampleQueue``).
 ///
-/// Samples are placed by their timestamps; jitter below ``tolerance`` is not a hole. libavcodec has taken encoder priming off by then, and
-/// padding where the container says how much of it there is. MP4 says it in another way: its last packet lasts less long than what is
-/// decoded from it. The queue holds that rest back until it is known whether another packet follows.
+/// Samples are placed by their timestamps; jitter below ``tolerance`` is not a hole, and those of a live stream follow their timestamps
+/// (``SoundCompensation``). libavcodec has taken encoder priming off by then, and padding where the container says how much of it there is.
+/// MP4 says it in another way: its last packet lasts less long than what is decoded from it. The queue holds that rest back until it is known
+/// whether another packet follows.
 ///
 /// Memory and the time of a call are bounded whatever a header says: what has been decoded is converted in pieces of ``pieceFrames``, each
 /// when it is asked for, and rates and channel counts that no sound has are refused.
@@ -25,13 +26,15 @@ struct AudioDecoder: ~Copyable, Sendable {
     private(set) var hasEnded = false
     /// Why not all of the sound is heard, once that has shown.
     private(set) var problem: String?
+    /// Keeps the sound of a live stream with its timestamps; nil of anything that ends, as it does so before that matters.
+    private var compensation: SoundCompensation?
     /// Packets in a row that gave no sound.
     private var mutePackets = 0
 
     /// After so many packets in a row without sound it is reported that it cannot be decoded.
     private static let mostMutePackets = 100
     /// Timestamps of real files vary by the rounding of a few packets; a hole that can be heard is longer than this.
-    private static let tolerance = MediaTime.milliseconds(50)
+    static let tolerance = MediaTime.milliseconds(50)
     /// Output frames made in one go, about.
     private static let pieceFrames = 16_384
     /// Samples for each channel that a packet may hold, less where many channels make that more than ``frameBytes``: a minute and more.
@@ -41,10 +44,12 @@ struct AudioDecoder: ~Copyable, Sendable {
     /// Errors in a row that a decoder may return before it is taken to have nothing more.
     private static let errorLimit = 64
 
-    /// Opens the decoder of a stream whose sound is converted to `output`.
+    /// Opens the decoder of a stream whose sound is converted to `output`. `isLive` says that it has no end.
     ///
     /// - Throws: ``MediaError`` where the codec is not supported, or the header's rate or channel count is none that sound has.
-    static func open(_ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat) throws(MediaError) -> AudioDecoder {
+    static func open(
+        _ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat, isLive: Bool
+    ) throws(MediaError) -> AudioDecoder {
         let parameters = stream.pointee.codecpar.pointee
         let (rate, channels) = (Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels))
         // Zero is for the decoder to find out.
@@ -54,14 +59,15 @@ struct AudioDecoder: ~Copyable, Sendable {
         let codec = try CodecContext.open(stream.pointee.codecpar, timeBase: stream.pointee.time_base, source: source) { context in
             context.pointee.max_samples = min(frameSamples, frameBytes / Int64(8 * max(1, channels)))
         }
-        return AudioDecoder(codec: codec, timeBase: stream.pointee.time_base, output: output)
+        return AudioDecoder(codec: codec, timeBase: stream.pointee.time_base, output: output, isLive: isLive)
     }
 
-    private init(codec: consuming CodecContext, timeBase: AVRational, output: AudioFormat) {
+    private init(codec: consuming CodecContext, timeBase: AVRational, output: AudioFormat, isLive: Bool) {
         self.codec = codec
         self.timeBase = timeBase
         self.output = output
         queue = SampleQueue(output)
+        compensation = isLive ? SoundCompensation() : nil
     }
 
     /// Begins anew: the next sample given out is the one of container time `time`.
@@ -160,19 +166,26 @@ struct AudioDecoder: ~Copyable, Sendable {
         }
         if let limitation = resampler?.limitation { problem = limitation }
         queue.setPadding(0)
-        if let time = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase) {
-            let begin = frameNumber(time)
-            if let position = resamplerPosition {
-                let expected = position + (resampler?.delay ?? 0)
-                if abs(begin - expected) > frameNumber(Self.tolerance) {
-                    drainResampler()
-                    resampler = Resampler(from: frame, to: output)
-                    resamplerPosition = begin
-                }
-            } else {
-                resamplerPosition = begin
-            }
+        if let time = MediaTime(ticks: frame.pointee.best_effort_timestamp, of: timeBase) { follow(frameNumber(time)) }
+        if let compensation { resampler?.compensate(by: compensation.rate) }
+    }
+
+    /// The frame that has been decoded is to begin at this number.
+    private mutating func follow(_ begin: Int64) {
+        let frame = scratch.raw
+        let expected = resamplerPosition.map { $0 + (resampler?.delay ?? 0) }
+        if let expected, abs(begin - expected) <= frameNumber(Self.tolerance) {
+            compensation?.follow(
+                distance: Double(begin - expected) / Double(output.sampleRate),
+                elapsed: Double(frame.pointee.nb_samples) / Double(frame.pointee.sample_rate))
+            return
         }
+        if expected != nil {
+            drainResampler()
+            resampler = Resampler(from: frame, to: output)
+        }
+        resamplerPosition = begin
+        compensation?.realigned()
     }
 
     private mutating func convertPiece() {

@@ -85,7 +85,7 @@ extension MediaReader {
         var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }
         if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {
             do throws(MediaError) {
-                sound = SoundTrack(try AudioDecoder.open(stream, source: source, output: samples))
+                sound = SoundTrack(try AudioDecoder.open(stream, source: source, output: samples, isLive: description.isLive))
             } catch {
                 if !hasVideo { throw error }
                 problems.append("plays without its sound: \(error.reason.text)")
@@ -95,8 +95,7 @@ extension MediaReader {
 
         let nominal = hasVideo && !description.isStill ? nominalDuration : nil
         let packets = PacketSource(
-            format, name: source, streams: streams, interruption: interruption, settings: settings,
-            isLive: description.duration == nil && !description.isStill)
+            format, name: source, streams: streams, interruption: interruption, settings: settings, isLive: description.isLive)
         var reader = MediaReader(
             description, samples: samples, nominalFrameDuration: nominal,
             demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems), pictures: pictures, sound: sound)

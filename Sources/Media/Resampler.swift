@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import KioskPlatform
 
 /// Converts decoded sound of one kind to the output format. The corresponding C library is libswresample.
 struct Resampler: ~Copyable, @unchecked Sendable {
@@ -10,6 +11,8 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     private let channelCount: Int32
     /// What is not heard of the sound, in words; nil where all of it is.
     let limitation: String?
+    /// Samples made more of a million.
+    private var compensation: Int32 = 0
 
     deinit {
         var pointer: OpaquePointer? = context
@@ -84,6 +87,13 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     /// Whether `frame` has the rate, sample format and channel count that this converts from.
     func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
         frame.pointee.sample_rate == sampleRate && frame.pointee.format == format && frame.pointee.ch_layout.nb_channels == channelCount
+    }
+
+    /// Makes so many seconds of sound more of each second, from now on. The corresponding C function is `swr_set_compensation`.
+    mutating func compensate(by rate: Double) {
+        let wanted = Int32(saturating: rate * 1e6)
+        guard wanted != compensation, swr_set_compensation(context, wanted, 1_000_000) >= 0 else { return }
+        compensation = wanted
     }
 
     /// Output frames that it holds. The corresponding C function is `swr_get_delay`.
