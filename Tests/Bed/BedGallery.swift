@@ -68,6 +68,46 @@ package enum BedGallery {
         return clip
     }
 
+    /// 36 pictures at 30 fps in a transport stream, with a tone of 450 Hz on the right, and on the left a beep as the picture flashes in the middle:
+    /// number 19. It can be sent again and again without a gap in its times or a hole in its sound: 36 pictures and 50 packets of MP2 are equally
+    /// long, no picture waits for another, and the packets are from the middle of a sound that goes on.
+    ///
+    /// - Parameter isSlow: its timestamps go 200 parts per million too fast, the sound's beside its samples.
+    package static func live(isSlow: Bool = false) throws -> NumberedClip {
+        let path = try folder.get() + "/live\(isSlow ? "-slow" : "").ts"
+        let clip = NumberedClip(path, frames: 36, frameRate: 30)
+        drawing.lock()
+        defer { drawing.unlock() }
+        if FileManager.default.fileExists(atPath: path) { return clip }
+        let draft = path + ".\(getpid()).ts", tone = path + ".\(getpid()).tone.ts"
+        defer { unlink(tone) }
+        func ffmpeg(_ arguments: [String], to output: String) throws {
+            let outcome = try Outcome.of(["/usr/bin/env", "ffmpeg", "-nostdin", "-loglevel", "error"] + arguments + ["-y", output])
+            guard outcome.status == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
+        }
+        if isSlow {
+            let times = "setts=ts=TS*1.0002"
+            try ffmpeg(["-i", live().path, "-c", "copy", "-bsf:v", times, "-bsf:a", times], to: draft)
+        } else {
+            let cells = try make(["--cells"]).trimmingCharacters(in: .whitespacesAndNewlines)
+            // MP2 is late by 481 samples, which a transport stream does not say.
+            let beep = "0.5*sin(2*PI*1000*(t+481/48000))*between(mod(t+481/48000,1.2),0.6,0.65)|0.3*sin(2*PI*450*t)"
+            try ffmpeg(
+                ["-f", "lavfi", "-i", "aevalsrc='\(beep)':s=48000,atrim=end=3.6", "-c:a", "mp2", "-b:a", "384k", "-muxdelay", "0"], to: tone
+            )
+            let flash = "drawbox=color=white:t=fill:enable='eq(n,18)'"
+            try ffmpeg(
+                [
+                    "-f", "lavfi", "-i", "color=0x303030:s=320x180:r=30,trim=end_frame=36,\(flash),\(cells)", "-ss", "1.2", "-t", "1.2",
+                    "-i", tone,
+                    "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-preset", "veryfast", "-bf", "0", "-pix_fmt", "yuv420p", "-c:a",
+                    "copy",
+                ], to: draft)
+        }
+        guard rename(draft, path) == 0 else { throw BedError.failed("cannot move \(draft)") }
+        return clip
+    }
+
     /// The demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look at.
     package static func demo() throws -> String {
         let path = try folder.get() + "/demo-keys.mp4", source = Bed.package + "/demo/one.mp4"
