@@ -194,10 +194,13 @@ package final class CaptureSession: Sendable {
             wakeUp.wait(for: &descriptors, until: .now + .milliseconds(500))
             do throws(CaptureError) {
                 var isIdle = true
-                while let picture = try stream.next() {
+                var waiting = try stream.next()
+                while let picture = waiting.take() {
                     (last, isIdle) = (.now, false)
-                    preview?(picture)
                     let dropped = stream.droppedCount + late
+                    // Where drawing takes longer than the camera, what is not the newest is not drawn: it would be late, and those behind it later still.
+                    waiting = try stream.next()
+                    if waiting == nil { preview?(picture) }
                     let boxed = Picture(picture, dropped: dropped)
                     let isTaken = inbox.signal { inbox in
                         if inbox.pictures.count >= mostPictures { return false }
