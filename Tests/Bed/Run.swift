@@ -28,7 +28,7 @@ struct Run {
             [ready + "/run"] + machine.options + ["-t", "\(limit)", "-l", folder + "/kernel", "-w", writable, "--", "direct", folder]
             + command
         try write(guest.map { "'\($0)'" }.joined(separator: " ") + "\n", to: folder + "/command")
-        let outcome = try await Outcome.ofGuest(guest, isAlone: machine.time == .real)
+        let outcome = try await Outcome.ofGuest(guest, isAlone: machine.time != .free)
         try write(outcome.errors, to: folder + "/errors")
 
         let record = try read(folder, outcome)
@@ -174,8 +174,9 @@ struct Outcome {
         return Outcome(status: Int(process.terminationStatus), output: text[0], errors: text[1])
     }
 
-    /// The same for a guest, on a thread of its own. One in real time runs while no other guest does on this machine; of those in virtual time,
-    /// which nothing disturbs, this process runs one for each processor.
+    /// The same for a guest, on a thread of its own. One in which computing takes time, real or virtual, runs while no other guest does on this
+    /// machine: it takes the time in which another one has the processor for computing. Of those in free time, which nothing disturbs, this
+    /// process runs one for each processor.
     static func ofGuest(_ command: [String], isAlone: Bool) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             Thread {
