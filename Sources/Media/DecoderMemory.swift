@@ -14,13 +14,30 @@ final class DecoderMemory: Sendable {
         var width: Int32, height: Int32
     }
 
-    /// Ordinary memory for pictures of a kind, used again and again.
+    /// Ordinary memory for pictures of a layout, used again and again, by all decoders that have the same. An item is opened while the one before it
+    /// plays: what that one's decoder no longer needs becomes the next one's, and a loop neither frees nor finds memory.
     private final class Ordinary: @unchecked Sendable {
         // Sendable because libavutil's pools are; nothing else changes.
         let layout: PictureLayout
         private let pool: OpaquePointer
 
-        init?(_ layout: PictureLayout) {
+        private struct Entry {
+            weak var pool: Ordinary?
+        }
+        private static let pools = Mutex<[Entry]>([])
+
+        /// That of the decoders there are, or a new one; nil without memory.
+        static func of(_ layout: PictureLayout) -> Ordinary? {
+            pools.withLock { pools in
+                pools.removeAll { $0.pool == nil }
+                if let pool = pools.lazy.compactMap(\.pool).first(where: { $0.layout.isSame(as: layout) }) { return pool }
+                let made = Ordinary(layout)
+                if let made { pools.append(Entry(pool: made)) }
+                return made
+            }
+        }
+
+        private init?(_ layout: PictureLayout) {
             guard let pool = av_buffer_pool_init(layout.byteCount, av_buffer_allocz) else { return nil }
             (self.layout, self.pool) = (layout, pool)
         }
@@ -55,7 +72,7 @@ final class DecoderMemory: Sendable {
             let room = PlanePool.room(width: width, height: height)
             let layouts = pools.map(\.layout) + [PictureLayout(format, pitch: room.width, rows: room.height)]
             let layout = Self.needsMore(context, kind, than: room) ? nil : layouts.first { Self.isAligned($0, context, kind) }
-            let decided = layout.flatMap { Ordinary($0) }
+            let decided = layout.flatMap { Ordinary.of($0) }
             known[kind] = .some(decided)
             return decided
         }

@@ -59,8 +59,8 @@ import Testing
         #expect(free(&pipeline) == [0, 1])
     }
 
-    /// Of short frames as many as are 20 MB, of long ones a fifth of a second, but four of any.
-    @Test(arguments: [(4 << 20, 1, 5), (1 << 10, 1, 200), (1 << 10, 60, 4), (20 << 20, 60, 4)] as [(Int, Int64, Int)])
+    /// Of short frames as many as are 14 MB, of long ones a fifth of a second, but four of any.
+    @Test(arguments: [(3 << 20, 1, 5), (1 << 10, 1, 200), (1 << 10, 60, 4), (20 << 20, 60, 4)] as [(Int, Int64, Int)])
     func whatIsQueuedIsBounded(bytes: Int, milliseconds: Int64, count: Int) {
         var pipeline = pipeline(frames: 0)
         var number: Int64 = 0

@@ -22,8 +22,9 @@ struct FrameQueue: ~Copyable {
     private static let shortBytes = byteLimit * 4 / 5
     /// So many may always wait, however long they stand.
     static let fewest = 4
-    /// No more bytes than this wait beyond those: they are the largest part of the memory the player needs.
-    static let byteLimit = 20 << 20
+    /// No more bytes than this wait beyond those: they are the largest part of the memory the player needs. Five pictures of 1080p; two more lie
+    /// ready in scan-out buffers, so at 60 a second 0.1 s is decoded ahead.
+    static let byteLimit = 14 << 20
 
     var count: Int { frames.count }
     var isEmpty: Bool { frames.isEmpty }
