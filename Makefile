@@ -3,8 +3,11 @@
 SWIFT  ?= swift
 PREFIX ?= /usr/local
 CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
+# What is called lies together in memory (Tools/called-functions), and no symbol is for others to find: kiosk loads no plug-ins
+DENSE   := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections \
+           -Xlinker '--section-ordering-file=$(CURDIR)/Tools/called-functions.list' -Xlinker --no-export-dynamic
 # The Swift runtime is linked in: the box that plays has no toolchain
-RELEASE := -c release --static-swift-stdlib --product kiosk
+RELEASE := -c release --static-swift-stdlib $(DENSE) --product kiosk
 SWIFTPM := --cache-path $(CACHE)/swiftpm
 SOURCES := Sources Tests Examples Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
@@ -96,7 +99,7 @@ fuzz: setup
 		.build/address/debug/kiosk-fuzz --lines $(FILES) $(if $(SEED),--seed $(SEED))
 
 # kiosk and mpv on the bed, in turn, on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
-BENCHED := -c release --static-swift-stdlib --product kiosk-bench
+BENCHED := -c release --static-swift-stdlib $(DENSE) --product kiosk-bench
 bench: build
 	@Tools/setup mpv:-mpv strace:-strace valgrind:-valgrind binutils:-strip
 	$(SWIFT) build $(SWIFTPM) $(BENCHED)
