@@ -27,6 +27,8 @@ package struct Machine: Sendable {
     package var hasTouchScreen = true
     /// Whether a keyboard is.
     package var hasKeyboard = true
+    /// Whether numbers are read from what lies on top, and not from the picture beneath all that is drawn over it.
+    package var readsTopmost = false
     /// Whether the loopback card is recorded, which keeps it busy.
     package var recordsSound = true
     /// More arguments for the kernel.

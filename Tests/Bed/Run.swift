@@ -53,7 +53,8 @@ struct Run {
     private var script: String {
         let area = area ?? Vblank.Rectangle(x: 0, y: 0, width: machine.mode.width, height: machine.mode.height)
         // The cells of Tests/Clips/make: 16, each a 40th of the picture's width and two 45ths of its height, at its bottom left.
-        let cells = "\(area.x) \(area.y + area.height * 43 / 45) \(area.width / 40) \(area.height * 2 / 45) 16"
+        let count = machine.readsTopmost ? -16 : 16
+        let cells = "\(area.x) \(area.y + area.height * 43 / 45) \(area.width / 40) \(area.height * 2 / 45) \(count)"
         var lines = machine.isMeasured ? Host.script(clips.first) : []
         lines += ["seconds \(duration / .seconds(1))", "terminal"]
         if machine.hasTouchScreen { lines.append("touch \(machine.mode.width) \(machine.mode.height)") }

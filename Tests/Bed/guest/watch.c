@@ -3,7 +3,8 @@
  *
  * Prints what a CRTC latched at every vblank while another process is DRM master: the lines of the kernel's latch log
  * (kernel/vkms_scanout.c, which documents them) as they are, one per vblank. --bits tells the kernel where a number is
- * burned into the picture. Ends after SECONDS, or cleanly on SIGTERM or SIGINT with everything logged so far printed.
+ * burned into the picture, -N that of the topmost plane. Ends after SECONDS, or cleanly on SIGTERM or SIGINT with
+ * everything logged so far printed.
  */
 #include "kms.h"
 #include <poll.h>

@@ -22,9 +22,9 @@
  * Writing "bits X Y W H N" says where on the display the number is seen: N cells W wide and H high beside each other
  * from X Y, in its pixels, most significant bit first, white is 1. The middle of each cell is looked up through a plane's
  * destination, rotation and scaling in its framebuffer: in the first plane with a YUV format, where a video would be;
- * beside that, or where there is none, in the first plane. This holds for all readers of the CRTC. Reads return whole
- * lines and wait for one unless O_NONBLOCK is set; poll works. Nothing is sampled while nobody has the file open, and a
- * reader more than LINES behind loses the oldest ones.
+ * beside that, or where there is none, in the first plane. With -N it is the topmost that hides what is beneath it. This
+ * holds for all readers of the CRTC. Reads return whole lines and wait for one unless O_NONBLOCK is set; poll works.
+ * Nothing is sampled while nobody has the file open, and a reader more than LINES behind loses the oldest ones.
  *
  * A CRTC has vblanks only while somebody wants them (a flip, or a process that asks for the vblank count now and then).
  */
@@ -48,14 +48,15 @@
 #define FNV_BASIS	1469598103934665603ull
 #define FNV_PRIME	1099511628211ull
 
-/* Where a number is burned into the picture */
+/* Where a number is burned into the picture; count is below 0 where it is that of the topmost plane */
 struct cells {
 	int x, y, width, height, count;
 };
 
-/* The planes that may carry the number: the first one, and the first with a YUV format; NULL for none */
-struct coded {
-	const struct vkms_frame_info *lowest, *video;
+/* The planes that are visible, bottom first, and the first of them with a YUV format; NULL for none */
+struct visible {
+	int count;
+	const struct vkms_frame_info *planes[16], *video;
 };
 
 /* The log of one CRTC. vkms_output.lock covers commits; head is written by the vblank timer alone. */
@@ -149,19 +150,21 @@ static const u8 *seen(const struct vkms_frame_info *frame, int x, int y)
 	return pixel(frame, column, row);
 }
 
-/* The middle of each cell decides. Byte 1 is G of xRGB and the high byte of P010's Y; formats of one byte are Y. */
-static u64 read_code(const struct cells *cells, const struct coded *coded)
+/* The middle of each cell decides. Byte 1 is G of xRGB and the high byte of P010's Y; formats of one byte are Y; byte 3 is A. */
+static u64 read_code(const struct cells *cells, const struct visible *visible)
 {
 	u64 code = 0;
 
-	for (int i = 0; i < cells->count; i++) {
+	for (int i = 0; i < abs(cells->count); i++) {
 		int x = cells->x + i * cells->width + cells->width / 2, y = cells->y + cells->height / 2;
-		const struct vkms_frame_info *frame = coded->video;
-		const u8 *p = frame ? seen(frame, x, y) : NULL;
+		const struct vkms_frame_info *frame = NULL;
+		const u8 *p = NULL;
 
-		if (!p) {
-			frame = coded->lowest;
-			p = frame ? seen(frame, x, y) : NULL;
+		for (int k = visible->count - 1; k >= 0 && !p; k--) {
+			frame = visible->planes[k];
+			p = cells->count < 0 || !k || frame == visible->video ? seen(frame, x, y) : NULL;
+			if (p && cells->count < 0 && frame->fb->format->has_alpha && p[3] < 255)
+				p = NULL;
 		}
 		code = code << 1 | (p && p[frame->fb->format->cpp[0] > 1] > 127);
 	}
@@ -178,10 +181,10 @@ static int print_plane(char *text, int size, const struct vkms_plane_state *stat
 			 drm_rect_width(&frame->dst), drm_rect_height(&frame->dst), frame->rotation);
 }
 
-/* What the planes show. Returns those that may carry the number. */
-static struct coded print_planes(char *text, int size, const struct vkms_crtc_state *crtc, u64 *hash)
+/* What the planes show. Returns those that are visible. */
+static struct visible print_planes(char *text, int size, const struct vkms_crtc_state *crtc, u64 *hash)
 {
-	struct coded coded = {};
+	struct visible visible = {};
 	int length = 0, count = crtc && crtc->active_planes ? crtc->num_active_planes : 0;
 
 	for (int i = 0; i < count; i++) {
@@ -191,27 +194,26 @@ static struct coded print_planes(char *text, int size, const struct vkms_crtc_st
 		if (!frame->fb || iosys_map_is_null(&frame->map[0]))
 			continue;
 		*hash = hash_plane(frame, *hash);
-		if (!coded.lowest)
-			coded.lowest = frame;
-		if (!coded.video && frame->fb->format->is_yuv)
-			coded.video = frame;
+		if (visible.count < ARRAY_SIZE(visible.planes))
+			visible.planes[visible.count++] = frame;
+		if (!visible.video && frame->fb->format->is_yuv)
+			visible.video = frame;
 		length += print_plane(text + length, size - length, state);
 	}
-	return coded;
+	return visible;
 }
 
 static void write_line(struct vkms_scanout *log, struct vkms_output *output)
 {
-	struct coded coded;
 	char planes[LINE_SIZE - NUMBERS_SIZE] = "";
 	u64 hash = FNV_BASIS, seq;
 	ktime_t due;
+	struct visible visible = print_planes(planes, sizeof(planes), output->composer_state, &hash);
 
 	seq = drm_crtc_vblank_count_and_time(&output->crtc, &due);
-	coded = print_planes(planes, sizeof(planes), output->composer_state, &hash);
 	scnprintf(log->lines[log->head % LINES], LINE_SIZE, "%u %llu %u %u %016llx %llu%s\n", (u32)seq,
 		  ktime_to_ns(due) / 1000, (u32)(ktime_to_ns(ktime_sub(ktime_get(), due)) / 1000), log->commits, hash,
-		  read_code(&log->cells, &coded), planes);
+		  read_code(&log->cells, &visible), planes);
 }
 
 /* ---- What vkms calls ---- */
@@ -296,11 +298,9 @@ static ssize_t scanout_write(struct file *file, const char __user *buffer, size_
 	struct cells cells;
 	char text[80] = "";
 
-	if (size >= sizeof(text) || copy_from_user(text, buffer, size))
-		return -EINVAL;
-	if (sscanf(text, "bits %d %d %d %d %d", &cells.x, &cells.y, &cells.width, &cells.height, &cells.count) != 5)
-		return -EINVAL;
-	if (cells.count < 0 || cells.count > 64)
+	if (size >= sizeof(text) || copy_from_user(text, buffer, size) ||
+	    sscanf(text, "bits %d %d %d %d %d", &cells.x, &cells.y, &cells.width, &cells.height, &cells.count) != 5 ||
+	    abs(cells.count) > 64)
 		return -EINVAL;
 	log->cells = cells;
 	return size;
