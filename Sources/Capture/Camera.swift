@@ -133,11 +133,16 @@ extension CameraChoice {
             }
         if let found { return found }
         if case .device(let path) = self {
-            if let refusal = refused.first(where: { $0.path == path }) { throw .cannotOpenCamera(path, errno: refusal.errno, holders: []) }
+            if let refusal = refused.first(where: { $0.path == path }) { throw Self.error(refusal) }
             if access(path, F_OK) == 0 { throw .notACamera(path, available: cameras.map(\.description)) }
         }
-        if cameras.isEmpty, let refusal = refused.first { throw .cannotOpenCamera(refusal.path, errno: refusal.errno, holders: []) }
+        if cameras.isEmpty, let refusal = refused.first { throw Self.error(refusal) }
         if cameras.isEmpty { throw .noCamera }
         throw .noSuchCamera(description, available: cameras.map(\.description))
+    }
+
+    /// Some drivers let one process open a camera at a time.
+    private static func error(_ refusal: (path: String, errno: Int32)) -> CaptureError {
+        .cannotOpenCamera(refusal.path, errno: refusal.errno, holders: refusal.errno == EBUSY ? DeviceHolder.find(refusal.path) : [])
     }
 }

@@ -8,6 +8,8 @@ import KioskVocabulary
 /// A picture of a camera, and when it was taken.
 package struct CapturedPicture: ~Copyable, Sendable {
     package var frame: VideoFrame
+    /// How many the driver had counted before it.
+    package var number: UInt32
     package var time: HostTime
     package var frameDuration: MediaTime
 }
@@ -109,7 +111,9 @@ struct CameraStream: ~Copyable {
                 continue
             }
             let time = clock.time(ofPicture: filled.number, stamp: filled.stamp)
-            if let frame = picture(filled) { return CapturedPicture(frame: frame, time: time, frameDuration: clock.frameDuration) }
+            if let frame = picture(filled) {
+                return CapturedPicture(frame: frame, number: filled.number, time: time, frameDuration: clock.frameDuration)
+            }
             damagedCount += 1
         }
         return nil

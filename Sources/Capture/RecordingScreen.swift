@@ -220,9 +220,16 @@ package final class RecordingScreen: Sendable {
             case .stopPlaying:
                 // Back to where the playlist was; also where the film is on its way to the screen.
                 if player.snapshot.source == work.draft || !work.hasSeenFilm { player.perform(.nextItem) }
-                if work.stage.state == .idle { playOn(&work) }
+                // Another one is to be recorded: the playlist is not heard while the camera is opened.
+                if work.stage.state == .idle { playOn(&work) } else { pausePlayer(&work) }
             }
         }
+    }
+
+    private func pausePlayer(_ work: inout Work) {
+        if player.snapshot.status == .paused { return }
+        player.perform(.pause)
+        work.wasPlaying = true
     }
 
     private func playOn(_ work: inout Work) {
@@ -231,10 +238,6 @@ package final class RecordingScreen: Sendable {
     }
 
     private func open(_ work: inout Work) {
-        if player.snapshot.status != .paused {
-            player.perform(.pause)
-            work.wasPlaying = true
-        }
         let converter = SurfaceConverter()
         work.hasToldOfSilence = false
         work.sessionCount += 1
@@ -244,6 +247,8 @@ package final class RecordingScreen: Sendable {
             work.session = try CaptureSession.open(camera: settings.camera, microphone: settings.microphone, mode: settings.mode) {
                 [weak self] picture in self?.preview(picture, of: number, converter)
             }
+            // Not before: where nothing can be opened the playlist goes on as if nobody had asked.
+            pausePlayer(&work)
             carryOut(work.stage.opened(at: .now), &work)
         } catch {
             complain(error, &work)
@@ -294,7 +299,8 @@ package final class RecordingScreen: Sendable {
             shown.geometry = geometry
             present(shown)
         }
-        log.trace("preview: taken, drawn from and shown at \([picture.time, begin, HostTime.now].map { $0.nanoseconds / 1000 }) µs")
+        let times = [picture.time, begin, HostTime.now].map { $0.nanoseconds / 1000 }
+        log.trace("preview: picture \(picture.number), taken, drawn from and shown at \(times) µs")
     }
 
     private func present(_ shown: borrowing Shown) {

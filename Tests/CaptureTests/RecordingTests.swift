@@ -43,7 +43,8 @@ import Testing
                 for x in cell * 8..<(cell + 1) * 8 { frame.pointee.data.0![y * stride + x] = brightness }
             }
         }
-        return CapturedPicture(frame: VideoFrame(adopting: frame), time: origin + .seconds(seconds), frameDuration: .milliseconds(40))
+        return CapturedPicture(
+            frame: VideoFrame(adopting: frame), number: 0, time: origin + .seconds(seconds), frameDuration: .milliseconds(40))
     }
 
     static func read(_ path: String) throws -> (numbers: [Int], times: [Double], samples: Int) {
