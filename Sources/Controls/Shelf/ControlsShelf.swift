@@ -63,17 +63,25 @@ extension Controls {
                 startShelfThreads(&shared)
             case .closed:
                 shared.reading?.cancel()
-                if shared.goesOn { player.perform(.play) }
+                goOn(&shared)
             case .play(let entry):
+                // What it returns to plays, too.
+                goOn(&shared)
                 player.perform(.playSource(entry.source, resumes: true))
                 player.perform(.play)
             case .playFrom(let entries):
+                shared.goesOn = false
                 surroundings.playFrom(entries)
                 player.perform(.play)
             case .export(let film): surroundings.export(film)
             case .cancelExport: surroundings.cancelExport()
             }
         }
+    }
+
+    private func goOn(_ shared: inout Shared) {
+        if shared.goesOn { player.perform(.play) }
+        shared.goesOn = false
     }
 
     // MARK: Threads
