@@ -161,7 +161,7 @@ let package = Package(
             name: "ExportTests",
             dependencies: [
                 "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskMedia",
-                "KioskPlatform", "TestSupport", "KioskVocabulary",
+                "KioskPlatform", "TestSupport", "KioskVocabulary", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(
@@ -169,7 +169,7 @@ let package = Package(
             dependencies: [
                 "KioskCapture", "CKioskFFmpeg", "Configuration", "Controls", "KioskMedia", "KioskPlayback", "KioskVocabulary",
                 "KioskPlatform",
-                "TestSupport",
+                "TestSupport", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(

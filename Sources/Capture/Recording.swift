@@ -16,6 +16,8 @@ package struct RecordingRequest: Hashable, Sendable {
     /// What encodes the pictures, and how well (``MovieFormat/Video/quality``).
     package var codec: MovieFormat.VideoCodec?
     package var quality = 23
+    /// Whether the processor or the hardware encodes them.
+    package var encoder = EncoderWish(.automatic)
 
     /// A recording into `path`, the rest as usual.
     package init(path: String) { self.path = path }
@@ -39,6 +41,8 @@ package struct RecordingReport: Hashable, Sendable {
     package var hasSound: Bool
     /// What is to be known, one line each.
     package var notes: [String]
+    /// That of the notes that is so with every recording: why the processor encodes what the hardware was to.
+    package var encoderNote: String?
     /// What ended it before it should; the file has what had been recorded.
     package var failure: CaptureError?
 }
@@ -51,6 +55,7 @@ struct Recording: ~Copyable {
     private let width: Int, height: Int, rate: Double
     private var film = FilmClock()
     private let encoder: String
+    private let encoderNote: String?
     private var pictureCount = 0
     private var notes: [String] = []
     /// The picture that waits for the next one, by whose time it is known how long it lasts.
@@ -76,6 +81,7 @@ struct Recording: ~Copyable {
         if stat(request.path, &status) == 0, !request.replaces, status.st_mode & S_IFMT != S_IFDIR { throw .outputExists(request.path) }
         var video = MovieFormat.Video(width: format.width, height: format.height, frameRate: format.rate)
         (video.orientation, video.codec, video.quality, video.isLive) = (request.orientation, request.codec, request.quality, true)
+        video.encoder = request.encoder
         video.colour = colours?.isBT709 == true ? .bt709 : .bt601
         let bits = EncoderChoice.bitRate(video) + (samples == nil ? 0 : 192_000)
         try RecordingFile.checkSpace(at: request.path, bytesPerSecond: Double(bits) / 8, duration: request.duration)
@@ -89,6 +95,8 @@ struct Recording: ~Copyable {
         (width, height, rate) = (video.width, video.height, video.frameRate)
         frameDuration = .seconds(1 / min(max(video.frameRate, 1), 240))
         encoder = writer.videoEncoder ?? ""
+        encoderNote = writer.videoEncoderNote
+        notes = encoderNote.map { [$0] } ?? []
         self.writer = consume writer
     }
 
@@ -202,6 +210,8 @@ struct Recording: ~Copyable {
     }
 
     private mutating func failWriting(_ error: MovieError) {
+        // The file is sound, and is finished with what has come out of the encoder.
+        if case .encoderFailed = error.reason { return fail(.movie(error)) }
         writer = nil
         isOpen = false
         fail(error.reason == .noSpace ? .diskFull(path: request.path) : .movie(error))
@@ -213,7 +223,8 @@ struct Recording: ~Copyable {
     mutating func finish() -> RecordingReport {
         var report = RecordingReport(
             path: request.path, begin: film.start, length: elapsed, width: width, height: height, rate: rate, pictureCount: pictureCount,
-            droppedCount: droppedCount, encoder: encoder, hasSound: format != nil, notes: notes, failure: failure)
+            droppedCount: droppedCount, encoder: encoder, hasSound: format != nil, notes: notes, encoderNote: encoderNote,
+            failure: failure)
         guard pictureCount > 0 else {
             writer?.discard()
             if !isOpen { unlink(MovieWriter.draftPath(of: request.path)) }

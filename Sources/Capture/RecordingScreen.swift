@@ -21,6 +21,7 @@ package final class RecordingScreen: Sendable {
     }
 
     private let settings: Configuration.Record
+    private let encoder: EncoderWish
     private let folder: FilmFolder
     private let theme: Theme
     private let player: Player
@@ -38,14 +39,15 @@ package final class RecordingScreen: Sendable {
     /// How often films that have become too old are looked for.
     private static let ageing = MediaTime.seconds(600)
 
-    /// The recording that `settings` describe; nil where they have no folder. `changed` is called on its thread: another state, a film that was kept, a failure.
+    /// The recording that `settings` describe; nil where they have no folder. `device` is the only node that may encode, where one is named. `changed` is called on its thread: another state, a film that was kept, a failure.
     package init?(
-        _ settings: Configuration.Record, theme: Theme, player: Player, screen: any ControlsScreen,
+        _ settings: Configuration.Record, device: String?, theme: Theme, player: Player, screen: any ControlsScreen,
         changed: @escaping @Sendable (Facts) -> Void
     ) {
         guard let path = settings.folder else { return nil }
         (self.settings, self.theme, self.player, self.screen, folder) = (settings, theme, player, screen, FilmFolder(path))
         self.changed = changed
+        encoder = EncoderWish(settings.encoder, device: device)
         let thread = Thread("recording") { [weak self] in
             Thread.comeSecond()
             if let self {
@@ -107,6 +109,8 @@ package final class RecordingScreen: Sendable {
         /// Whether the film that is reviewed has been on the screen, and whether anybody knows that there is silence.
         var (hasSeenFilm, hasToldOfSilence) = (false, false)
         var told = Facts()
+        /// What was last said of the encoder: once is enough.
+        var encoderNote: String?
         /// When films that have become too old are looked for.
         var agesAt = HostTime.now
         init(onRecord: OnRecord) { stage = RecordingStage(onRecord) }
@@ -181,7 +185,8 @@ package final class RecordingScreen: Sendable {
     }
 
     private func note(_ report: RecordingReport, _ work: inout Work) {
-        for text in report.notes { log.warning("\(text)") }
+        for text in report.notes where text != report.encoderNote || text != work.encoderNote { log.warning("\(text)") }
+        work.encoderNote = report.encoderNote
         if let failure = report.failure { complain(failure, &work) }
         carryOut(work.stage.ended(isThere: report.path != nil, at: .now), &work)
     }
@@ -261,6 +266,7 @@ package final class RecordingScreen: Sendable {
             let path = try folder.nextPath()
             var request = RecordingRequest(path: path)
             (request.duration, request.orientation) = (settings.duration, Orientation(rotation: settings.rotation))
+            request.encoder = encoder
             work.draft = path
             work.session?.begin(request)
         } catch {

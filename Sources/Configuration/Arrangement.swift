@@ -12,6 +12,8 @@ package struct Arrangement: Hashable, Sendable {
         package var rate: FrameRate?
         /// What pictures are encoded with; nil for the first of H.264 and MPEG-4 that the machine has an encoder for.
         package var codec: ExportCodec?
+        /// Whether the processor or the hardware encodes them.
+        package var encoder = EncoderSetting.automatic
         /// The constant rate factor of x264, 0…51.
         package var quality = 20
         /// Bits a second of the pictures, instead of ``quality``.

@@ -62,6 +62,7 @@ extension Arrangement.Output {
                 }
             }
         codec = table.word("codec", ExportCodec.self)
+        encoder = table.word("encoder", EncoderSetting.self) ?? encoder
         quality = table.number("quality", in: 0...51) ?? quality
         bitRate = table.number("bit-rate", in: 50...500_000).map { $0 * 1000 }
         title = table.line("title", "a line of text", longest: 500)

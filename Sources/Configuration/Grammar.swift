@@ -42,8 +42,8 @@ enum Grammar {
     static let record = Table(
         name: "record", heading: "[record]",
         keys: [
-            "folder", "camera", "microphone", "size", "duration", "rotation", "mirror", "on-record", "keep-number", "keep-age",
-            "keep-space",
+            "folder", "camera", "microphone", "size", "duration", "rotation", "mirror", "encoder", "on-record", "keep-number",
+            "keep-age", "keep-space",
         ])
     static let log = Table(name: "log", heading: "[log]", keys: ["level", "proof-of-play"])
 
@@ -51,7 +51,7 @@ enum Grammar {
 
     // Those of an arrangement (ArrangementReader.swift).
     static let output = Table(
-        name: "output", heading: "[output]", keys: ["size", "rate", "codec", "quality", "bit-rate", "title"])
+        name: "output", heading: "[output]", keys: ["size", "rate", "codec", "encoder", "quality", "bit-rate", "title"])
     static let film = Table(
         name: "film", heading: "[film]",
         keys: ["gravity", "background", "image-duration", "transition", "transition-duration", "font"])

@@ -18,6 +18,8 @@ extension Configuration {
         package var rotation = Rotation.none
         /// `mirror`: whether the preview is as in a mirror; the film is not.
         package var mirrorsPreview = true
+        /// `encoder`.
+        package var encoder = EncoderSetting.automatic
         /// `on-record`.
         package var onRecord = OnRecord.keep
         /// `keep-number`, `keep-age` and `keep-space`: more than that is thrown away, the oldest first; nil is no limit.
@@ -45,6 +47,7 @@ extension Configuration.Record {
                 return Int(exactly: degrees).flatMap(Rotation.init(rawValue:))
             } ?? rotation
         mirrorsPreview = table.flag("mirror") ?? mirrorsPreview
+        encoder = table.word("encoder", EncoderSetting.self) ?? encoder
         onRecord = table.word("on-record", OnRecord.self) ?? onRecord
         keptNumber = table.number("keep-number", in: 1...100_000) ?? keptNumber
         keptAge = table.time("keep-age") ?? keptAge

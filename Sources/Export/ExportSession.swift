@@ -25,6 +25,8 @@ package struct ExportSession {
         package var copies = false
         /// Threads that encode; 0 is one for each processor.
         package var threads = 0
+        /// The node of the only device that may encode; nil is all there are.
+        package var device: String?
         /// Bytes that there is room for, where that is not what the disk says.
         var free: Int64?
 
@@ -84,7 +86,7 @@ package struct ExportSession {
         if let copy { plan.adopt(size: copy.size, rate: copy.rate) }
 
         var format = MovieFormat(
-            video: MovieFormat.Video(arrangement.output, size: plan.size, rate: plan.rate, threads: options.threads),
+            video: MovieFormat.Video(arrangement.output, options, size: plan.size, rate: plan.rate),
             audio: plan.hasSound ? .init(samples) : nil)
         format.title = arrangement.output.title
         let path = options.output
@@ -132,7 +134,8 @@ package struct ExportSession {
         try copy?.finish(to: &writer)
         let encoder = writer.videoEncoder ?? "copy"
         try ExportError.writing { () throws(MovieError) in try writer.finish() }
-        let notes = plan.notes + playback.newComplaints().map(\.message).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        let known = plan.notes + (writer.videoEncoderNote.map { [$0] } ?? [])
+        let notes = known + playback.newComplaints().map(\.message).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         return Report(
             path: path, size: plan.size, rate: plan.rate, encoder: encoder, length: plan.rate.time(of: playback.vblanks),
             pictures: playback.vblanks, notes: notes)
@@ -172,9 +175,10 @@ package struct ExportSession {
 
 extension MovieFormat.Video {
     /// The track that an arrangement asks for.
-    fileprivate init(_ output: Arrangement.Output, size: PictureSize, rate: FrameRate, threads: Int) {
+    fileprivate init(_ output: Arrangement.Output, _ options: ExportSession.Options, size: PictureSize, rate: FrameRate) {
         self.init(width: size.width, height: size.height, frameRate: rate.hertz)
         codec = output.codec.flatMap { MovieFormat.VideoCodec(rawValue: $0.rawValue) }
-        (quality, bitRate, self.threads) = (output.quality, output.bitRate, threads)
+        (quality, bitRate, threads) = (output.quality, output.bitRate, options.threads)
+        encoder = EncoderWish(output.encoder, device: options.device)
     }
 }

@@ -76,7 +76,7 @@ enum DriverCall {
     /// Whether a call of the decoder or device of this name has not come back.
     static func hangs(_ name: String) -> Bool { hanging.withLock { $0[name, default: 0] > 0 } }
 
-    fileprivate static func note(_ name: String, hangs: Bool) {
+    static func note(_ name: String, hangs: Bool) {
         // It may have come back before that it hangs is noted.
         hanging.withLock { $0[name, default: 0] += hangs ? 1 : -1 }
     }

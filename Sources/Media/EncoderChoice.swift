@@ -1,18 +1,57 @@
 import CKioskFFmpeg
 import KioskPlatform
+import KioskVocabulary
+
+/// What the pictures of a film are to be encoded by.
+package struct EncoderWish: Hashable, Sendable {
+    /// The hardware or the processor.
+    package var setting: EncoderSetting
+    /// The node of the only device to be tried; nil is each of /dev/dri/renderD*.
+    package var device: String?
+
+    /// A wish as kiosk.conf says it.
+    package init(_ setting: EncoderSetting, device: String? = nil) { (self.setting, self.device) = (setting, device) }
+}
 
 /// Which encoder makes a track of pictures, and how it is set up.
 ///
 /// x264 and x265 come first: their pictures are the best for their size, and they run everywhere. Of encoders in hardware those of the V4L2
-/// kind are used, which take pictures from ordinary memory. MPEG-4 part 2 comes last: every FFmpeg can encode it, and few browsers play it.
+/// kind take pictures from ordinary memory, those of VAAPI from surfaces (``SurfaceEncoder``). MPEG-4 part 2 comes last where no codec is
+/// named: every FFmpeg can encode it, and few browsers play it.
 package enum EncoderChoice {
-    /// FFmpeg's names, the best first.
-    static func candidates(_ codec: MovieFormat.VideoCodec?) -> [String] {
+    /// An encoder to be tried.
+    struct Way: Hashable {
+        /// FFmpeg's name.
+        var encoder: String
+        /// The node of the device, with VAAPI; nil where there is none.
+        var device: String?
+
+        var isVAAPI: Bool { encoder.hasSuffix("_vaapi") }
+        var isHardware: Bool { isVAAPI || encoder.hasSuffix("_v4l2m2m") }
+        /// What answers its calls, or does not.
+        var driver: String { device ?? encoder }
+        /// For messages.
+        var title: String { device.map { "\(encoder) (\($0))" } ?? encoder }
+    }
+
+    /// Those of `codec`, the best first; nil for the first of H.264 and MPEG-4 that there is. `nodes` are those of graphics processors.
+    static func ways(_ codec: MovieFormat.VideoCodec?, _ setting: EncoderSetting, nodes: [String]) -> [Way] {
+        let (software, v4l2, vaapi) = names(codec ?? .h264)
+        let (processor, kernel) = (software.map { Way(encoder: $0) }, v4l2.map { Way(encoder: $0) })
+        let surfaces = vaapi.flatMap { name in nodes.isEmpty ? [Way(encoder: name)] : nodes.map { Way(encoder: name, device: $0) } }
+        let last = codec == nil ? names(.mpeg4).software.map { Way(encoder: $0) } : []
+        return switch setting {
+        case .automatic: processor + kernel + surfaces + last
+        case .hardware: surfaces + kernel + processor + last
+        case .software: processor + last
+        }
+    }
+
+    private static func names(_ codec: MovieFormat.VideoCodec) -> (software: [String], v4l2: [String], vaapi: [String]) {
         switch codec {
-        case nil: candidates(.h264) + candidates(.mpeg4)
-        case .h264: ["libx264", "h264_v4l2m2m", "libopenh264"]
-        case .hevc: ["libx265", "hevc_v4l2m2m"]
-        case .mpeg4: ["mpeg4"]
+        case .h264: (["libx264", "libopenh264"], ["h264_v4l2m2m"], ["h264_vaapi"])
+        case .hevc: (["libx265"], ["hevc_v4l2m2m"], ["hevc_vaapi"])
+        case .mpeg4: (["mpeg4"], [], [])
         }
     }
 
@@ -25,9 +64,10 @@ package enum EncoderChoice {
         return min(max(Int(bits), 100_000), 200_000_000)
     }
 
-    /// Sets up `context`, which is not open.
+    /// Sets up `context`, which is not open. `quantiser` is whether an encoder of VAAPI is told a quality, as most drivers take it, or a bit rate.
     static func configure(
-        _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>, _ video: MovieFormat.Video, name: String
+        _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>, _ video: MovieFormat.Video, name: String,
+        quantiser: Bool = true
     ) {
         context.pointee.width = Int32(video.width)
         context.pointee.height = Int32(video.height)
@@ -58,6 +98,14 @@ package enum EncoderChoice {
             if video.bitRate == nil {
                 context.pointee.flags |= AV_CODEC_FLAG_QSCALE
                 context.pointee.global_quality = Int32(min(max((quality - 8) / 4, 1), 31)) * FF_QP2LAMBDA
+            }
+        case "h264_vaapi", "hevc_vaapi":
+            // Pictures that wait for later ones, and two in the device at once, are late.
+            context.pointee.max_b_frames = video.isLive ? 0 : 2
+            set("async_depth", video.isLive ? "1" : "2")
+            if video.bitRate == nil {
+                // Of 0 libavcodec takes that nothing is said.
+                if quantiser { set("qp", "\(max(quality, 1))") } else { context.pointee.bit_rate = Int64(bitRate(video)) }
             }
         default: context.pointee.bit_rate = Int64(bitRate(video))
         }

@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 
 /// What a movie file is to hold, and how it is encoded.
 package struct MovieFormat: Hashable, Sendable {
@@ -25,6 +26,8 @@ package struct MovieFormat: Hashable, Sendable {
         package var width: Int, height: Int
         /// What it is encoded with; nil for the first of H.264 and MPEG-4 that the machine has an encoder for.
         package var codec: VideoCodec?
+        /// Whether the processor or the hardware does.
+        package var encoder = EncoderWish(.automatic)
         /// Pictures a second, for the encoder to reckon with; their times may be others.
         package var frameRate: Double
         /// The constant rate factor of x264: 0 is lossless, 51 the worst; 18 looks like the original. Encoders that have none are given a bit

@@ -11,7 +11,8 @@ import KioskVocabulary
 /// memory. The file has its name only after ``finish()``; a value that goes before leaves nothing behind, but for a fragmented file what has
 /// been written of it (``draftPath(of:)``).
 ///
-/// It blocks for encoding and for the disk, and is not shared: one thread at a time owns it. After an error nothing more can be written.
+/// It blocks for encoding and for the disk, and is not shared: one thread at a time owns it. After an error nothing more can be written, and
+/// only after one of the pictures' encoder can it be finished.
 package struct MovieWriter: ~Copyable, Sendable {
     private var file: MovieFile
     private let video: VideoEncoder?
@@ -65,6 +66,8 @@ package struct MovieWriter: ~Copyable, Sendable {
 
     /// FFmpeg's name of the encoder of the pictures.
     package var videoEncoder: String? { video?.name }
+    /// What is to be known of its choice; nil for nothing.
+    package var videoEncoderNote: String? { video?.note }
     /// Samples of each channel that have been written.
     package var samplePosition: Int { audio?.position ?? 0 }
     /// How large the file is so far, in bytes.
@@ -106,7 +109,7 @@ package struct MovieWriter: ~Copyable, Sendable {
     }
 
     private mutating func writePictures() throws(MovieError) {
-        while let video, try video.receive() { try file.write(video.packet, track: 0, in: video.context.pointee.time_base) }
+        while let video, try video.receive() { try file.write(video.packet, track: 0, in: video.packetTimeBase) }
     }
 
     /// Writes a packet of a track that is copied, with its times in `base`; it is empty then.
@@ -144,10 +147,13 @@ package struct MovieWriter: ~Copyable, Sendable {
 
     // MARK: The end
 
-    /// Encodes what is left, writes the index, and gives the file its name when all of it is on the disk.
+    /// Encodes what is left, writes the index, and gives the file its name when all of it is on the disk. Where the encoder of the pictures has
+    /// failed (``MovieError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
     package mutating func finish() throws(MovieError) {
-        try video?.sendEnd()
-        try writePictures()
+        if let video, !video.hasFailed {
+            try video.sendEnd()
+            try writePictures()
+        }
         try audio?.send()
         try audio?.sendEnd()
         try writeSound()

@@ -1,6 +1,7 @@
 import CKioskFFmpeg
 import Glibc
 import KioskPlatform
+import KioskVocabulary
 
 /// Encodes pictures: brings them into the size and format that the encoder takes where they have another one, and keeps their times, which
 /// may be any that grow. Times are in ticks of the encoder's time base.
@@ -9,10 +10,19 @@ final class VideoEncoder: @unchecked Sendable {
     /// Of every encoder that takes it.
     static let timeBase = shim_rational(1, 90000)
 
-    let context: UnsafeMutablePointer<AVCodecContext>
+    /// FFmpeg's name of the encoder in use.
+    let name: String
+    /// What is to be known of the choice; nil for nothing.
+    private(set) var note: String?
     /// The next packet, after ``receive()`` has returned true.
-    let packet: UnsafeMutablePointer<AVPacket>
+    private(set) var packet: UnsafeMutablePointer<AVPacket>
+    /// Of the packets' times.
+    let packetTimeBase: AVRational
+    private let isVAAPI: Bool
+    private let calls: EncoderCalls
     private let path: String
+    /// What it failed with. It is not called any more then: libavcodec's encoders of VAAPI end the process when they are.
+    private var failure: MovieError?
     /// References a picture that is right as it is.
     private let reference: UnsafeMutablePointer<AVFrame>
     /// A picture that is copied or converted.
@@ -20,6 +30,8 @@ final class VideoEncoder: @unchecked Sendable {
     private var converter: OpaquePointer?
     private var converts: Conversion?
     private var lastTime: Int64?
+    /// Whether it has been given a picture.
+    private var hasBegun = false
     /// How long pictures last that are in the encoder, by their times.
     private var durations: [Int64: Int64] = [:]
 
@@ -30,34 +42,62 @@ final class VideoEncoder: @unchecked Sendable {
     /// The first encoder of `video`'s codec that can be opened.
     static func open(_ video: MovieFormat.Video, path: String) throws(MovieError) -> VideoEncoder {
         var tried: [String] = []
-        for candidate in EncoderChoice.candidates(video.codec) {
-            guard let codec = avcodec_find_encoder_by_name(candidate) else { continue }
+        let wish = video.encoder
+        let nodes = wish.setting == .software ? [] : wish.device.map { [$0] } ?? DecoderChoice.Nodes(device: nil).render
+        for way in EncoderChoice.ways(video.codec, wish.setting, nodes: nodes) {
+            guard let codec = avcodec_find_encoder_by_name(way.encoder) else { continue }
+            if way.isVAAPI {
+                switch SurfaceEncoder.open(way, video) {
+                case .open(let context):
+                    let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
+                    encoder.describe()
+                    return encoder
+                case .refused(let reason): tried.append("\(way.title): \(reason)")
+                }
+                continue
+            }
             guard let context = avcodec_alloc_context3(codec) else { throw MovieError(path, errno: ENOMEM) }
-            EncoderChoice.configure(context, codec, video, name: candidate)
-            let status = avcodec_open2(context, codec, nil)
-            if status >= 0 { return VideoEncoder(context, path: path) }
-            tried.append("\(candidate): \(MovieError.text(status))")
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&pointer)
+            EncoderChoice.configure(context, codec, video, name: way.encoder)
+            let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
+            let status = encoder.calls.open(codec)
+            guard status >= 0 else {
+                tried.append("\(way.encoder): \(encoder.calls.reason(status))")
+                continue
+            }
+            encoder.describe()
+            if wish.setting == .hardware, !way.isHardware {
+                let reason = tried.isEmpty ? "the installed FFmpeg has no hardware encoder for it" : tried.joined(separator: "; ")
+                encoder.note = "its pictures were encoded in software: \(reason)"
+            }
+            return encoder
         }
         throw MovieError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
     }
 
-    private init(_ context: UnsafeMutablePointer<AVCodecContext>, path: String) {
-        (self.context, self.path) = (context, path)
+    private init(_ context: UnsafeMutablePointer<AVCodecContext>, _ way: EncoderChoice.Way, isLive: Bool, path: String) {
+        (name, self.path) = (way.encoder, path)
+        calls = EncoderCalls(context, driver: way.isHardware ? way.driver : nil, isLive: isLive)
+        isVAAPI = way.isVAAPI
+        packetTimeBase = context.pointee.time_base
         packet = av_packet_alloc()
         reference = av_frame_alloc()
         own = av_frame_alloc()
-        own.pointee.format = context.pointee.pix_fmt.rawValue
+    }
+
+    /// Notes what pictures it takes, once it is open.
+    private func describe() {
+        own.pointee.format = isVAAPI ? AV_PIX_FMT_NV12.rawValue : context.pointee.pix_fmt.rawValue
         own.pointee.width = context.pointee.width
         own.pointee.height = context.pointee.height
         own.pointee.colorspace = context.pointee.colorspace
         own.pointee.color_range = context.pointee.color_range
     }
 
+    /// The encoder, for the header of the file: before a picture goes in.
+    var context: UnsafeMutablePointer<AVCodecContext> { calls.context }
+
     deinit {
-        var (context, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (context, packet)
-        avcodec_free_context(&context)
+        var packet: UnsafeMutablePointer<AVPacket>? = packet
         av_packet_free(&packet)
         for frame in [reference, own] {
             var pointer: UnsafeMutablePointer<AVFrame>? = frame
@@ -66,11 +106,8 @@ final class VideoEncoder: @unchecked Sendable {
         sws_freeContext(converter)
     }
 
-    /// FFmpeg's name of the encoder in use.
-    var name: String { String(cString: context.pointee.codec.pointee.name) }
-
     private func ticks(_ time: MediaTime) -> Int64 {
-        av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), context.pointee.time_base)
+        av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), packetTimeBase)
     }
 
     /// Puts in a picture that is shown from `time` on, for `duration` where that is known; false where that is not later than the last one's:
@@ -108,7 +145,7 @@ final class VideoEncoder: @unchecked Sendable {
         guard let ticks = accept(time, duration) else { return false }
         try makeWritable()
         guard own.pointee.format == AV_PIX_FMT_YUV420P.rawValue else {
-            // NV12, of some hardware encoders.
+            // NV12, of hardware encoders.
             let source = av_frame_alloc()!
             defer {
                 var pointer: UnsafeMutablePointer<AVFrame>? = source
@@ -116,6 +153,7 @@ final class VideoEncoder: @unchecked Sendable {
             }
             source.pointee.format = AV_PIX_FMT_YUV420P.rawValue
             (source.pointee.width, source.pointee.height) = (own.pointee.width, own.pointee.height)
+            source.pointee.colorspace = own.pointee.colorspace
             source.pointee.data.0 = UnsafeMutablePointer(mutating: planes.0)
             source.pointee.data.1 = UnsafeMutablePointer(mutating: planes.1)
             source.pointee.data.2 = UnsafeMutablePointer(mutating: planes.2)
@@ -203,18 +241,27 @@ final class VideoEncoder: @unchecked Sendable {
         frame.pointee.pts = ticks
         // What the decoder says of it would bind the encoder.
         frame.pointee.pict_type = AV_PICTURE_TYPE_NONE
-        try check(avcodec_send_frame(context, frame))
+        if let failure { throw failure }
+        hasBegun = true
+        try check(calls.send(frame))
     }
+
+    /// Whether it is not called any more.
+    var hasFailed: Bool { failure != nil }
 
     /// After the last picture.
     func sendEnd() throws(MovieError) {
-        let status = avcodec_send_frame(context, nil)
+        if let failure { throw failure }
+        // libavcodec's encoders of VAAPI read through a null pointer where there was none.
+        if !hasBegun { return }
+        let status = calls.send(nil)
         if status != kAVERROR_EOF { try check(status) }
     }
 
     /// Takes the next packet out, into ``packet``; false where there is none before the next picture goes in, or none any more.
     func receive() throws(MovieError) -> Bool {
-        let status = avcodec_receive_packet(context, packet)
+        if let failure { throw failure }
+        let status = calls.receive(&packet)
         if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }
         try check(status)
         if let duration = durations.removeValue(forKey: packet.pointee.pts) { packet.pointee.duration = duration }
@@ -222,6 +269,9 @@ final class VideoEncoder: @unchecked Sendable {
     }
 
     private func check(_ status: Int32) throws(MovieError) {
-        if status < 0 { throw MovieError(path, .encoderFailed("\(name): \(MovieError.text(status))")) }
+        guard status < 0 else { return }
+        let error = MovieError(path, .encoderFailed("\(name): \(calls.reason(status))"))
+        failure = error
+        throw error
     }
 }

@@ -40,6 +40,11 @@ struct ExportOptions: ParsableArguments {
     var codec: ExportCodec?
 
     @Option(
+        help: ArgumentHelp("What encodes pictures: auto, software or hardware. Default: auto.", valueName: "encoder"),
+        completion: .list(EncoderSetting.allCases.map(\.rawValue)), transform: word(EncoderSetting.self))
+    var encoder: EncoderSetting?
+
+    @Option(
         help: ArgumentHelp("Quality of the pictures, from 0 (nothing lost) to 51. Default: 20.", valueName: "factor"),
         transform: value("a whole number from 0 to 51") { Int($0).flatMap { 0...51 ~= $0 ? $0 : nil } })
     var quality: Int?
@@ -83,6 +88,7 @@ struct ExportOptions: ParsableArguments {
         arrangement.output.size = size ?? output.size
         arrangement.output.rate = rate ?? output.rate
         arrangement.output.codec = codec ?? output.codec
+        arrangement.output.encoder = encoder ?? output.encoder
         arrangement.output.quality = quality ?? output.quality
         arrangement.output.bitRate = bitRate.map { $0 * 1000 } ?? (quality == nil ? output.bitRate : nil)
         arrangement.output.title = title ?? output.title

@@ -52,6 +52,11 @@ struct RecordCommand: ParsableCommand {
         transform: value("a whole number from 0 to 51") { Int($0).flatMap { 0...51 ~= $0 ? $0 : nil } })
     var quality: Int?
 
+    @Option(
+        help: ArgumentHelp("What encodes pictures: auto, software or hardware. Default: auto.", valueName: "encoder"),
+        completion: .list(EncoderSetting.allCases.map(\.rawValue)), transform: word(EncoderSetting.self))
+    var encoder = EncoderSetting.automatic
+
     @Flag(help: "Replace a file of that name.")
     var force = false
 
@@ -80,6 +85,7 @@ struct RecordCommand: ParsableCommand {
         (request.replaces, request.duration) = (force, duration.map { .seconds($0) })
         request.orientation = Orientation(rotation: rotation, isMirrored: mirror)
         if let quality { request.quality = quality }
+        request.encoder = EncoderWish(encoder)
         let session: CaptureSession
         do throws(CaptureError) {
             if access(file, F_OK) == 0, !force { throw CaptureError.outputExists(file) }

@@ -35,7 +35,9 @@ final class RecordWiring: Sendable {
     private static func screen(
         _ configuration: Configuration, _ player: Player, _ display: DisplayOutput, _ observer: Observer
     ) -> RecordingScreen? {
-        RecordingScreen(configuration.record, theme: configuration.theme, player: player, screen: display) { [observer] facts in
+        RecordingScreen(
+            configuration.record, device: configuration.playback.decoderDevice, theme: configuration.theme, player: player, screen: display
+        ) { [observer] facts in
             let publish = observer.publish.withLock { $0 }
             publish(members(of: facts))
         }

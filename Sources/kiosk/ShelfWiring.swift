@@ -141,11 +141,13 @@ final class ShelfWiring: Sendable {
             arrangement.music = film.music.map { .init(source: $0.source) }
             arrangement.film.gravity = configuration.display.gravity
             let output = "\(folder)/film-\(Self.date).mp4"
+            var options = ExportSession.Options(output: output)
+            options.device = configuration.playback.decoderDevice
             var told = HostTime(nanoseconds: 0)
             tell(.running(0, left: nil))
             do throws(ExportError) {
                 let report = try ExportSession.run(
-                    arrangement, ExportSession.Options(output: output), isCancelled: { isCancelled.load(ordering: .relaxed) }
+                    arrangement, options, isCancelled: { isCancelled.load(ordering: .relaxed) }
                 ) { progress in
                     guard .now - told > Self.interval else { return }
                     told = .now

@@ -18,6 +18,7 @@ import Testing
             size = "1280x720"
             rate = "29.97"
             codec = "hevc"
+            encoder = "hardware"
             quality = 24
             bit-rate = 4000
             title = "A summer"
@@ -61,7 +62,7 @@ import Testing
         #expect(film.output.size == PictureSize(width: 1280, height: 720))
         #expect(film.output.rate == FrameRate(30000, 1001))
         #expect((film.output.codec, film.output.quality, film.output.bitRate) == (.hevc, 24, 4_000_000))
-        #expect(film.output.title == "A summer")
+        #expect(film.output.encoder == .hardware && film.output.title == "A summer")
         #expect(film.film.gravity == .resizeAspectFill && film.film.background.description == "#102030")
         #expect(film.film.imageDuration == .seconds(3))
         #expect((film.film.transition, film.film.transitionDuration) == (.fade, .milliseconds(500)))

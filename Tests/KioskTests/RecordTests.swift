@@ -27,7 +27,9 @@ import Testing
         #expect(kiosk.errors == "\(path): is there already: name another file, or replace it with --force\n")
     }
 
-    @Test(arguments: [["--size", "big"], ["--rotation", "45"], ["--duration", "0"], ["--camera", ""], ["--quality", "52"]])
+    @Test(arguments: [
+        ["--size", "big"], ["--rotation", "45"], ["--duration", "0"], ["--camera", ""], ["--quality", "52"], ["--encoder", "gpu"],
+    ])
     func mistakesAreSaid(arguments: [String]) throws {
         let kiosk = try KioskProcess(["record"] + arguments + ["out.mp4"])
         #expect(kiosk.status() == 64)

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "va_driver.h"
 
+#include "va_encoder.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,12 +32,12 @@
 #define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define CALL(name, status) \
     do { \
-        if (faulty(name)) return status; \
+        if (driver != &calm && faulty(name)) return status; \
     } while (0)
 #define EXPORTED __attribute__((visibility("default")))
 
 struct surface {
-    int used, fd, undrawn, is_interlaced;
+    int used, fd, undrawn, is_interlaced, is_calm;
     unsigned width, height, pitch, rows, number;
     size_t size;
     uint8_t *memory;
@@ -48,14 +50,17 @@ struct buffer {
     void *memory;
 };
 struct context {
-    int used, is_hevc, is_idr, is_filter, is_interlaced;
+    int used, is_hevc, is_idr, is_filter, is_encoder, is_calm, is_interlaced;
     VASurfaceID target;
+    struct va_picture *picture;
     unsigned width, height;
     int base, decoded, order, idr_order;
     uint64_t idr;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+// The device of /dev/full: what is set for tests does not reach it.
+static struct VADriverContext calm;
 static struct surface surfaces[512];
 static struct buffer buffers[4096];
 static struct context contexts[32];
@@ -67,7 +72,8 @@ static struct {
     char name[32];
     int calls, first, count;
 } faults[64];
-static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1, offers_filter = 1;
+static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1, offers_filter = 1,
+    offers_encoder = 1, offers_b_pictures, offers_sync_buffer = 1, offers_headers = 1, offers_quantiser = 1, stall;
 
 // ---- Faults
 
@@ -83,8 +89,10 @@ static int faulty(const char *name) {
     pthread_mutex_lock(&mutex);
     int i = entry(name), call = ++faults[i].calls;
     int fails = faults[i].count && call >= faults[i].first && call - faults[i].first < faults[i].count;
+    int time = fails ? stall : 0;
     pthread_mutex_unlock(&mutex);
-    return fails;
+    if (time) usleep((useconds_t)time);
+    return fails && !time;
 }
 
 EXPORTED void va_driver_reset(void) {
@@ -93,7 +101,8 @@ EXPORTED void va_driver_reset(void) {
     fault_count = delay = 0;
     surface_limit = COUNT(surfaces);
     context_limit = COUNT(contexts);
-    offers = offers_filter = 1;
+    offers = offers_filter = offers_encoder = offers_sync_buffer = offers_headers = offers_quantiser = 1;
+    offers_b_pictures = stall = 0;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -119,6 +128,12 @@ EXPORTED int va_driver_surfaces(void) { return surface_count; }
 EXPORTED void va_driver_delay(int microseconds) { delay = microseconds; }
 EXPORTED void va_driver_offer(int value) { offers = value; }
 EXPORTED void va_driver_offer_filter(int value) { offers_filter = value; }
+EXPORTED void va_driver_offer_encoder(int value) { offers_encoder = value; }
+EXPORTED void va_driver_offer_b_pictures(int value) { offers_b_pictures = value; }
+EXPORTED void va_driver_offer_sync_buffer(int value) { offers_sync_buffer = value; }
+EXPORTED void va_driver_offer_headers(int value) { offers_headers = value; }
+EXPORTED void va_driver_offer_quantiser(int value) { offers_quantiser = value; }
+EXPORTED void va_driver_stall(int microseconds) { stall = microseconds; }
 
 // ---- Pictures
 
@@ -161,10 +176,9 @@ static void begin_idr(struct context *c) {
 static VAStatus terminate(VADriverContextP driver) { return (void)driver, VA_STATUS_SUCCESS; }
 
 static VAStatus query_profiles(VADriverContextP driver, VAProfile *list, int *count) {
-    (void)driver;
     CALL("QueryConfigProfiles", VA_STATUS_ERROR_OPERATION_FAILED);
     *count = 0;
-    if (offers) {
+    if (offers || driver == &calm) {
         list[(*count)++] = VAProfileH264ConstrainedBaseline;
         list[(*count)++] = VAProfileH264Main;
         list[(*count)++] = VAProfileH264High;
@@ -174,30 +188,50 @@ static VAStatus query_profiles(VADriverContextP driver, VAProfile *list, int *co
 }
 
 static VAStatus query_entrypoints(VADriverContextP driver, VAProfile profile, VAEntrypoint *list, int *count) {
-    (void)driver;
     list[0] = profile == VAProfileNone ? VAEntrypointVideoProc : VAEntrypointVLD;
     *count = 1;
+    // Of other profiles libavcodec's headers say CABAC
+    if (profile == VAProfileH264ConstrainedBaseline && (offers_encoder || driver == &calm))
+        list[(*count)++] = offers_encoder == 2 && driver != &calm ? VAEntrypointEncSliceLP : VAEntrypointEncSlice;
     return VA_STATUS_SUCCESS;
 }
+
+static uint32_t attribute_of_encoder(VADriverContextP driver, VAConfigAttribType type) {
+    switch (type) {
+    case VAConfigAttribRateControl: return offers_quantiser || driver == &calm ? VA_RC_CQP : VA_RC_CBR | VA_RC_VBR;
+    case VAConfigAttribEncPackedHeaders:
+        return offers_headers || driver == &calm
+                   ? VA_ENC_PACKED_HEADER_SEQUENCE | VA_ENC_PACKED_HEADER_SLICE | VA_ENC_PACKED_HEADER_MISC
+                   : VA_ATTRIB_NOT_SUPPORTED;
+    // Forwards, and backwards in the upper half
+    case VAConfigAttribEncMaxRefFrames: return driver != &calm && offers_b_pictures ? 1 | 1 << 16 : 1;
+    default: return VA_ATTRIB_NOT_SUPPORTED;
+    }
+}
+
+static int encodes(VAEntrypoint entrypoint) { return entrypoint == VAEntrypointEncSlice || entrypoint == VAEntrypointEncSliceLP; }
 
 static VAStatus get_attributes(VADriverContextP driver, VAProfile profile, VAEntrypoint entrypoint, VAConfigAttrib *list, int count) {
-    (void)driver, (void)profile, (void)entrypoint;
-    for (int i = 0; i < count; i++) list[i].value = list[i].type == VAConfigAttribRTFormat ? VA_RT_FORMAT_YUV420 : VA_ATTRIB_NOT_SUPPORTED;
+    (void)profile;
+    for (int i = 0; i < count; i++)
+        list[i].value = list[i].type == VAConfigAttribRTFormat       ? VA_RT_FORMAT_YUV420
+                        : encodes(entrypoint)                             ? attribute_of_encoder(driver, list[i].type)
+                                                             : VA_ATTRIB_NOT_SUPPORTED;
     return VA_STATUS_SUCCESS;
 }
 
-static const VAConfigID h264_config = 1, hevc_config = 2, filter_config = 3;
+static const VAConfigID h264_config = 1, hevc_config = 2, filter_config = 3, encoder_config = 4;
 
 static VAStatus create_config(
     VADriverContextP driver, VAProfile profile, VAEntrypoint entrypoint, VAConfigAttrib *list, int count, VAConfigID *id) {
-    (void)driver, (void)list, (void)count;
+    (void)list, (void)count;
     if (entrypoint == VAEntrypointVideoProc) {
         CALL("CreateFilter", VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT);
         *id = filter_config;
         return offers_filter ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
     }
     CALL("CreateConfig", VA_STATUS_ERROR_UNSUPPORTED_PROFILE);
-    *id = profile == VAProfileHEVCMain ? hevc_config : h264_config;
+    *id = encodes(entrypoint) ? encoder_config : profile == VAProfileHEVCMain ? hevc_config : h264_config;
     return VA_STATUS_SUCCESS;
 }
 
@@ -207,7 +241,7 @@ static VAStatus query_config(
     VADriverContextP driver, VAConfigID id, VAProfile *profile, VAEntrypoint *entrypoint, VAConfigAttrib *list, int *count) {
     (void)driver;
     *profile = id == filter_config ? VAProfileNone : id == hevc_config ? VAProfileHEVCMain : VAProfileH264High;
-    *entrypoint = id == filter_config ? VAEntrypointVideoProc : VAEntrypointVLD;
+    *entrypoint = id == filter_config ? VAEntrypointVideoProc : id == encoder_config ? VAEntrypointEncSlice : VAEntrypointVLD;
     list[0] = (VAConfigAttrib){VAConfigAttribRTFormat, VA_RT_FORMAT_YUV420};
     *count = 1;
     return VA_STATUS_SUCCESS;
@@ -263,7 +297,7 @@ static VAStatus destroy_surfaces(VADriverContextP driver, VASurfaceID *list, int
         munmap(s->memory, s->size);
         close(s->fd);
         s->used = 0;
-        surface_count--;
+        surface_count -= !s->is_calm;
     }
     pthread_mutex_unlock(&mutex);
     return VA_STATUS_SUCCESS;
@@ -272,15 +306,19 @@ static VAStatus destroy_surfaces(VADriverContextP driver, VASurfaceID *list, int
 static VAStatus create_surfaces2(
     VADriverContextP driver, unsigned format, unsigned width, unsigned height, VASurfaceID *list, unsigned count, VASurfaceAttrib *attributes,
     unsigned attribute_count) {
-    (void)driver, (void)attributes, (void)attribute_count;
+    (void)attributes, (void)attribute_count;
+    int is_calm = driver == &calm;
     CALL("CreateSurfaces", VA_STATUS_ERROR_ALLOCATION_FAILED);
     if (format != VA_RT_FORMAT_YUV420) return VA_STATUS_ERROR_UNSUPPORTED_RT_FORMAT;
     for (unsigned i = 0; i < count; i++) {
         VASurfaceID id = 0;
         pthread_mutex_lock(&mutex);
         while (id < (unsigned)COUNT(surfaces) && surfaces[id].used) id++;
-        int fits = surface_count < surface_limit && id < (unsigned)COUNT(surfaces) && !allocate(&surfaces[id], width, height);
-        if (fits) surface_count++;
+        int fits = (is_calm || surface_count < surface_limit) && id < (unsigned)COUNT(surfaces) && !allocate(&surfaces[id], width, height);
+        if (fits) {
+            surfaces[id].is_calm = is_calm;
+            surface_count += !is_calm;
+        }
         pthread_mutex_unlock(&mutex);
         if (!fits) {
             destroy_surfaces(driver, list, (int)i);
@@ -296,10 +334,17 @@ static VAStatus create_surfaces(VADriverContextP driver, int width, int height, 
 }
 
 static VAStatus sync_surface(VADriverContextP driver, VASurfaceID id) {
-    (void)driver;
     CALL("SyncSurface", VA_STATUS_ERROR_DECODING_ERROR);
     if (!surface(id)) return VA_STATUS_ERROR_INVALID_SURFACE;
     wait_for(surface(id));
+    return VA_STATUS_SUCCESS;
+}
+
+static VAStatus sync_buffer(VADriverContextP driver, VABufferID id, uint64_t timeout) {
+    (void)timeout;
+    if (!offers_sync_buffer && driver != &calm) return VA_STATUS_ERROR_UNIMPLEMENTED;
+    if (!buffer(id)) return VA_STATUS_ERROR_INVALID_BUFFER;
+    CALL("SyncBuffer", VA_STATUS_ERROR_ENCODING_ERROR);
     return VA_STATUS_SUCCESS;
 }
 
@@ -315,7 +360,6 @@ static VAStatus export_surface(VADriverContextP driver, VASurfaceID id, uint32_t
     static const uint32_t separate[] = {FOURCC('R', '8', ' ', ' '), FOURCC('G', 'R', '8', '8')};
     VADRMPRIMESurfaceDescriptor *d = out;
     struct surface *s = surface(id);
-    (void)driver;
     CALL("Export", VA_STATUS_ERROR_OPERATION_FAILED);
     if (!s) return VA_STATUS_ERROR_INVALID_SURFACE;
     if (type != VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2) return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
@@ -342,16 +386,19 @@ static VAStatus export_surface(VADriverContextP driver, VASurfaceID id, uint32_t
 
 static VAStatus create_context(
     VADriverContextP driver, VAConfigID config, int width, int height, int flag, VASurfaceID *list, int count, VAContextID *id) {
-    (void)driver, (void)flag, (void)list, (void)count;
-    int is_filter = config == filter_config;
+    (void)flag, (void)list, (void)count;
+    int is_filter = config == filter_config, is_encoder = config == encoder_config, is_calm = driver == &calm;
     if (!is_filter) CALL("CreateContext", VA_STATUS_ERROR_ALLOCATION_FAILED);
     pthread_mutex_lock(&mutex);
     int i = 0, used = 0;
-    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used && !contexts[j].is_filter;
+    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used && !contexts[j].is_filter && !contexts[j].is_calm;
     while (i < COUNT(contexts) && contexts[i].used) i++;
-    if (used >= context_limit && !is_filter) i = COUNT(contexts);
+    if (used >= context_limit && !is_filter && !is_calm) i = COUNT(contexts);
     refused += i == COUNT(contexts);
-    if (i < COUNT(contexts)) contexts[i] = (struct context){.used = 1, .is_hevc = config == hevc_config, .is_filter = is_filter, .width = (unsigned)width, .height = (unsigned)height};
+    if (i < COUNT(contexts)) 
+        contexts[i] = (struct context){
+            .used = 1, .is_hevc = config == hevc_config, .is_filter = is_filter, .is_encoder = is_encoder, .is_calm = is_calm, .width = (unsigned)width,
+            .height = (unsigned)height, .picture = is_encoder ? calloc(1, sizeof(struct va_picture)) : NULL};
     pthread_mutex_unlock(&mutex);
     *id = (VAContextID)i;
     return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
@@ -359,9 +406,17 @@ static VAStatus create_context(
 
 static VAStatus destroy_context(VADriverContextP driver, VAContextID id) {
     (void)driver;
-    if (context(id)) context(id)->used = 0;
+    if (context(id)) {
+        free(context(id)->picture);
+        context(id)->used = 0;
+    }
     return VA_STATUS_SUCCESS;
 }
+
+// What is at the beginning of a buffer of VAEncCodedBufferType: in two pieces, as it may be.
+struct coded {
+    VACodedBufferSegment pieces[2];
+};
 
 static VAStatus add_buffer(VABufferType type, unsigned size, unsigned count, void *memory, int borrowed, VABufferID *id) {
     pthread_mutex_lock(&mutex);
@@ -375,8 +430,9 @@ static VAStatus add_buffer(VABufferType type, unsigned size, unsigned count, voi
 
 static VAStatus create_buffer(
     VADriverContextP driver, VAContextID context_id, VABufferType type, unsigned size, unsigned count, void *data, VABufferID *id) {
-    (void)driver, (void)context_id;
+    (void)context_id;
     CALL("CreateBuffer", VA_STATUS_ERROR_ALLOCATION_FAILED);
+    if (type == VAEncCodedBufferType) size += sizeof(struct coded);
     void *memory = calloc(count, size);
     if (memory && data) memcpy(memory, data, (size_t)size * count);
     return add_buffer(type, size * count, count, memory, 0, id);
@@ -385,8 +441,8 @@ static VAStatus create_buffer(
 static VAStatus set_elements(VADriverContextP driver, VABufferID id, unsigned count) { return (void)driver, (void)id, (void)count, VA_STATUS_SUCCESS; }
 
 static VAStatus map_buffer(VADriverContextP driver, VABufferID id, void **memory) {
-    (void)driver;
     if (!buffer(id)) return VA_STATUS_ERROR_INVALID_BUFFER;
+    if (buffer(id)->type == VAEncCodedBufferType) CALL("MapCoded", VA_STATUS_ERROR_OPERATION_FAILED);
     *memory = buffer(id)->memory;
     return VA_STATUS_SUCCESS;
 }
@@ -405,10 +461,10 @@ static VAStatus destroy_buffer(VADriverContextP driver, VABufferID id) {
 }
 
 static VAStatus begin_picture(VADriverContextP driver, VAContextID id, VASurfaceID target) {
-    (void)driver;
     if (context(id) && !context(id)->is_filter) CALL("BeginPicture", VA_STATUS_ERROR_HW_BUSY);
     if (!context(id) || !surface(target)) return VA_STATUS_ERROR_INVALID_SURFACE;
     context(id)->target = target;
+    if (context(id)->is_encoder) va_picture_begin(context(id)->picture);
     context(id)->is_idr = 0;
     return VA_STATUS_SUCCESS;
 }
@@ -433,7 +489,6 @@ static VAStatus render_filter(struct context *c, const struct buffer *b) {
 }
 
 static VAStatus render_picture(VADriverContextP driver, VAContextID id, VABufferID *list, int count) {
-    (void)driver;
     struct context *c = context(id);
     if (!c) return VA_STATUS_ERROR_INVALID_CONTEXT;
     if (c->is_filter) return count == 1 && buffer(list[0]) ? render_filter(c, buffer(list[0])) : VA_STATUS_ERROR_INVALID_BUFFER;
@@ -441,6 +496,10 @@ static VAStatus render_picture(VADriverContextP driver, VAContextID id, VABuffer
     for (int i = 0; i < count; i++) {
         struct buffer *b = buffer(list[i]);
         if (!b) return VA_STATUS_ERROR_INVALID_BUFFER;
+        if (c->is_encoder) {
+            if (!va_picture_add(c->picture, b->type, b->memory, b->size)) return VA_STATUS_ERROR_INVALID_PARAMETER;
+            continue;
+        }
         const uint8_t *bytes = b->memory;
         if (b->type == VAPictureParameterBufferType && c->is_hevc) c->order = ((VAPictureParameterBufferHEVC *)b->memory)->CurrPic.pic_order_cnt;
         if (b->type == VAPictureParameterBufferType && !c->is_hevc) {
@@ -455,11 +514,27 @@ static VAStatus render_picture(VADriverContextP driver, VAContextID id, VABuffer
     return VA_STATUS_SUCCESS;
 }
 
+static VAStatus encode(const struct context *c, const struct surface *s) {
+    struct buffer *b = buffer(c->picture->coded);
+    if (!b || b->type != VAEncCodedBufferType) return VA_STATUS_ERROR_INVALID_BUFFER;
+    struct coded *coded = b->memory;
+    uint8_t *bytes = (uint8_t *)b->memory + sizeof *coded;
+    size_t size = va_picture_write(
+        c->picture, c->width / 16, c->height / 16, s->memory, s->memory + (size_t)s->pitch * s->rows, s->pitch, bytes, b->size - sizeof *coded);
+    if (!size) return VA_STATUS_ERROR_ENCODING_ERROR;
+    coded->pieces[0] = (VACodedBufferSegment){.size = (uint32_t)(size / 2), .buf = bytes, .next = &coded->pieces[1]};
+    coded->pieces[1] = (VACodedBufferSegment){.size = (uint32_t)(size - size / 2), .buf = bytes + size / 2};
+    return VA_STATUS_SUCCESS;
+}
+
 static VAStatus end_picture(VADriverContextP driver, VAContextID id) {
-    (void)driver;
     struct context *c = context(id);
     struct surface *s = c ? surface(c->target) : NULL;
     if (!s) return VA_STATUS_ERROR_INVALID_SURFACE;
+    if (c->is_encoder) {
+        CALL("EndPicture", VA_STATUS_ERROR_ENCODING_ERROR);
+        return encode(c, s);
+    }
     if (c->is_filter) {
         CALL("Filter", VA_STATUS_ERROR_OPERATION_FAILED);
         s->number = (unsigned)c->order;
@@ -532,7 +607,6 @@ static VAStatus create_image(VADriverContextP driver, VAImageFormat *format, int
 }
 
 static VAStatus derive_image(VADriverContextP driver, VASurfaceID id, VAImage *image) {
-    (void)driver;
     CALL("DeriveImage", VA_STATUS_ERROR_OPERATION_FAILED);
     struct surface *s = surface(id);
     if (!s) return VA_STATUS_ERROR_INVALID_SURFACE;
@@ -541,7 +615,6 @@ static VAStatus derive_image(VADriverContextP driver, VASurfaceID id, VAImage *i
 }
 
 static VAStatus get_image(VADriverContextP driver, VASurfaceID id, int x, int y, unsigned width, unsigned height, VAImageID image) {
-    (void)driver;
     CALL("GetImage", VA_STATUS_ERROR_OPERATION_FAILED);
     struct surface *s = surface(id);
     struct buffer *b = buffer(image);
@@ -554,6 +627,22 @@ static VAStatus get_image(VADriverContextP driver, VASurfaceID id, int x, int y,
     return VA_STATUS_SUCCESS;
 }
 
+static VAStatus put_image(
+    VADriverContextP driver, VASurfaceID id, VAImageID image, int x, int y, unsigned width, unsigned height, int to_x, int to_y, unsigned to_width,
+    unsigned to_height) {
+    CALL("PutImage", VA_STATUS_ERROR_OPERATION_FAILED);
+    struct surface *s = surface(id);
+    struct buffer *b = buffer(image);
+    unsigned pitch = (width + 63) & ~63u, rows = (height + 1) & ~1u;
+    if (!s || !b || x || y || to_x || to_y || width != to_width || height != to_height || width > s->width || height > s->height ||
+        pitch * rows * 3 / 2 > b->size)
+        return VA_STATUS_ERROR_INVALID_PARAMETER;
+    for (unsigned row = 0; row < height; row++) memcpy(s->memory + (size_t)row * s->pitch, (uint8_t *)b->memory + (size_t)row * pitch, width);
+    for (unsigned row = 0; row < (height + 1) / 2; row++)
+        memcpy(s->memory + (size_t)(s->rows + row) * s->pitch, (uint8_t *)b->memory + (size_t)(rows + row) * pitch, width);
+    return VA_STATUS_SUCCESS;
+}
+
 // ---- What libva asks every driver for, and no decoder of libavcodec uses
 
 #define UNUSED(name, ...) \
@@ -562,7 +651,6 @@ static VAStatus get_image(VADriverContextP driver, VASurfaceID id, int x, int y,
 UNUSED(put_surface, VADriverContextP d, VASurfaceID s, void *p, short a, short b, unsigned short c, unsigned short e, short f, short g, unsigned short h,
        unsigned short i, VARectangle *r, unsigned n, unsigned l)
 UNUSED(set_palette, VADriverContextP d, VAImageID i, unsigned char *p)
-UNUSED(put_image, VADriverContextP d, VASurfaceID s, VAImageID i, int a, int b, unsigned c, unsigned e, int f, int g, unsigned h, unsigned j)
 UNUSED(query_subpictures, VADriverContextP d, VAImageFormat *f, unsigned *g, unsigned *n)
 UNUSED(create_subpicture, VADriverContextP d, VAImageID i, VASubpictureID *s)
 UNUSED(destroy_subpicture, VADriverContextP d, VASubpictureID s)
@@ -595,13 +683,15 @@ __attribute__((destructor)) static void report(void) {
     fclose(file);
 }
 
-static int is_valid(VADisplayContextP display) { return display->pDriverContext == &driver; }
+static int is_valid(VADisplayContextP display) { return display->pDriverContext == &driver || display->pDriverContext == &calm; }
 
-static struct VADisplayContext display = {.vadpy_magic = VA_DISPLAY_MAGIC, .pDriverContext = &driver, .vaIsValid = is_valid};
+static struct VADisplayContext display = {.vadpy_magic = VA_DISPLAY_MAGIC, .pDriverContext = &driver, .vaIsValid = is_valid},
+                               calm_display = {.vadpy_magic = VA_DISPLAY_MAGIC, .pDriverContext = &calm, .vaIsValid = is_valid};
 
 EXPORTED VADisplay vaGetDisplayDRM(int fd) {
     struct stat found;
     if (!fstat(fd, &found) && S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 3)) return &display;
+    if (!fstat(fd, &found) && S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 7)) return &calm_display;
     if (!fstat(fd, &found) && S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 5))
         for (;;) pause();
     VADisplay (*next)(int);
@@ -609,10 +699,10 @@ EXPORTED VADisplay vaGetDisplayDRM(int fd) {
     return next ? next(fd) : NULL;
 }
 
-static void offer(void) {
-    driver = (struct VADriverContext){
+static void offer(struct VADriverContext *driver) {
+    *driver = (struct VADriverContext){
         .vtable = &table, .vtable_vpp = &filters, .vtable_prot = &protection, .display_type = VA_DISPLAY_DRM,
-        .version_major = VA_MAJOR_VERSION, .version_minor = VA_MINOR_VERSION, .max_profiles = 4, .max_entrypoints = 1, .max_attributes = 1,
+        .version_major = VA_MAJOR_VERSION, .version_minor = VA_MINOR_VERSION, .max_profiles = 4, .max_entrypoints = 2, .max_attributes = 8,
         .max_image_formats = 1, .max_subpic_formats = 1, .max_display_attributes = 1, .str_vendor = "test driver"};
     filters.version = VA_DRIVER_VTABLE_VPP_VERSION;
     filters.vaQueryVideoProcFilters = query_filters;
@@ -630,6 +720,7 @@ static void offer(void) {
     table.vaCreateSurfaces2 = create_surfaces2;
     table.vaDestroySurfaces = destroy_surfaces;
     table.vaSyncSurface = sync_surface;
+    table.vaSyncBuffer = sync_buffer;
     table.vaQuerySurfaceStatus = query_status;
     table.vaExportSurfaceHandle = export_surface;
     table.vaCreateContext = create_context;
@@ -664,8 +755,8 @@ static void offer(void) {
 }
 
 EXPORTED VAStatus vaInitialize(VADisplay of, int *major, int *minor) {
-    if (of == &display) {
-        offer();
+    if (of == &display || of == &calm_display) {
+        offer(of == &display ? &driver : &calm);
         *major = VA_MAJOR_VERSION;
         *minor = VA_MINOR_VERSION;
         return VA_STATUS_SUCCESS;

@@ -1,0 +1,175 @@
+import CKioskFFmpeg
+import Glibc
+import KioskPlatform
+
+/// Encoders of VAAPI: libavcodec's `h264_vaapi` and `hevc_vaapi`. They take pictures in surfaces of their device, so each picture is copied from
+/// memory into one, as NV12.
+///
+/// What a driver takes shows late: some open an encoder and fail at the first picture. So an encoder is opened for a gray picture first, and for
+/// the film only where that came out.
+enum SurfaceEncoder {
+    /// Surfaces of an encoder: two pictures wait for one they are predicted from, two are in the device, one is being copied into, and as
+    /// many more as libavcodec may hold on the way.
+    static let poolSize = 8
+
+    enum Outcome {
+        case open(UnsafeMutablePointer<AVCodecContext>)
+        /// Why not.
+        case refused(String)
+    }
+
+    /// Opens the encoder of `way` on its device. Blocks, at most for ``HardwareDevice/timeLimit``.
+    static func open(_ way: EncoderChoice.Way, _ video: MovieFormat.Video) -> Outcome {
+        guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return .refused("the installed FFmpeg has it not") }
+        guard let node = way.device, access(node, F_OK) == 0 else {
+            return .refused("there is no \(way.device ?? "device for it (/dev/dri/renderD*)")")
+        }
+        if DriverCall.hangs(node) { return .refused("its driver has not answered since it was called last") }
+        let begin = HostTime.now
+        let device: HardwareDevice
+        switch HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node) {
+        case .open(let opened): device = opened
+        case .refused(let reason): return .refused(reason)
+        }
+        nonisolated(unsafe) let known = codec
+        let opening = Opening()
+        let limit = max(HardwareDevice.timeLimit - (HostTime.now - begin), .milliseconds(100))
+        let isDone = DriverCall.run(within: limit) {
+            opening.open(known, device, video)
+        } late: {
+            opening.free()
+            DriverCall.note(node, hangs: false)
+        }
+        guard isDone else {
+            DriverCall.note(node, hangs: true)
+            return .refused("its driver did not answer for \(Int(saturating: HardwareDevice.timeLimit.seconds)) s")
+        }
+        return opening.context.map { .open($0) } ?? .refused(opening.reason)
+    }
+
+    /// Copies a picture in memory into a surface, and puts that in. The corresponding C functions are `av_hwframe_get_buffer`,
+    /// `av_hwframe_transfer_data` and `avcodec_send_frame`.
+    static func upload(_ frame: UnsafeMutablePointer<AVFrame>, to context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
+        guard let surface = av_frame_alloc() else { return Int32(shim_averror(ENOMEM)) }
+        defer {
+            var pointer: UnsafeMutablePointer<AVFrame>? = surface
+            av_frame_free(&pointer)
+        }
+        var status = av_hwframe_get_buffer(context.pointee.hw_frames_ctx, surface, 0)
+        if status >= 0 { status = av_hwframe_transfer_data(surface, frame, 0) }
+        guard status >= 0 else { return status }
+        surface.pointee.pts = frame.pointee.pts
+        return avcodec_send_frame(context, surface)
+    }
+
+    /// What a call that opens has come to.
+    private final class Opening: @unchecked Sendable {
+        // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
+        var context: UnsafeMutablePointer<AVCodecContext>?
+        var reason = ""
+
+        func free() { avcodec_free_context(&context) }
+
+        /// Tries the profiles, entry points and ways to control the rate that libavcodec's choice leaves out where the driver does not take that.
+        func open(_ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: MovieFormat.Video) {
+            var (settings, last) = (Settings(), Int32(0))
+            while true {
+                var (tried, status) = make(codec, device, video, settings)
+                if let context = tried {
+                    let hasHeaders = context.pointee.extradata_size > 0
+                    if hasHeaders { status = Self.encodeGray(context) }
+                    avcodec_free_context(&tried)
+                    // What an MP4 file has in its index.
+                    guard hasHeaders else { return reason = "its driver takes no headers for an MP4 file" }
+                }
+                if status >= 0 { break }
+                // A profile or a rate control that is not there says less than what came before or after it.
+                if reason.isEmpty || last == shim_averror(ENOSYS) { reason = Self.text(status) }
+                last = status
+                guard let next = settings.next(after: status, codec.pointee.id) else { return }
+                settings = next
+            }
+            let (made, status) = make(codec, device, video, settings)
+            context = made
+            if made == nil { reason = Self.text(status) }
+        }
+
+        private func make(
+            _ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: MovieFormat.Video, _ settings: Settings
+        ) -> (UnsafeMutablePointer<AVCodecContext>?, Int32) {
+            guard let context = avcodec_alloc_context3(codec) else { return (nil, Int32(shim_averror(ENOMEM))) }
+            EncoderChoice.configure(
+                context, codec, video, name: String(cString: codec.pointee.name), quantiser: settings.quantiser)
+            if settings.isLowPower { _ = av_opt_set(context, "low_power", "1", AV_OPT_SEARCH_CHILDREN) }
+            if let profile = settings.profile { context.pointee.profile = profile }
+            context.pointee.hw_frames_ctx = Self.pool(device, width: context.pointee.width, height: context.pointee.height)
+            var status = context.pointee.hw_frames_ctx == nil ? Int32(shim_averror(ENOMEM)) : 0
+            if status >= 0 { status = av_hwframe_ctx_init(context.pointee.hw_frames_ctx) }
+            if status >= 0 { status = avcodec_open2(context, codec, nil) }
+            if status >= 0 { return (context, 0) }
+            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
+            avcodec_free_context(&pointer)
+            return (nil, status)
+        }
+
+        private static func pool(_ device: HardwareDevice, width: Int32, height: Int32) -> UnsafeMutablePointer<AVBufferRef>? {
+            var reference = device.reference()
+            defer { av_buffer_unref(&reference) }
+            guard let reference, let frames = av_hwframe_ctx_alloc(reference) else { return nil }
+            let description = UnsafeMutableRawPointer(frames.pointee.data).assumingMemoryBound(to: AVHWFramesContext.self)
+            (description.pointee.format, description.pointee.sw_format) = (AV_PIX_FMT_VAAPI, AV_PIX_FMT_NV12)
+            (description.pointee.width, description.pointee.height) = (width, height)
+            description.pointee.initial_pool_size = Int32(SurfaceEncoder.poolSize)
+            return frames
+        }
+
+        /// Encodes one picture with an encoder that is not used any more after that.
+        private static func encodeGray(_ context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
+            guard let frame = av_frame_alloc(), let packet = av_packet_alloc() else { return Int32(shim_averror(ENOMEM)) }
+            defer {
+                var (first, second): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVPacket>?) = (frame, packet)
+                av_frame_free(&first)
+                av_packet_free(&second)
+            }
+            frame.pointee.format = AV_PIX_FMT_NV12.rawValue
+            (frame.pointee.width, frame.pointee.height) = (context.pointee.width, context.pointee.height)
+            frame.pointee.pts = 0
+            var status = av_frame_get_buffer(frame, 0)
+            guard status >= 0 else { return status }
+            memset(frame.pointee.data.0!, 128, Int(frame.pointee.linesize.0 * frame.pointee.height))
+            memset(frame.pointee.data.1!, 128, Int(frame.pointee.linesize.1 * (frame.pointee.height / 2)))
+            status = SurfaceEncoder.upload(frame, to: context)
+            if status >= 0 { status = avcodec_send_frame(context, nil) }
+            if status >= 0 { status = avcodec_receive_packet(context, packet) }
+            return status >= 0 && packet.pointee.size == 0 ? kAVERROR_INVALIDDATA : status
+        }
+
+        private static func text(_ status: Int32) -> String {
+            status == shim_averror(ENOSYS) ? "its driver does not encode this" : MovieError.text(status)
+        }
+    }
+
+    /// What libavcodec is told of profile and rate. It asks the driver, and refuses what that does not have.
+    private struct Settings {
+        /// nil is the highest that the driver knows, though it may only decode it.
+        var profile: Int32?
+        /// Whether it is the encoder that is a circuit of its own, where a device has two: of Intel's newer ones Debian's driver has that alone.
+        var isLowPower = false
+        var quantiser = true
+
+        /// What to try where `status` came of it; nil for nothing.
+        func next(after status: Int32, _ codec: AVCodecID) -> Settings? {
+            var next = self
+            if status == shim_averror(ENOSYS), profile == nil, codec == AV_CODEC_ID_H264 {
+                next.profile = FF_PROFILE_H264_CONSTRAINED_BASELINE
+            } else if status == shim_averror(ENOSYS), !isLowPower {
+                (next.profile, next.isLowPower) = (nil, true)
+            } else if status == shim_averror(EINVAL), quantiser {
+                next.quantiser = false
+            } else {
+                return nil
+            }
+            return next
+        }
+    }
+}
