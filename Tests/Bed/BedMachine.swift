@@ -31,6 +31,8 @@ package struct Machine: Sendable {
     package var readsTopmost = false
     /// Whether the loopback card is recorded, which keeps it busy.
     package var recordsSound = true
+    /// How often the memory of the player is looked at.
+    package var samplePeriod = Duration.seconds(10)
     /// More arguments for the kernel.
     package var kernelArguments = ""
 

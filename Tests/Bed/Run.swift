@@ -56,7 +56,7 @@ struct Run {
         let count = machine.readsTopmost ? -16 : 16
         let cells = "\(area.x) \(area.y + area.height * 43 / 45) \(area.width / 40) \(area.height * 2 / 45) \(count)"
         var lines = machine.isMeasured ? Host.script(clips.first) : []
-        lines += ["seconds \(duration / .seconds(1))", "terminal"]
+        lines += ["seconds \(duration / .seconds(1))", "sample \(machine.samplePeriod / .seconds(1))", "terminal"]
         if machine.hasTouchScreen { lines.append("touch \(machine.mode.width) \(machine.mode.height)") }
         if machine.hasKeyboard { lines.append("keys") }
         lines += (0..<machine.displays).map { "watch \($0) \(cells)" }
