@@ -3,7 +3,8 @@
 SWIFT  ?= swift
 PREFIX ?= /usr/local
 CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
-# What is called lies together in memory (Tools/called-functions), and no symbol is for others to find: kiosk loads no plug-ins
+# The functions that kiosk calls are next to one another (Tools/called-functions), and it exports no symbols: it loads no plug-ins. Changing these flags
+# needs a make clean, as SwiftPM keeps what it has compiled
 DENSE   := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections \
            -Xlinker '--section-ordering-file=$(CURDIR)/Tools/called-functions.list' -Xlinker --no-export-dynamic
 # The Swift runtime is linked in: the box that plays has no toolchain

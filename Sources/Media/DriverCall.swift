@@ -4,8 +4,8 @@ import KioskPlatform
 import Synchronization
 
 // A driver can hang: in a system call, or because the hardware never says that a picture is done. libavcodec waits for V4L2 without a limit, and so do
-// drivers of libva that do not implement vaSyncSurface2. So a hardware decoder is called on a thread of its own, and who calls waits for so long and no
-// longer. A call that is late is left behind with its thread and with all that it uses: when it comes back, that is freed there.
+// drivers of libva that do not implement vaSyncSurface2. So a hardware decoder or encoder (EncoderCalls.swift) is called on a thread of its own, and who calls
+// waits for so long and no longer. A call that is late is left behind with its thread and with all that it uses: when it comes back, that is freed there.
 
 /// Calls with a limit. The threads are kept for the next calls.
 enum DriverCall {
@@ -73,9 +73,10 @@ enum DriverCall {
 
     private static let hanging = Mutex<[String: Int]>([:])
 
-    /// Whether a call of the decoder or device of this name has not come back.
+    /// Whether a call of the decoder, encoder or device of this name has not come back.
     static func hangs(_ name: String) -> Bool { hanging.withLock { $0[name, default: 0] > 0 } }
 
+    /// Counts a call of the decoder, encoder or device of this name that has not come back, or one that has after all.
     static func note(_ name: String, hangs: Bool) {
         // It may have come back before that it hangs is noted.
         hanging.withLock { $0[name, default: 0] += hangs ? 1 : -1 }

@@ -35,6 +35,7 @@ final class EncoderCalls {
     func open(_ codec: UnsafePointer<AVCodec>) -> Int32 {
         guard let driver else { return avcodec_open2(context, codec, nil) }
         if DriverCall.hangs(driver) { return Int32(shim_averror(ETIMEDOUT)) }
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, codec) = (context, codec)
         let outcome = Outcome()
         let isDone = call(within: HardwareDevice.timeLimit, { outcome.status = avcodec_open2(context, codec, nil) }, late: {})
@@ -44,6 +45,7 @@ final class EncoderCalls {
     /// Puts a picture in, which is referenced or copied; nil for the end. The corresponding C function is `avcodec_send_frame`.
     func send(_ frame: UnsafeMutablePointer<AVFrame>?) -> Int32 {
         guard driver != nil else { return avcodec_send_frame(context, frame) }
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, copy) = (context, frame.flatMap { av_frame_clone($0) })
         guard frame == nil || copy != nil else { return Int32(shim_averror(ENOMEM)) }
         let release = { @Sendable in
@@ -68,6 +70,7 @@ final class EncoderCalls {
     /// `avcodec_receive_packet`.
     func receive(_ packet: inout UnsafeMutablePointer<AVPacket>) -> Int32 {
         guard driver != nil else { return avcodec_receive_packet(context, packet) }
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, target) = (context, packet)
         let outcome = Outcome()
         let isDone = call {
@@ -91,6 +94,7 @@ final class EncoderCalls {
         within limit: MediaTime? = nil, _ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void
     ) -> Bool {
         guard let driver, !isHung else { return false }
+        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = context
         let limit = limit ?? self.limit
         let isDone = DriverCall.run(within: limit, work) {

@@ -31,6 +31,7 @@ enum SurfaceEncoder {
         case .open(let opened): device = opened
         case .refused(let reason): return .refused(reason)
         }
+        // libavcodec's description of an encoder, which nobody changes.
         nonisolated(unsafe) let known = codec
         let opening = Opening()
         let limit = max(HardwareDevice.timeLimit - (HostTime.now - begin), .milliseconds(100))
