@@ -27,7 +27,8 @@ package enum EncoderChoice {
         var device: String?
 
         var isVAAPI: Bool { encoder.hasSuffix("_vaapi") }
-        var isHardware: Bool { isVAAPI || encoder.hasSuffix("_v4l2m2m") }
+        var isV4L2: Bool { encoder.hasSuffix("_v4l2m2m") }
+        var isHardware: Bool { isVAAPI || isV4L2 }
         /// What answers its calls, or does not.
         var driver: String { device ?? encoder }
         /// For messages.
@@ -45,6 +46,12 @@ package enum EncoderChoice {
         case .hardware: surfaces + kernel + processor + last
         case .software: processor + last
         }
+    }
+
+    /// The same with the devices that there are, or the one that `wish` names.
+    static func ways(_ codec: MovieFormat.VideoCodec?, _ wish: EncoderWish) -> [Way] {
+        if wish.setting == .software { return ways(codec, .software, nodes: []) }
+        return ways(codec, wish.setting, nodes: wish.device.map { [$0] } ?? DecoderChoice.Nodes(device: nil).render)
     }
 
     private static func names(_ codec: MovieFormat.VideoCodec) -> (software: [String], v4l2: [String], vaapi: [String]) {

@@ -18,9 +18,8 @@ enum SurfaceEncoder {
         case refused(String)
     }
 
-    /// Opens the encoder of `way` on its device. Blocks, at most for ``HardwareDevice/timeLimit``.
-    static func open(_ way: EncoderChoice.Way, _ video: MovieFormat.Video) -> Outcome {
-        guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return .refused("the installed FFmpeg has it not") }
+    /// Opens `codec`, which is the encoder of `way`, on its device. Blocks, at most for ``HardwareDevice/timeLimit``.
+    static func open(_ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: MovieFormat.Video) -> Outcome {
         guard let node = way.device, access(node, F_OK) == 0 else {
             return .refused("there is no \(way.device ?? "device for it (/dev/dri/renderD*)")")
         }

@@ -42,36 +42,53 @@ final class VideoEncoder: @unchecked Sendable {
     /// The first encoder of `video`'s codec that can be opened.
     static func open(_ video: MovieFormat.Video, path: String) throws(MovieError) -> VideoEncoder {
         var tried: [String] = []
-        let wish = video.encoder
-        let nodes = wish.setting == .software ? [] : wish.device.map { [$0] } ?? DecoderChoice.Nodes(device: nil).render
-        for way in EncoderChoice.ways(video.codec, wish.setting, nodes: nodes) {
-            guard let codec = avcodec_find_encoder_by_name(way.encoder) else { continue }
-            if way.isVAAPI {
-                switch SurfaceEncoder.open(way, video) {
-                case .open(let context):
-                    let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
-                    encoder.describe()
-                    return encoder
-                case .refused(let reason): tried.append("\(way.title): \(reason)")
+        for way in EncoderChoice.ways(video.codec, video.encoder) {
+            switch open(way, video, path: path) {
+            case .absent: continue
+            case .refused(let reason): tried.append("\(way.title): \(reason)")
+            case .open(let encoder):
+                if video.encoder.setting == .hardware, !way.isHardware {
+                    let reason = tried.isEmpty ? "the installed FFmpeg has no hardware encoder for it" : tried.joined(separator: "; ")
+                    encoder.note = "its pictures were encoded in software: \(reason)"
                 }
-                continue
+                return encoder
             }
-            guard let context = avcodec_alloc_context3(codec) else { throw MovieError(path, errno: ENOMEM) }
-            EncoderChoice.configure(context, codec, video, name: way.encoder)
-            let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
-            let status = encoder.calls.open(codec)
-            guard status >= 0 else {
-                tried.append("\(way.encoder): \(encoder.calls.reason(status))")
-                continue
-            }
-            encoder.describe()
-            if wish.setting == .hardware, !way.isHardware {
-                let reason = tried.isEmpty ? "the installed FFmpeg has no hardware encoder for it" : tried.joined(separator: "; ")
-                encoder.note = "its pictures were encoded in software: \(reason)"
-            }
-            return encoder
         }
         throw MovieError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
+    }
+
+    /// What becomes of opening one of the encoders.
+    enum Outcome {
+        case open(VideoEncoder)
+        /// Why not.
+        case refused(String)
+        /// The installed FFmpeg has it not.
+        case absent
+    }
+
+    /// Opens one of them. Blocks; where it is hardware, for a few seconds at most.
+    static func open(_ way: EncoderChoice.Way, _ video: MovieFormat.Video, path: String) -> Outcome {
+        guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return .absent }
+        if way.isVAAPI {
+            switch SurfaceEncoder.open(codec, way, video) {
+            case .open(let context):
+                let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
+                encoder.describe()
+                return .open(encoder)
+            case .refused(let reason): return .refused(reason)
+            }
+        }
+        guard let context = avcodec_alloc_context3(codec) else { return .refused(MovieError.text(Int32(shim_averror(ENOMEM)))) }
+        EncoderChoice.configure(context, codec, video, name: way.encoder)
+        let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
+        let status = encoder.calls.open(codec)
+        guard status >= 0 else {
+            // libavcodec has looked at every one of them.
+            let isNowhere = way.isV4L2 && status == shim_averror(EINVAL)
+            return .refused(isNowhere ? "no device (/dev/video*) encodes this" : encoder.calls.reason(status))
+        }
+        encoder.describe()
+        return .open(encoder)
     }
 
     private init(_ context: UnsafeMutablePointer<AVCodecContext>, _ way: EncoderChoice.Way, isLive: Bool, path: String) {

@@ -12,7 +12,7 @@ import Logging
 /// `kiosk devices`: what there is to show on, to play to and to listen to.
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List displays, sound outputs and input devices, and what would be used.",
+        abstract: "List displays, sound outputs, input devices, cameras and encoders, and what would be used.",
         usage: "kiosk devices [<options>] [--test [<file> ...]]",
         discussion: """
             Opens nothing for longer than a question takes; a player that is running is not disturbed. With --test it takes the display for a \
@@ -52,6 +52,7 @@ struct Devices: ParsableCommand {
         listSound(configuration, display: display)
         listInput(configuration, keyMap, display: display)
         listCapture()
+        listEncoders(device: configuration.playback.decoderDevice)
     }
 
     private func listCapture() {
@@ -67,6 +68,15 @@ struct Devices: ParsableCommand {
         let microphones = Microphone.all()
         for microphone in microphones { print("  \(microphone.pcm)  \(microphone.name)") }
         if microphones.isEmpty { print("  no microphone") }
+    }
+
+    private func listEncoders(device: String?) {
+        print("\nEncoders")
+        let encoders = EncoderInventory.entries(device: device)
+        for encoder in encoders {
+            print("  \(encoder.codec)  \(encoder.title)\(encoder.problem.map { "  not used: \($0.printable)" } ?? "")")
+        }
+        if !encoders.contains(where: { $0.problem == nil }) { print("  none: no film can be recorded or exported") }
     }
 
     /// Returns the display that would be used.

@@ -18,7 +18,7 @@ import Testing
         let kiosk = try KioskProcess(["devices", "--audio", "off", "--display", "offscreen"])
         #expect(kiosk.status() == 0)
         let headings = kiosk.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }
-        #expect(headings == ["Displays", "Sound", "Input", "Cameras", "Microphones"])
+        #expect(headings == ["Displays", "Sound", "Input", "Cameras", "Microphones", "Encoders"])
         #expect(kiosk.output.contains("\n  → offscreen: "))
         #expect(kiosk.output.contains("\n  → off: "))
     }
