@@ -207,11 +207,7 @@ struct CacheStore {
             unlink(staging)
             throw CacheError(action: "write", path: path, errno: code)
         }
-        let list = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if list >= 0 {
-            fsync(list)
-            close(list)
-        }
+        syncFolder(of: path)
     }
 }
 

@@ -74,8 +74,15 @@ struct FilmFolder: Sendable {
             let code = errno
             throw .movie(.init(target, errno: code))
         }
+        syncFolder(of: target)
         throwAway(Self.excess(films(), kept: name, number: number, age: age, space: space))
         return target
+    }
+
+    /// Removes a film that nobody wants, for good: the next start takes those that a power cut has left for wanted.
+    func discard(_ draft: String) {
+        unlink(draft)
+        syncFolder(of: draft)
     }
 
     /// Throws away what has become too old meanwhile, the newest, too.
@@ -90,6 +97,7 @@ struct FilmFolder: Sendable {
                 log.warning("\(path)/\(name) could not be thrown away: \(String(cString: strerror(code)))")
             }
         }
+        if !names.isEmpty { syncFolder(of: "\(path)/") }
     }
 
     private func films() -> [Film] {

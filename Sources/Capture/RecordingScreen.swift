@@ -215,8 +215,7 @@ package final class RecordingScreen: Sendable {
             case .end: work.session?.end()
             case .keep: keep(&work)
             case .discard:
-                if let draft = work.draft { unlink(draft) }
-                work.draft = nil
+                if let draft = work.draft.take() { folder.discard(draft) }
             case .play:
                 // What it returns to plays, too.
                 player.play()

@@ -149,19 +149,15 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
         guard closed >= 0 else { throw MovieError(path, writing: closed) }
         guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw MovieError(path, errno: errno) }
         isFinished = true
-        // The name must survive a power cut, too; where the file system cannot promise that, the file is there all the same.
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if parent >= 0 {
-            fsync(parent)
-            close(parent)
-        }
+        // The name must survive a power cut, too.
+        syncFolder(of: path)
     }
 
-    /// Gives up the file; nothing of it is left.
+    /// Gives up the file; nothing of it is left, nor comes back after a power cut.
     mutating func discard() {
         if isFinished { return }
         unlink(draft)
+        syncFolder(of: draft)
         isFinished = true
     }
 }

@@ -145,12 +145,7 @@ package struct FolderCopy: Hashable, Sendable {
             if access(folder, F_OK) == 0, rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
             guard rename(staging, folder) == 0 else { throw failure("replace", folder) }
         }
-        let parent = open(
-            String(folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex)) + "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if parent >= 0 {
-            fsync(parent)
-            close(parent)
-        }
+        syncFolder(of: folder)
     }
 
     private func makeFolder(_ path: String) throws(FolderCopyError) {
