@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import KioskPlatform
 import KioskVocabulary
@@ -46,7 +47,7 @@ import Testing
     }
 }
 
-@Suite struct ThumbnailStoreTests {
+@Suite final class ThumbnailStoreTests {
     private let folder: String
     private let problems = Monitor<[String]>([])
 
@@ -54,6 +55,8 @@ import Testing
         var template = Array("/tmp/kiosk-thumbnails-XXXXXX".utf8CString)
         folder = String(cString: try #require(mkdtemp(&template)))
     }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private func store(limit: Int = 1 << 20, in folder: String? = nil) -> ThumbnailStore {
         ThumbnailStore(folder: folder ?? self.folder + "/a/b", limit: limit) { [problems] problem in
