@@ -66,20 +66,49 @@ struct FilmFolder: Sendable {
         return "\(drafts)/\(name)"
     }
 
+    /// Throws where a film cannot be written, or has no room: of the size that is asked for, or a small one where the camera has not been asked yet.
+    func check(_ mode: CameraMode, hasSound: Bool, duration: MediaTime?) throws(CaptureError) {
+        let draft = try nextPath()
+        if access(drafts, W_OK | X_OK) != 0 {
+            let code = errno
+            throw .movie(.init(draft, errno: code))
+        }
+        var video = MovieFormat.Video(width: mode.width ?? 320, height: mode.height ?? 240, frameRate: mode.rate ?? 24)
+        video.quality = RecordingRequest(path: draft).quality
+        let bytes = Recording.bytesPerSecond(video, hasSound: hasSound)
+        try RecordingFile.checkSpace(at: draft, bytesPerSecond: bytes, duration: duration)
+    }
+
+    /// How many films are kept, how old and how large in all; nil without a limit.
+    struct Limits: Hashable, Sendable {
+        var number: Int?
+        var age: MediaTime?
+        var space: ByteCount?
+    }
+
     /// Moves a film to its place, and throws away what is beyond the limits. Its new path.
-    func keep(_ draft: String, number: Int?, age: MediaTime?, space: ByteCount?) throws(CaptureError) -> String {
+    func keep(_ draft: String, _ limits: Limits) throws(CaptureError) -> String {
         let name = draft.split(separator: "/").last.map(String.init) ?? ""
         let target = "\(path)/\(name)"
         guard rename(draft, target) == 0 else {
             let code = errno
+            // So that the next start knows that somebody wants it.
+            rename(draft, "\(drafts)/\(Self.kept)\(name)")
             throw .movie(.init(target, errno: code))
         }
         syncFolder(of: target)
-        throwAway(Self.excess(films(), kept: name, number: number, age: age, space: space))
+        throwAway(beyond: limits, kept: name)
         return target
     }
 
-    /// Removes a film that nobody wants, for good: the next start takes those that a power cut has left for wanted.
+    /// What the name of a film begins with that is to be kept and could not be moved to its place.
+    private static let kept = "kept-"
+
+    private func throwAway(beyond limits: Limits, kept: String) {
+        throwAway(Self.excess(films(), kept: kept, number: limits.number, age: limits.age, space: limits.space))
+    }
+
+    /// Removes a film that nobody wants, for good: without reviews the next start takes what a power cut has left for wanted.
     func discard(_ draft: String) {
         unlink(draft)
         syncFolder(of: draft)
@@ -111,11 +140,26 @@ struct FilmFolder: Sendable {
         }
     }
 
-    /// Puts what a power cut has left in order: what was being recorded becomes a film of the folder, what was being reviewed does, too. Their paths.
-    func tidy() -> [String] {
-        _ = RecordingFile.recover(in: drafts)
-        return ProcFile.names(in: drafts).filter(Self.isFilm).sorted().compactMap { name in
-            rename("\(drafts)/\(name)", "\(path)/\(name)") == 0 ? "\(path)/\(name)" : nil
+    /// Puts what a power cut has left in order. What was being recorded becomes a film of the folder as far as it went, and what was being reviewed does;
+    /// but with `reviews` films that nobody has said to keep are thrown away: whoever was in them did not want to be seen by everybody. The paths of both.
+    func tidy(reviews: Bool, _ limits: Limits) -> (kept: [String], thrown: [String]) {
+        var (found, thrown): ([String], [String]) = ([], [])
+        if !reviews { _ = RecordingFile.recover(in: drafts) }
+        for name in ProcFile.names(in: drafts).sorted() {
+            let film = name.hasPrefix(Self.kept) ? String(name.dropFirst(Self.kept.count)) : name
+            if reviews, name == film {
+                let isDraft = name.hasPrefix(".") && (name.hasSuffix(".part") || name.hasSuffix(".left"))
+                guard Self.isFilm(isDraft ? String(name.dropFirst().dropLast(5)) : name) else { continue }
+                if unlink("\(drafts)/\(name)") == 0 { thrown.append("\(drafts)/\(name)") }
+            } else if Self.isFilm(film), rename("\(drafts)/\(name)", "\(path)/\(film)") == 0 {
+                found.append(film)
+            }
         }
+        if !thrown.isEmpty { syncFolder(of: "\(drafts)/") }
+        if let newest = found.last {
+            syncFolder(of: "\(path)/")
+            throwAway(beyond: limits, kept: newest)
+        }
+        return (found.map { "\(path)/\($0)" }, thrown)
     }
 }

@@ -83,11 +83,16 @@ struct Recording: ~Copyable {
         (video.orientation, video.codec, video.quality, video.isLive) = (request.orientation, request.codec, request.quality, true)
         video.encoder = request.encoder
         video.colour = colours?.isBT709 == true ? .bt709 : .bt601
-        let bits = EncoderChoice.bitRate(video) + (samples == nil ? 0 : 192_000)
-        try RecordingFile.checkSpace(at: request.path, bytesPerSecond: Double(bits) / 8, duration: request.duration)
+        let bytes = bytesPerSecond(video, hasSound: samples != nil)
+        try RecordingFile.checkSpace(at: request.path, bytesPerSecond: bytes, duration: request.duration)
         let movie = MovieFormat(container: .fragmentedMP4, video: video, audio: samples.map { .init($0) })
         let writer = try CaptureError.writing { () throws(MovieError) in try MovieWriter.open(request.path, movie) }
         return Recording(request, consume writer, video, samples: samples)
+    }
+
+    /// What a film may need on the disk.
+    static func bytesPerSecond(_ video: MovieFormat.Video, hasSound: Bool) -> Double {
+        Double(EncoderChoice.bitRate(video) + (hasSound ? 192_000 : 0)) / 8
     }
 
     private init(_ request: RecordingRequest, _ writer: consuming MovieWriter, _ video: MovieFormat.Video, samples: AudioFormat?) {

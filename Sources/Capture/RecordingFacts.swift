@@ -18,6 +18,16 @@ extension RecordingScreen {
         package var failure: String?
     }
 
+    /// What its thread is asked for.
+    struct Inbox {
+        var orders: [(order: RecordingOrder, time: HostTime)] = []
+        /// Whether what has come of an order is not known yet.
+        var isBusy = false
+        /// Whether what is on the screen has changed.
+        var isToBeShown = false
+        var isClosed = false
+    }
+
     /// What is shown.
     struct Shown {
         var isVisible = false
@@ -27,6 +37,8 @@ extension RecordingScreen {
         var geometry: ScreenGeometry?
         /// Whether it takes what is touched; a message alone does not.
         var isInUse = false
+        /// The button that keys are at; nil as long as nobody has used any.
+        var focus: Int?
         /// Which session's pictures are shown; one that ends may have one on its way.
         var session: Int?
         /// Contacts that went down here.

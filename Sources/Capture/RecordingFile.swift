@@ -116,15 +116,18 @@ package enum RecordingFile {
         let names = ProcFile.names(in: folder).sorted()
         let folder = folder == "./" ? "" : folder.hasSuffix("/") ? folder : folder + "/"
         var recovered: [Recovered] = []
-        for name in names where name.hasPrefix(".") {
-            let isDraft = name.hasSuffix(".mp4.part")
-            guard isDraft || name.hasSuffix(".mp4.left") else { continue }
+        // Of any name: what is no draft of a recording has no fragments.
+        for name in names where name.hasPrefix(".") && name.count > 6 {
+            let isDraft = name.hasSuffix(".part")
+            guard isDraft || name.hasSuffix(".left") else { continue }
             let film = folder + name.dropFirst().dropLast(5)
             let left = folder + name.dropLast(5) + ".left"
             if isDraft {
                 guard isAbandoned(folder + name), cut(folder + name) else { continue }
                 // The copy needs a draft of the same name.
                 guard rename(folder + name, left) == 0 else { continue }
+            } else if !hasFragments(left) {
+                continue
             }
             let target = freeName(film, besides: reserved)
             do throws(MovieError) {
@@ -150,9 +153,18 @@ package enum RecordingFile {
             return path.split(separator: "/").last == reserved.split(separator: "/").last
         }
         if !isTaken(film) { return film }
-        let stem = film.dropLast(4)
+        let place = film.lastIndex(of: "/").map { film.index(after: $0) } ?? film.startIndex
+        let end = film[place...].lastIndex(of: ".") ?? film.endIndex
+        func numbered(_ number: Int) -> String { "\(film[..<end])-\(number)\(film[end...])" }
         var number = 1
-        while isTaken("\(stem)-\(number).mp4") { number += 1 }
-        return "\(stem)-\(number).mp4"
+        while isTaken(numbered(number)) { number += 1 }
+        return numbered(number)
+    }
+
+    private static func hasFragments(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return Extent(descriptor) != nil
     }
 }

@@ -2,7 +2,6 @@ import Configuration
 import Controls
 import Glibc
 import KioskDisplay
-import KioskInput
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -15,11 +14,6 @@ import Synchronization
 /// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. What the camera sees goes from the thread that reads it to the display,
 /// behind the controls, without waiting for anybody: the newest picture takes the place of the one before. The player pauses meanwhile, as the microphone would hear it.
 package final class RecordingScreen: Sendable {
-    private struct Inbox {
-        var orders: [(order: RecordingOrder, time: HostTime)] = []
-        var isClosed = false
-    }
-
     private let settings: Configuration.Record
     private let encoder: EncoderWish
     private let folder: FilmFolder
@@ -27,8 +21,8 @@ package final class RecordingScreen: Sendable {
     private let player: Player
     private let screen: any ControlsScreen
     private let changed: @Sendable (Facts) -> Void
-    private let shown = Mutex(Shown())
-    private let inbox = Monitor(Inbox())
+    let shown = Mutex(Shown())
+    let inbox = Monitor(Inbox())
     private let known = Mutex(Facts())
     private let thread = Mutex<Thread?>(nil)
 
@@ -51,7 +45,9 @@ package final class RecordingScreen: Sendable {
         let thread = Thread("recording") { [weak self] in
             Thread.comeSecond()
             if let self {
-                for film in folder.tidy() { log.notice("\(film): a film that was cut off, as far as it went") }
+                let (films, thrown) = folder.tidy(reviews: settings.onRecord == .review, limits)
+                for film in films { log.notice("\(film): a film that was cut off, as far as it went") }
+                for draft in thrown { log.notice("\(draft): thrown away: nobody had said to keep it when the player was ended") }
             }
             var work = Work(onRecord: settings.onRecord)
             // What is to be waited for; the object may go meanwhile.
@@ -60,11 +56,25 @@ package final class RecordingScreen: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Somebody has asked for something. Any thread; returns at once.
-    package func order(_ order: RecordingOrder) { inbox.signal { $0.orders.append((order, .now)) } }
+    private var limits: FilmFolder.Limits {
+        FilmFolder.Limits(number: settings.keptNumber, age: settings.keptAge, space: settings.keptSpace)
+    }
 
-    /// How it is.
-    package var facts: Facts { known.withLock { $0 } }
+    /// Somebody has asked for something. Any thread; returns at once.
+    package func order(_ order: RecordingOrder) {
+        inbox.signal { inbox in
+            inbox.orders.append((order, .now))
+            inbox.isBusy = true
+        }
+    }
+
+    /// How it is: `opening` from when something was asked for until it has been looked at.
+    package var facts: Facts {
+        let isBusy = inbox.withLock { $0.isBusy }
+        var facts = known.withLock { $0 }
+        if isBusy, facts.state == "idle" { facts.state = "opening" }
+        return facts
+    }
 
     /// Whether somebody records, or looks at what has been recorded.
     package var isInUse: Bool { shown.withLock { $0.isInUse } }
@@ -73,25 +83,6 @@ package final class RecordingScreen: Sendable {
     package func close() {
         inbox.signal { $0.isClosed = true }
         _ = thread.withLock { $0.take() }?.join(until: .now + .seconds(4))
-    }
-
-    /// Whether an event is for a button here, or for nobody as this lies over everything. On the input thread.
-    package func takes(_ event: InputEvent) -> Bool {
-        guard case .contact(let touch) = event, touch.contact.surface == .display else { return false }
-        let (isTaken, pressed) = shown.withLock { shown -> (Bool, RecordingPanel.Button?) in
-            let id = touch.contact.id
-            switch touch.phase {
-            case .down:
-                guard shown.isInUse else { return (false, nil) }
-                shown.contacts.insert(id)
-                guard let panel = shown.panel, let geometry = shown.geometry else { return (true, nil) }
-                return (true, panel.button(atX: touch.contact.x, y: touch.contact.y, on: geometry))
-            case .move: return (shown.contacts.contains(id), nil)
-            case .up, .cancelled: return (shown.contacts.remove(id) != nil, nil)
-            }
-        }
-        if let pressed { order(pressed.order) }
-        return isTaken
     }
 
     // MARK: The thread
@@ -120,8 +111,8 @@ package final class RecordingScreen: Sendable {
     private func step(_ work: inout Work) -> Bool {
         let (orders, isClosed) =
             inbox.wait(until: deadline(work)) { inbox -> ([(order: RecordingOrder, time: HostTime)], Bool)? in
-                if inbox.orders.isEmpty, !inbox.isClosed { return nil }
-                defer { inbox.orders = [] }
+                if inbox.orders.isEmpty, !inbox.isClosed, !inbox.isToBeShown { return nil }
+                defer { (inbox.orders, inbox.isToBeShown) = ([], false) }
                 return (inbox.orders, inbox.isClosed)
             } ?? ([], false)
         for (order, time) in orders { carryOut(work.stage.order(order, at: time), &work) }
@@ -144,6 +135,7 @@ package final class RecordingScreen: Sendable {
         }
         if let message = work.message, message.until < .now { work.message = nil }
         show(&work)
+        inbox.withLock { if $0.orders.isEmpty { $0.isBusy = false } }
         if !isClosed { return true }
         finish(&work)
         return false
@@ -247,7 +239,10 @@ package final class RecordingScreen: Sendable {
         work.sessionCount += 1
         let number = work.sessionCount
         shown.withLock { $0.session = number }
+        known.withLock { $0.failure = nil }
         do throws(CaptureError) {
+            // Before the camera: where a film cannot be written the playlist goes on as if nobody had asked.
+            try folder.check(settings.mode, hasSound: settings.microphone != .off, duration: settings.duration)
             work.session = try CaptureSession.open(camera: settings.camera, microphone: settings.microphone, mode: settings.mode) {
                 [weak self] picture in self?.preview(picture, of: number, converter)
             }
@@ -277,7 +272,7 @@ package final class RecordingScreen: Sendable {
     private func keep(_ work: inout Work) {
         guard let draft = work.draft.take() else { return }
         do throws(CaptureError) {
-            let film = try folder.keep(draft, number: settings.keptNumber, age: settings.keptAge, space: settings.keptSpace)
+            let film = try folder.keep(draft, limits)
             known.withLock { $0.film = film }
             log.notice("\(film): recorded")
         } catch { complain(error, &work) }
@@ -316,7 +311,7 @@ package final class RecordingScreen: Sendable {
 
     private func hide() {
         let wasVisible = shown.withLock { shown in
-            defer { (shown.isVisible, shown.isInUse, shown.preview, shown.drawn, shown.panel) = (false, false, nil, [], nil) }
+            defer { shown = Shown(session: shown.session, contacts: shown.contacts) }
             return shown.isVisible
         }
         if wasVisible { player.setBackdrop(Overlay()) }
@@ -336,9 +331,14 @@ package final class RecordingScreen: Sendable {
         shown.withLock { $0.isInUse = work.stage.state != .idle }
         guard work.stage.state != .idle || work.message != nil, let geometry else { return hide() }
         if work.drawing == nil { work.drawing = RecordingDrawing(theme) }
-        let panel = RecordingPanel(
+        var panel = RecordingPanel(
             work.stage.state, status, hasSound: work.session?.microphone != nil, message: work.message?.text)
-        let isSame = shown.withLock { $0.panel == panel && $0.geometry == geometry && $0.isVisible }
+        let isSame = shown.withLock { shown in
+            // Other buttons: the first of them is the usual one.
+            if shown.focus != nil, shown.panel?.buttons != panel.buttons { shown.focus = 0 }
+            panel.focus = shown.focus
+            return shown.panel == panel && shown.geometry == geometry && shown.isVisible
+        }
         if isSame { return }
         let drawn = work.drawing?.pictures(panel, on: geometry) ?? []
         shown.withLock { shown in

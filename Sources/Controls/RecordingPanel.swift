@@ -1,3 +1,4 @@
+import KioskInput
 import KioskPlayback
 import KioskVocabulary
 
@@ -31,9 +32,38 @@ package struct RecordingPanel: Hashable, Sendable {
     package var buttons: [Button]
     /// What is wrong.
     package var message: String?
+    /// The button that keys are at, in ``buttons``; nil as long as nobody uses keys.
+    package var focus: Int?
 
     package init(time: String? = nil, level: Int? = nil, isPaused: Bool = false, buttons: [Button], message: String? = nil) {
         (self.time, self.level, self.isPaused, self.buttons, self.message) = (time, level, isPaused, buttons, message)
+    }
+
+    /// What a key means here.
+    package enum KeyMeaning: Hashable, Sendable {
+        case press(Button)
+        /// Keys are at another button.
+        case focus(Int)
+        /// Nothing, and nothing else either: what lies below is not to be sought or skipped meanwhile.
+        case nothing
+    }
+
+    /// What a key that goes down means where keys are at `focus`; nil for one that is not for buttons. OK presses the first button where nobody has gone
+    /// to another one. A key that goes back leaves the camera; it does not throw a film away.
+    package func meaning(of event: KeyEvent) -> KeyMeaning? {
+        guard event.phase != .release, let key = ShelfKey(event) else { return nil }
+        let isPressed = event.phase == .press
+        switch key {
+        case .left, .right, .wheel:
+            guard !buttons.isEmpty else { return .nothing }
+            let step = if case .wheel(let notches) = key { notches } else { key == .left ? -1 : 1 }
+            return .focus(min(max((focus ?? 0) + step, 0), buttons.count - 1))
+        case .enter:
+            guard isPressed, !buttons.isEmpty else { return .nothing }
+            return .press(buttons[min(max(focus ?? 0, 0), buttons.count - 1)])
+        case .back: return isPressed && buttons.first == .start ? .press(.cancel) : .nothing
+        default: return nil
+        }
     }
 
     static let buttonSize = 18.0, gap = 8.0
@@ -111,11 +141,19 @@ package struct RecordingDrawing: ~Copyable {
             }
             pictures.append(.init(surface: surface, x: margin, y: margin + height * 2))
         }
-        for place in panel.places(on: geometry) {
+        for (index, place) in panel.places(on: geometry).enumerated() {
+            if index == panel.focus { pictures.append(ring(around: place)) }
             pictures.append(
                 .init(surface: button(place.button, place.diameter), x: place.x - place.diameter / 2, y: place.y - place.diameter / 2))
         }
         return pictures
+    }
+
+    /// What shows that keys are at a button.
+    private func ring(around place: (button: RecordingPanel.Button, x: Int, y: Int, diameter: Int)) -> Overlay.Picture {
+        let diameter = place.diameter * 5 / 4, middle = Double(diameter) / 2
+        let surface = Canvas.surface(diameter, diameter) { canvas in canvas.disc(middle, middle, middle, .color(theme.accent, 1)) }
+        return .init(surface: surface, x: place.x - diameter / 2, y: place.y - diameter / 2)
     }
 
     private mutating func button(_ button: RecordingPanel.Button, _ diameter: Int) -> Surface {

@@ -91,7 +91,9 @@ extension ControlSchema {
     private static let list: [ControlMember] = [ControlMember("count", "how many items the playlist has now")]
     private static let recording: [ControlMember] = [
         ControlMember(
-            "state", "\"idle\", \"opening\", \"framing\", \"recording\", \"paused\", \"finishing\" or \"reviewing\", just before"),
+            "state",
+            "\"idle\", \"opening\", \"framing\", \"recording\", \"paused\", \"finishing\" or \"reviewing\"; after something that has just been asked for how "
+                + "it was before, or \"opening\""),
         ControlMember("elapsed", "seconds of the film"), ControlMember("remaining", "seconds it can go on; null where nobody knows"),
         ControlMember("dropped", "pictures that are missing in it"), ControlMember("level", "the loudest of late, 0 to 1"),
         ControlMember("film", "what was kept last; null where nothing was"), ControlMember("failure", "what went wrong last, or null"),

@@ -29,8 +29,9 @@ package struct RemoteSurroundings: Sendable {
     package var shelf: @Sendable (ControlRequest) throws(ControlRefusal) -> [String: JSONValue] = { _ throws(ControlRefusal) in
         throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
     }
-    /// How the recording is; nil where nothing can be recorded.
-    package var recording: @Sendable () -> [String: JSONValue]? = { nil }
+    /// Asks for something of the recording, if anything, and how that is then: `opening` until it is known what has come of it. nil where nothing can be
+    /// recorded.
+    package var record: @Sendable (RecordingOrder?) -> [String: JSONValue]? = { _ in nil }
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
@@ -169,11 +170,10 @@ package final class RemoteControl: Sendable {
     }
 
     private func record(_ command: ControlCommand) throws(ControlRefusal) -> ControlReply {
-        guard surroundings.recording() != nil else {
+        guard let facts = surroundings.record(RecordingOrder(rawValue: String(command.rawValue.dropFirst("record ".count)))) else {
             throw ControlRefusal(code: "not-configured", message: "[record] folder is not set in kiosk.conf")
         }
-        if let order = RecordingOrder(rawValue: String(command.rawValue.dropFirst("record ".count))) { player.perform(.record(order)) }
-        return .answer(ControlAnswer(surroundings.recording() ?? [:]))
+        return .answer(ControlAnswer(facts))
     }
 
     private func surround(_ command: Command) -> ControlReply {

@@ -37,7 +37,8 @@ struct Ctl: ParsableCommand {
         if !json, isJSON { words.removeLast() }
         let path = try address.path()
         if words.first == "watch" { return try watch(path, Array(words.dropFirst())) }
-        let answer = try Self.ask(path, words)
+        var answer = try Self.ask(path, words)
+        if words.first == "record" { answer = try Self.settled(answer, path) }
         if isJSON { return print(answer.line) }
         for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown)") }
     }
@@ -53,6 +54,21 @@ struct Ctl: ParsableCommand {
             if answer["ok"] == .bool(true) { return answer }
             printError(answer["error"]?["message"]?.text ?? answer.line)
         } catch { printError("\(error)") }
+        throw ExitCode(1)
+    }
+
+    /// How a recording is once what was asked for has come true, or has not: devices are opened, and films put together, after the answer. Throws where
+    /// nothing could be begun.
+    private static func settled(_ first: JSONValue, _ path: String) throws -> JSONValue {
+        var (answer, hasOpened) = (first, false)
+        let deadline = HostTime.now + .seconds(20)
+        while let state = answer["state"]?.text, state == "opening" || state == "finishing", .now < deadline {
+            hasOpened = hasOpened || state == "opening"
+            _ = poll(nil, 0, 100)
+            answer = try ask(path, ["record", "status"])
+        }
+        guard hasOpened, answer["state"]?.text == "idle", let failure = answer["failure"]?.text else { return answer }
+        printError(failure)
         throw ExitCode(1)
     }
 

@@ -159,7 +159,11 @@ extension Interaction.Viewers {
             handler = controls.handler
         }
         // Whoever touches what is recorded touches something, and whoever stands before the camera is not to be taken for nobody.
-        let all = handler.without { recording.takes($0) }
+        let all = handler.without { event in
+            // A key that is bound to something of the recording does that, and no button.
+            if case .key(let key) = event, case .record? = keyMap.command(for: key.key) { return false }
+            return recording.takes(event)
+        }
         self.handler =
             configuration.idle.after.map { all.whenIdle(after: $0, isTouched: isTouched, unless: { recording.isInUse }, perform: beIdle) }
             ?? all

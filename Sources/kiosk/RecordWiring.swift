@@ -66,8 +66,13 @@ final class RecordWiring: Sendable {
     /// Whether somebody records, or looks at what has been recorded.
     var isInUse: Bool { screen?.isInUse ?? false }
 
-    /// What programs are told; nil where nothing can be recorded.
-    var facts: [String: JSONValue]? { screen.map { Self.members(of: $0.facts) } }
+    /// Asks for something, if anything; what programs are told then, nil where nothing can be recorded.
+    func record(_ order: RecordingOrder?) -> [String: JSONValue]? {
+        screen.map { screen in
+            if let order { screen.order(order) }
+            return Self.members(of: screen.facts)
+        }
+    }
 
     private static func members(of facts: RecordingScreen.Facts) -> [String: JSONValue] {
         [

@@ -42,7 +42,7 @@ package struct ActionTimeline: Sendable {
 
     /// A key of the keyboard, by its number in linux/input-event-codes.h.
     package enum Key: Int, Sendable {
-        case escape = 1
+        case escape = 1, enter = 28
         case f1 = 59, f2 = 60, f3 = 61
         case q = 16, p = 25, m = 50, n = 49, space = 57
         case home = 102, up = 103, pageUp = 104, left = 105, right = 106, end = 107, down = 108, pageDown = 109

@@ -105,6 +105,40 @@ extension BedTests.Recordings {
         #expect(record.status == 0)
     }
 
+    /// The arrows and Enter of a keyboard or a remote control go from button to button.
+    @Test func `a visitor records by keys`() async throws {
+        let stage = try Stage()
+        defer { stage.remove() }
+        let record = try await Bed.run(
+            "record-by-keys", for: .seconds(20), playing: [stage.clip], stage.program(), on: Self.free
+        ) { at in
+            at(2, .shell("\(stage.ctl) record preview"), "preview")
+            at(4, .key(.enter), "start")
+            at(5.9, .key(.right))
+            at(6, .key(.right))
+            at(6.5, .shell("\(stage.ctl) record status"), "recording")
+            at(6.6, .screenshot(), "focus")
+            at(6.8, .key(.escape))
+            at(7, .key(.left))
+            at(7.2, .key(.left))
+            at(8, .key(.enter), "stop")
+            at(10, .shell("\(stage.ctl) record status"), "reviewing")
+            at(11, .key(.enter), "keep")
+            at(12, .shell("\(stage.ctl) record status"), "kept")
+            at(15, .key(.left))
+        }
+        for (name, picture) in record.screenshots { try save(picture, name) }
+        func status(_ name: String) -> String { record.outputs[name] ?? "" }
+        #expect(status("preview").contains("state: framing"), "\(status("preview"))")
+        #expect(status("recording").contains("state: recording"), "\(status("recording"))")
+        #expect(status("reviewing").contains("state: reviewing"), "\(status("reviewing"))")
+        let film = try #require(stage.films.first)
+        #expect(stage.films.count == 1 && status("kept").contains("film: \(stage.folder)/\(film)"), "\(status("kept"))")
+        let length = try times("\(stage.folder)/\(film)").max() ?? 0
+        #expect(abs(length - 4) < 0.4, "\(length) s")
+        #expect(record.status == 0)
+    }
+
     /// For people to look at: `KIOSK_CONTROLS_PICTURES=/some/folder`; `KIOSK_RECORD=1` makes the one in docs/record.md anew.
     private func save(_ picture: Picture, _ name: String) throws {
         let environment = ProcessInfo.processInfo.environment
@@ -243,7 +277,7 @@ extension BedTests.Recordings {
             at(7, .screenshot(), "full")
             at(7.2, .shell("\(stage.ctl) record status"), "full")
             at(8, Stage.tap(.keep, Stage.reviewing))
-            at(9, .shell("cp \(disk)/film-*.mp4 \(stage.folder)/kept.mp4; \(stage.ctl) record start"))
+            at(9, .shell("cp \(disk)/film-*.mp4 \(stage.folder)/kept.mp4; \(stage.ctl) record start 2>&1; echo \"said $?\""), "refused")
             at(11, .shell("\(stage.ctl) record status"), "no space")
             at(12, .shell("rm \(disk)/other; mount -o remount,ro \(disk); \(stage.ctl) record start"))
             at(14, .shell("\(stage.ctl) record status"), "read-only")
@@ -259,8 +293,10 @@ extension BedTests.Recordings {
         #expect(
             status("read-only").contains("state: idle") && status("read-only").contains("its disk cannot be written to"),
             "\(status("read-only"))")
-        let end = Set(record.frames.filter { $0.time > .seconds(17) }.map(\.number))
-        #expect(end.count > 60, "the playlist stands still")
+        #expect(status("refused").contains("are free on its disk") && status("refused").contains("said 1"), "\(status("refused"))")
+        // The playlist does not stop for a film that cannot be made.
+        let from = Duration.seconds(9.5), frames = record.frames.filter { $0.time > from }
+        #expect(frames.count > 280 && record.wrongHolds(from: from).isEmpty, "\(frames.count) frames, \(record.wrongHolds(from: from))")
         #expect(record.status == 0)
     }
 }

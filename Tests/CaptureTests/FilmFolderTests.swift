@@ -59,7 +59,7 @@ import Testing
         func keep(number: Int? = nil, age: MediaTime? = nil, space: ByteCount? = nil, bytes: Int = 1000) throws -> String {
             let draft = try folder.nextPath()
             try Data(count: bytes).write(to: URL(fileURLWithPath: draft))
-            let film = try folder.keep(draft, number: number, age: age, space: space)
+            let film = try folder.keep(draft, FilmFolder.Limits(number: number, age: age, space: space))
             #expect(film.hasPrefix(path + "/film-"))
             return String(film.dropFirst(path.count + 1))
         }
@@ -104,7 +104,7 @@ import Testing
         // Nobody may make anything there, not even root.
         #expect(throws: CaptureError.self) { try FilmFolder("/sys/kernel/films").nextPath() }
         #expect(throws: CaptureError.self) { try FilmFolder("/dev/null/films").nextPath() }
-        #expect(FilmFolder("/dev/null/films").tidy() == [])
+        #expect(FilmFolder("/dev/null/films").tidy(reviews: false, .init()) == ([], []))
         do throws(CaptureError) { _ = try FilmFolder("/dev/null/films").nextPath() } catch {
             #expect("\(error)".contains("/dev/null/films"), "\(error)")
         }
@@ -114,8 +114,11 @@ import Testing
         // Something of the film's name is in the way, which no file replaces.
         let name = String(draft.split(separator: "/").last!)
         try FileManager.default.createDirectory(atPath: folder.path + "/" + name, withIntermediateDirectories: false)
-        #expect(throws: CaptureError.self) { try folder.folder.keep(draft, number: 1, age: nil, space: nil) }
-        #expect(FileManager.default.fileExists(atPath: draft))
+        #expect(throws: CaptureError.self) { try folder.folder.keep(draft, FilmFolder.Limits(number: 1)) }
+        #expect(!FileManager.default.fileExists(atPath: draft))
+        // It is not forgotten: its place is free again at the next start, and it is thrown away with nobody who has not said to keep theirs.
+        try FileManager.default.removeItem(atPath: folder.path + "/" + name)
+        #expect(folder.folder.tidy(reviews: true, .init()) == ([folder.path + "/" + name], []))
         #expect(Set(folder.films).isSuperset(of: [Folder.name(0), Folder.name(1)]))
     }
 
@@ -124,7 +127,7 @@ import Testing
         let path = NSTemporaryDirectory() + "kiosk-disk-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         let folder = FilmFolder(path + "/films")
-        #expect(folder.tidy() == [])
+        #expect(folder.tidy(reviews: true, .init()) == ([], []))
         folder.expire(age: .seconds(1))
         #expect(throws: CaptureError.self) { try folder.nextPath() }
         #expect(!FileManager.default.fileExists(atPath: path), "the place of a disk that is not there is filled on another")
@@ -140,10 +143,30 @@ import Testing
         #expect(draft.hasPrefix(path + "/.new/film-"))
         try Data("film".utf8).write(to: URL(fileURLWithPath: draft))
         #expect(try folder.nextPath() != draft)
-        let kept = try folder.keep(draft, number: 1, age: nil, space: nil)
+        let kept = try folder.keep(draft, FilmFolder.Limits(number: 1))
         #expect(FileManager.default.fileExists(atPath: kept) && !FileManager.default.fileExists(atPath: draft))
-        // Left by a power cut.
-        try Data("film".utf8).write(to: URL(fileURLWithPath: path + "/.new/film-2026-11-24-181530.mp4"))
-        #expect(folder.tidy() == [path + "/film-2026-11-24-181530.mp4"])
+    }
+
+    /// Of what a power cut leaves everything is kept, within the limits; where films are reviewed, what nobody has said to keep is not.
+    @Test(arguments: [false, true]) func afterAPowerCut(reviews: Bool) throws {
+        let folder = try Folder(films: [(10, 1000), (20, 1000)])
+        let drafts = folder.path + "/.new"
+        try FileManager.default.createDirectory(atPath: drafts, withIntermediateDirectories: false)
+        func write(_ name: String) throws { try Data("film".utf8).write(to: URL(fileURLWithPath: drafts + "/" + name)) }
+        let (reviewed, wanted) = ("film-2026-11-24-181530.mp4", "film-2026-11-24-181531.mp4")
+        let recorded = [".film-2026-11-24-181532.mp4.part", ".film-2026-11-24-181533.mp4.left"]
+        for name in [reviewed, "kept-" + wanted, "notes.txt"] + recorded { try write(name) }
+        let (kept, thrown) = folder.folder.tidy(reviews: reviews, .init(number: 2))
+        let left = try FileManager.default.contentsOfDirectory(atPath: drafts).sorted()
+        if reviews {
+            #expect(kept == [folder.path + "/" + wanted])
+            #expect(Set(thrown) == Set((recorded + [reviewed]).map { drafts + "/" + $0 }))
+            #expect(left == ["notes.txt"])
+        } else {
+            #expect(Set(kept) == Set([folder.path + "/" + wanted, folder.path + "/" + reviewed]) && thrown == [])
+            // There is nothing in them that could be a film.
+            #expect(left == (recorded + ["notes.txt"]).sorted())
+        }
+        #expect(folder.films.count == 2 && folder.films.contains(wanted), "\(folder.films)")
     }
 }

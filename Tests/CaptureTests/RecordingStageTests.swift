@@ -1,6 +1,7 @@
 import Configuration
 import Controls
 import Foundation
+import KioskInput
 import KioskPlatform
 import KioskVocabulary
 import Testing
@@ -113,5 +114,29 @@ import Testing
             #expect(panel.button(atX: Double(place.x) / 1280, y: Double(place.y) / 720, on: geometry) == place.button)
         }
         #expect(panel.button(atX: 0.5, y: 0.2, on: geometry) == nil)
+    }
+
+    @Test func buttonsByKeys() throws {
+        func meaning(_ name: String, _ panel: RecordingPanel, _ phase: KeyEvent.Phase = .press) throws -> RecordingPanel.KeyMeaning? {
+            let key = KeyEvent(device: DeviceID(rawValue: 0), key: try KeyCode(named: name), phase: phase, time: .now)
+            return panel.meaning(of: key)
+        }
+        var panel = RecordingPanel(buttons: [.stop, .pause, .cancel])
+        for name in ["KEY_OK", "KEY_ENTER", "KEY_SELECT"] { #expect(try meaning(name, panel) == .press(.stop)) }
+        #expect(try meaning("KEY_RIGHT", panel) == .focus(1))
+        #expect(try meaning("KEY_LEFT", panel) == .focus(0))
+        panel.focus = 2
+        #expect(try meaning("KEY_OK", panel) == .press(.cancel))
+        #expect(try meaning("KEY_RIGHT", panel) == .focus(2))
+        #expect(try meaning("KEY_LEFT", panel, .repeat) == .focus(1))
+        // A key that is held does not press one button after another.
+        #expect(try meaning("KEY_OK", panel, .repeat) == .nothing)
+        #expect(try meaning("KEY_OK", panel, .release) == nil)
+        // A film that is being recorded is not lost by it.
+        #expect(try meaning("KEY_BACK", panel) == .nothing)
+        #expect(try meaning("KEY_ESC", RecordingPanel(buttons: [.start, .cancel])) == .press(.cancel))
+        #expect(try meaning("KEY_VOLUMEUP", panel) == nil && meaning("KEY_SPACE", panel) == nil)
+        let none = RecordingPanel(buttons: [])
+        #expect(try meaning("KEY_OK", none) == .nothing && meaning("KEY_LEFT", none) == .nothing)
     }
 }

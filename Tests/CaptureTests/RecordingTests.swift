@@ -180,6 +180,24 @@ import Testing
         #expect(folder.names == [])
     }
 
+    @Test(arguments: [("greeting", "greeting-1"), ("a.b.mov", "a.b-1.mov"), ("c.MP4", "c-1.MP4")])
+    func ofAnyName(name: String, second: String) throws {
+        let folder = try Folder()
+        var recording = try open(RecordingRequest(path: folder.path + "/a.mp4"))
+        for number in 1...50 { recording.write(Self.picture(number, at: 0.04 * Double(number - 1)), dropped: 0) }
+        let draft = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/.a.mp4.part"))
+        recording.discard()
+        for film in [name, second] {
+            try draft.write(to: URL(fileURLWithPath: folder.path + "/.\(name).part"))
+            #expect(RecordingFile.recover(in: folder.path) == [RecordingFile.Recovered(path: folder.path + "/" + film)])
+        }
+        // What other programs leave under such names.
+        let others = [".x.part", ".y.left", ".part", ".left"]
+        for other in others { try Data("half".utf8).write(to: URL(fileURLWithPath: folder.path + "/" + other)) }
+        #expect(RecordingFile.recover(in: folder.path) == [])
+        #expect(Set(folder.names).isSuperset(of: others))
+    }
+
     @Test func interruptedWhileItWasPutTogether() throws {
         let folder = try Folder()
         var recording = try open(RecordingRequest(path: folder.path + "/a.mp4"))
