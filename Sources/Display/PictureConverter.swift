@@ -241,10 +241,7 @@ extension PictureConverter {
             var source = (format: format, width: crop.width, height: crop.height)
             if let intermediate = key.format.intermediate {
                 if source != (intermediate, size.0, size.1) {
-                    // Without accurate rounding each row that is averaged adds its error: too much in large reductions. From more than 8 bits it is
-                    // faster where nothing is scaled, costs a tenth in reductions, and a quarter in enlargements.
-                    let isAccurate = crop.height > 3 * size.1 || key.format.isDeep && crop.height >= size.1
-                    let flags = isAccurate ? SWS_BICUBIC | SWS_ACCURATE_RND : SWS_BICUBIC
+                    let flags = ScaleContext.filter(from: (crop.width, crop.height), to: size, isDeep: key.format.isDeep)
                     scale = Pass(from: source, to: (intermediate, size.0, size.1), flags: flags, keepsRange: key.format.isGray)
                     if scale == nil { return nil }
                     source = (intermediate, size.0, size.1)

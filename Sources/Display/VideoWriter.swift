@@ -47,8 +47,8 @@ struct VideoWriter {
             keepsRange: format.isGray)
         if pass?.key != key {
             pass = nil
-            // As in PictureConverter, which says why.
-            let flags = isScaled ? (crop.height > 3 * candidate.height ? SWS_BICUBIC | SWS_ACCURATE_RND : SWS_BICUBIC) : SWS_POINT
+            let flags =
+                isScaled ? ScaleContext.filter(from: (crop.width, crop.height), to: (candidate.width, candidate.height)) : SWS_POINT
             let context = ScaleContext.make(
                 from: (format.av, crop.width, crop.height), to: (key.to, key.width, key.height), flags: flags, keepsRange: key.keepsRange)
             guard let context else {

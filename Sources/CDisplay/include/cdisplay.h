@@ -1,4 +1,4 @@
-// What Display needs from C: ppoll, VT switch signals, the guard process, and turned copies by vectors.
+// What Display needs from C: ppoll, VT switch signals, the guard process, and copies by vectors: turned ones and halved ones.
 #pragma once
 #include <linux/fb.h>
 #include <linux/kd.h>
@@ -34,3 +34,7 @@ void kiosk_vt_guard_stop(int pipe, pid_t pid);
 /// where squares of 16 bytes overlap at its edges.
 void kiosk_copy_turned(
     void *_Nonnull target, long stride, int columns, int rows, const void *_Nonnull source, long across, long down, int bytes);
+
+/// Writes a plane of `width` times `height` bytes, each the mean of four: those at twice its place and beside and below it. Rows of the source lie `step`
+/// bytes apart, those of the target `stride`. They do not overlap.
+void kiosk_halve(const uint8_t *_Nonnull source, long step, uint8_t *_Nonnull target, long stride, int width, int height);
