@@ -198,10 +198,19 @@ import Testing
         let upright = try screen.settled()
         screen.key("r")
         #expect(screen.until { screen.display.rotation == .clockwise90 })
-        let turned = try screen.settled()
-        screen.key("h")
-        #expect(try screen.until { try screen.picture() != turned })
-        let bare = try screen.settled()
+        /// The screen with the controls and without them.
+        func pictures() throws -> (turned: [UInt32], bare: [UInt32]) {
+            let turned = try screen.settled()
+            screen.key("h")
+            _ = try screen.until { try screen.picture() != turned }
+            return (turned, try screen.settled())
+        }
+        var (turned, bare) = try pictures()
+        // On a machine that has much else to do fonts may take longer than what has stood for half a second.
+        for _ in 0..<5 where turned == bare {
+            screen.key("i")
+            (turned, bare) = try pictures()
+        }
         // The bottom of the turned picture is the left edge of what is scanned out: that is where the shade is.
         func darker(_ columns: Range<Int>) -> Int {
             (0..<720).reduce(0) { sum, row in

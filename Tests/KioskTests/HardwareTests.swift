@@ -19,9 +19,10 @@ import Testing
         try #require(gray.count == 320 * 240)
         let number = burnedInNumber(width: 320, height: 240) { x, y in Int(gray[y * 320 + x]) }
         #expect(1...60 ~= number, "\(number)")
-        let shape = #/info kiosk: ended: ([0-9]+) frames shown, .*/#
-        let shown = log.compactMap { $0.wholeMatch(of: shape) }.first.flatMap { Int($0.1) }
-        #expect(shown ?? 0 > 60)
+        // Those that a busy machine has left out are counted.
+        let shape = #/info kiosk: ended: ([0-9]+) frames shown, [0-9]+ late, ([0-9]+) dropped.*/#
+        let summary = try #require(log.compactMap { $0.wholeMatch(of: shape) }.first, "\(log)")
+        #expect(Int(summary.1)! + Int(summary.2)! > 60, "\(summary.0)")
     }
 
     @Test("Software is software, and hardware that is not there is a warning, once", arguments: ["software", "hardware"])

@@ -166,15 +166,16 @@ import Testing
 
 /// A camera that allows one session is asked for the next when the one before has been ended for some time.
 @Suite struct ClosingSourceTests {
-    private func wait(for source: String) -> (ClosingSource, MediaTime) {
-        let begin = HostTime.now
-        return (ClosingSource(waitingFor: source, interruption: Interruption()), HostTime.now - begin)
+    private func wait(for source: String, since begin: HostTime = .now) -> (ClosingSource, MediaTime) {
+        (ClosingSource(waitingFor: source, interruption: Interruption()), HostTime.now - begin)
     }
 
     @Test func whatHasJustBeenClosedIsOpenedAfterAPause() {
         let (first, _) = wait(for: "rtsp://camera/a")
+        // The pause begins when the first is closed.
+        let begin = HostTime.now
         first.hasClosed()
-        let (second, waited) = wait(for: "rtsp://camera/a")
+        let (second, waited) = wait(for: "rtsp://camera/a", since: begin)
         #expect(waited >= .milliseconds(240), "\(waited)")
         // One that is never closed is waited for a second, and another one not at all.
         let (third, longest) = wait(for: "rtsp://camera/a")

@@ -60,8 +60,9 @@ import Testing
         #expect(stage.wait(60) { server.requests.count == 3 })
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
         #expect(stage.plays(Array(1001...1150)))
-        let gaps = zip(server.requests, server.requests.dropFirst()).map { $1.time - $0.time }
-        #expect(gaps.allSatisfy { $0 > .seconds(4) }, "\(gaps)")
+        // Twice five seconds; a request that is late makes the next gap shorter.
+        let times = server.requests.map(\.time)
+        #expect(times[2] - times[0] > .seconds(8), "\(times)")
     }
 
     @Test func aServerThatIsRestartedIsFoundAgainWithTheLastFrameUp() throws {

@@ -47,7 +47,7 @@ import Testing
         #expect(stage.pause() != nil)
         let count = stage.numbers.count
         stage.player.perform(.restartPlaylist)
-        #expect(stage.wait(for: 12, since: count) && stage.player.timeControlStatus == .playing)
+        #expect(stage.wait(for: 12, since: count) && stage.wait { stage.player.timeControlStatus == .playing })
     }
 
     @Test func thePlaylistBeginsAgainWhenItHasEnded() throws {

@@ -150,7 +150,7 @@ import Testing
 
     @Test func pausedOnTheLastFrameItGoesOnAndDoesNotReplay() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.still())]) {
-            ($0.loop, $0.imageDuration) = (.off, .seconds(3))
+            ($0.loop, $0.imageDuration) = (.off, .seconds(8))
         }
         #expect(stage.wait(for: 401))
         // Everything has been decoded by now, and nothing has ended.

@@ -70,7 +70,7 @@ final class RecordingOutput: AudioOutput {
                         state.withLock { $0.samples += period }
                     }
                     let now = HostTime.now
-                    renderer.report(unheard: rendered - heard(now), at: now)
+                    renderer.report(unheard: max(0, rendered - heard(now)), at: now)
                     _ = state.wait(until: now + .milliseconds(10)) { $0.isInterrupted || $0.isStopping ? true : nil }
                 }
             }

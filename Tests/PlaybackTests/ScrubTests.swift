@@ -33,7 +33,7 @@ import Testing
         #expect(stage.wait { stage.numbers.count > count + 10 })
         let next = stage.numbers.dropFirst(count).prefix(3)
         #expect(next.first == Reel.number(at: 4.5), "the next one seen: \(next)")
-        #expect(player.timeControlStatus == .playing)
+        #expect(stage.wait { player.timeControlStatus == .playing })
     }
 
     @Test func itPlaysOnFromTheKeyFrameWhereThatIsWished() throws {

@@ -67,14 +67,15 @@ final class Stage {
         }
     }
 
-    /// Waits until nothing has been flipped for `time`; false after some seconds.
+    /// Waits until nothing has been flipped for `time`, and for as many looks as that has: where the machine has stopped all threads for a
+    /// while, the first look after it says nothing. False after some seconds.
     func waitUntilStill(for time: MediaTime = .milliseconds(130)) -> Bool {
-        var count = -1
-        var since = HostTime.now
+        var (count, looks, since) = (-1, 0, HostTime.now)
         return wait {
             let flips = display.flips.count
-            if flips != count { (count, since) = (flips, .now) }
-            return HostTime.now - since > time
+            if flips != count { (count, looks, since) = (flips, 0, .now) }
+            looks += 1
+            return HostTime.now - since > time && Double(looks) * 0.005 >= time.seconds
         }
     }
 

@@ -18,7 +18,8 @@ final class Box {
     let socket: ControlSocket
     let path = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString)/s"
 
-    init(_ clips: [String], sources: [String] = [], cache: AssetCache? = nil) throws {
+    /// `isPaused` when it is to be paused before it has begun.
+    init(_ clips: [String], sources: [String] = [], cache: AssetCache? = nil, isPaused: Bool = false) throws {
         var settings = DisplaySettings()
         settings.connector = .offscreen
         settings.mode = .size(width: 320, height: 180, refresh: 60)
@@ -36,6 +37,7 @@ final class Box {
         (self.display, self.player, self.control) = (display, player, control)
         socket = try ControlSocket.open(path) { request throws(ControlRefusal) in try control.handle(request) }
         control.publish { [socket] in socket }
+        if isPaused { player.pause() }
         player.start()
     }
 

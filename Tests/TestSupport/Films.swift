@@ -1,3 +1,5 @@
+import Foundation
+
 // Clips with more than one track of sound, and with a cover.
 extension Clips {
     /// Two seconds of numbered pictures with three tracks of sound, each a tone of its own: German 300 Hz, English 900 Hz, and one without a
@@ -22,7 +24,9 @@ extension Clips {
             START=1200
             END=2000
             """
-        let chapters = try file("chapters-\(suffix).txt", Array(metadata.utf8))
+        // Another test may be reading it.
+        let chapters = folder + "/chapters-\(suffix).txt"
+        try Data(metadata.utf8).write(to: URL(fileURLWithPath: chapters), options: .atomic)
         let picture = try numbered("picture.mp4", frames: 60, sound: false)
         func tone(_ frequency: Int) -> [String] { ["-f", "lavfi", "-i", "sine=f=\(frequency):r=48000:d=2"] }
         let maps = ["-map", "0:v", "-map", "1:a", "-map", "2:a", "-map", "3:a", "-map_metadata", "4", "-map_chapters", "4"]
