@@ -40,10 +40,13 @@ final class ShelfFilms: Sendable {
             return folder != state.folder
         }
         guard isNew, let folder else { return }
-        if let objection = objection(toFilmsIn: folder) {
-            log.warning("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)")
-        } else {
-            run { [self] in resume(folder) }
+        // Not here: a disk that hangs is in nobody's way then.
+        run { [self] in
+            if let objection = objection(toFilmsIn: folder) {
+                log.warning("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)")
+            } else {
+                resume(folder)
+            }
         }
     }
 
