@@ -128,6 +128,10 @@ import Testing
         let film = try box.ctl("shelf", "film").output
         let clips = film.matches(of: #/(thirty|faststart)\.mp4/#).map { String($0.output.1) }
         #expect(clips == ["thirty", "faststart"], "\(film)")
+        // What has read them waits for everything else: SCHED_IDLE of linux/sched.h.
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(kiosk.pid)/task").compactMap { pid_t($0) }
+        let reader = threads.first { (try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)) == "thumbnails\n" }
+        #expect(try sched_getscheduler(#require(reader)) == 5)
         #expect(kiosk.end() == 0)
     }
 }
