@@ -39,6 +39,9 @@ package struct Arrangement: Hashable, Sendable {
         package var transitionDuration = MediaTime.seconds(1)
         /// The font of title cards, as fontconfig understands it.
         package var font = "Inter, sans-serif"
+        /// Which sound track of clips that have several is heard. No key of an arrangement file; a film of clips that were chosen on the shelf has
+        /// the player's.
+        package var audioTrack = TrackChoice.automatic
 
         /// The defaults.
         package init() {}

@@ -119,7 +119,8 @@ struct ExportPlan {
                     PlaylistItem(
                         source: source, gravity: clip.gravity ?? arrangement.film.gravity, volume: Double(clip.volume) / 100,
                         isMuted: clip.isMuted || arrangement.music?.mode == .replace, repeatCount: clip.repeatCount, start: clip.start,
-                        end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software))
+                        end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software,
+                        audioTrack: arrangement.film.audioTrack))
             case .card(let text, let subtitle, let background, let foreground):
                 let surface = TitleCard.draw(
                     text, subtitle: subtitle, width: size.width, height: size.height, font: arrangement.film.font,

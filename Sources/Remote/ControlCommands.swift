@@ -382,9 +382,13 @@ extension ControlSchema {
         case .shelfPlay: schema("Plays a clip of the shelf now, then the player goes on where it was.", [shelved])
         case .shelfPlayFrom: schema("Plays a clip of the shelf and those that follow it, instead of the playlist, until reload.", [shelved])
         case .shelfAdd:
-            schema("Puts a clip at the end of the film, or sound under it.", [shelved], answer: [ControlMember("clips", "how many it has")])
+            schema(
+                "Puts a clip at the end of the film, or sound under it. One that is known not to be playable is refused (`item-failed`).",
+                [shelved], answer: [ControlMember("clips", "how many it has")])
         case .shelfRemove:
-            schema("Takes a clip out of the film.", [shelved], answer: [ControlMember("clips", "how many it has")])
+            schema(
+                "Takes a clip out of the film; the last one, where it is in it several times.", [shelved],
+                answer: [ControlMember("clips", "how many it has")])
         case .shelfClear: schema("Begins the film anew, with nothing in it.")
         case .shelfFilm:
             schema(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Export
 import KioskDisplay
 import KioskMedia
 import KioskPlatform
@@ -15,7 +16,7 @@ struct Check: ParsableCommand {
         discussion: """
             Checks the configuration file, then every item of the playlist and what its keys and taps play (or the sources named here): \
             whether it can be opened and decoded, sound that is longer than its picture, black frames at its end, a frame rate that does \
-            not fit the display's refresh. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
+            not fit the display's refresh; and whether films of the shelf can be written where they are to go. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
             read or there is nothing to play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the \
             configuration file is.
             """)
@@ -65,6 +66,12 @@ struct Check: ParsableCommand {
             for warning in inspection.warnings { table.add(note: warning) }
             warnings += inspection.warnings.count
             if let video = inspection.description?.video { videos.append((video, item.gravity)) }
+        }
+        if sources.isEmpty, !configuration.shelf.folders.isEmpty, let folder = configuration.shelf.exportFolder,
+            let objection = objection(toFilmsIn: folder, isAsking: true)
+        {
+            warnings += 1
+            printError("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)".printable)
         }
         if items.isEmpty { print("there is nothing to play") } else { table.print() }
         if !videos.isEmpty { printPaths(of: videos, DisplaySettings(configuration)) }

@@ -2,8 +2,6 @@ import Cache
 import Configuration
 import Content
 import Controls
-import Export
-import Glibc
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
@@ -20,6 +18,8 @@ final class ShelfWiring: Sendable {
         var publish: @Sendable ([String: JSONValue]) -> Void = { _ in }
         var entries: [ShelfEntry] = []
         var listing: ShelfListing?
+        /// How far a film is that is being made, or was made last.
+        var export: ShelfExport?
         /// Whether a viewer's list plays instead of the playlist.
         var hasOwnPlaylist = false
     }
@@ -27,7 +27,8 @@ final class ShelfWiring: Sendable {
     private let state: Mutex<State>
     private let store: ThumbnailStore?
     private let restore: @Sendable () -> Void
-    private let isCancelled = Atomic(false)
+    /// Set once, in the initialiser: it tells this object.
+    private let films = Mutex<ShelfFilms?>(nil)
     private let log = Logger(label: "kiosk")
 
     /// `restore` has the player play the configuration's playlist again.
@@ -42,6 +43,8 @@ final class ShelfWiring: Sendable {
         } else {
             store = nil
         }
+        let films = ShelfFilms(configuration) { [weak self] in self?.tell($0) }
+        self.films.withLock { $0 = films }
         setConfiguration(configuration)
     }
 
@@ -55,16 +58,18 @@ final class ShelfWiring: Sendable {
             return state.listing
         }
         listing?.setFolders(configuration.shelf.folders)
+        if !configuration.shelf.folders.isEmpty { filmMaker?.setConfiguration(configuration) }
     }
 
     /// The controls that show it from now on; nil where nothing is drawn.
     func attach(_ controls: Controls?) {
-        let entries = state.withLock { state in
+        let (entries, export) = state.withLock { state in
             state.controls = controls
-            return state.entries
+            return (state.entries, state.export)
         }
         controls?.changeShelf { shelf in
             shelf.setEntries(entries, at: .now)
+            if let export, export.isRunning { shelf.set(export) }
             return []
         }
     }
@@ -74,9 +79,11 @@ final class ShelfWiring: Sendable {
         state.withLock { ($0.control, $0.publish) = (control, publish) }
     }
 
-    /// Looks at its folders no more, and gives up the film that is being made.
+    private var filmMaker: ShelfFilms? { films.withLock { $0 } }
+
+    /// Looks at its folders no more, and ends the film that is being made.
     func stop() {
-        isCancelled.store(true, ordering: .relaxed)
+        filmMaker?.stop()
         state.withLock { $0.listing }?.stop()
     }
 
@@ -98,8 +105,8 @@ final class ShelfWiring: Sendable {
     var surroundings: ShelfSurroundings {
         var surroundings = ShelfSurroundings()
         surroundings.playFrom = { [weak self] in self?.play($0) }
-        surroundings.export = { [weak self] in self?.export($0) }
-        surroundings.cancelExport = { [weak self] in self?.isCancelled.store(true, ordering: .relaxed) }
+        surroundings.export = { [weak self] in self?.filmMaker?.make($0) }
+        surroundings.cancelExport = { [weak self] in self?.filmMaker?.cancel() }
         surroundings.store = store
         return surroundings
     }
@@ -126,45 +133,11 @@ final class ShelfWiring: Sendable {
 
     // MARK: Films
 
-    /// How often its progress is told.
-    private static let interval = MediaTime.milliseconds(500)
-
-    /// Makes a film where nothing else wants the processor. One at a time, which the shelf sees to.
-    private func export(_ film: ShelfFilm) {
-        let configuration = state.withLock { $0.configuration }
-        guard let folder = configuration.shelf.exportFolder else { return }
-        isCancelled.store(false, ordering: .relaxed)
-        Thread("export") { [self] in
-            Thread.runWhenIdle()
-            var arrangement = Arrangement()
-            arrangement.clips = film.clips.map { .init(.file($0.source)) }
-            arrangement.music = film.music.map { .init(source: $0.source) }
-            arrangement.film.gravity = configuration.display.gravity
-            let output = "\(folder)/film-\(Self.date).mp4"
-            var options = ExportSession.Options(output: output)
-            options.device = configuration.playback.decoderDevice
-            var told = HostTime(nanoseconds: 0)
-            tell(.running(0, left: nil))
-            do throws(ExportError) {
-                let report = try ExportSession.run(
-                    arrangement, options, isCancelled: { isCancelled.load(ordering: .relaxed) }
-                ) { progress in
-                    guard .now - told > Self.interval else { return }
-                    told = .now
-                    tell(.running(progress.fraction, left: progress.left))
-                }
-                for note in report.notes { log.notice("\(output): \(note)") }
-                log.notice("\(output) was made: \(report.length)")
-                tell(.done(output))
-            } catch {
-                if error != .cancelled { log.warning("no film was made: \(error)") }
-                tell(.failed(error == .cancelled ? "it was cancelled" : error.description))
-            }
-        }.detach()
-    }
-
     private func tell(_ export: ShelfExport) {
-        let (controls, publish) = state.withLock { ($0.controls, $0.publish) }
+        let (controls, publish) = state.withLock { state in
+            state.export = export
+            return (state.controls, state.publish)
+        }
         controls?.changeShelf { shelf in
             shelf.set(export)
             return []
@@ -179,15 +152,6 @@ final class ShelfWiring: Sendable {
         case .done(let path): ["file": .string(path)]
         case .failed(let reason): ["problem": .string(reason)]
         }
-    }
-
-    /// The time of day, as part of a file's name: `20261124-231500`.
-    private static var date: String {
-        var now = time(nil), parts = tm()
-        localtime_r(&now, &parts)
-        var text = [CChar](repeating: 0, count: 32)
-        strftime(&text, text.count, "%Y%m%d-%H%M%S", &parts)
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     // MARK: What programs ask for
@@ -228,7 +192,7 @@ final class ShelfWiring: Sendable {
                 shelf.clearFilm()
                 return ([], ())
             }
-        case .shelfCancel: isCancelled.store(true, ordering: .relaxed)
+        case .shelfCancel: filmMaker?.cancel()
         case .shelfExport:
             guard configuration.shelf.exportFolder != nil else {
                 throw ControlRefusal(code: "no-folder", message: "[shelf] export-folder of kiosk.conf names no folder for films")
@@ -248,6 +212,9 @@ final class ShelfWiring: Sendable {
                 }
                 change { (request.command == .shelfPlay ? $0.play(entry) : $0.playFrom(entry), ()) }
                 return [:]
+            }
+            if request.command == .shelfAdd, let objection = controls.shelf.objection(toAdding: entry) {
+                throw ControlRefusal(code: "item-failed", message: objection)
             }
             let count = change { shelf in
                 if request.command == .shelfAdd { shelf.add(entry) } else { shelf.remove(entry) }

@@ -179,4 +179,44 @@ import Testing
         // Ten years of them: nothing overflows.
         #expect(rate.time(of: 30 * 86400 * 3650) > .seconds(3e8))
     }
+
+    @Test func `a film of what was chosen is what the player shows`() throws {
+        let text = """
+            [display]
+            gravity = "fill"
+            background = "#102030"
+            rotation = 90
+            region = "50 0 50 100"
+            [audio]
+            volume = 10
+            muted = true
+            [playback]
+            image-duration = 12
+            transition = "fade"
+            transition-duration = 0.5
+            deinterlace = "off"
+            audio-track = "de"
+            decoder = "hardware"
+            """
+        let configuration = try Configuration.parse(Array(text.utf8), path: "kiosk.conf", folder: "/srv")
+        let film = Arrangement(showing: ["/srv/a.mp4", "/srv/b.jpg"], music: "/srv/c.m4a", in: configuration)
+        var expected = Arrangement()
+        (expected.film.gravity, expected.film.background) = (.resizeAspectFill, Color(red: 0x10, green: 0x20, blue: 0x30))
+        (expected.film.imageDuration, expected.film.transition) = (.seconds(12), .fade)
+        (expected.film.transitionDuration, expected.film.audioTrack) = (.milliseconds(500), configuration.playback.audioTrack)
+        expected.clips = ["/srv/a.mp4", "/srv/b.jpg"].map { source in
+            var clip = Arrangement.Clip(.file(source))
+            clip.deinterlace = .off
+            return clip
+        }
+        expected.music = .init(source: "/srv/c.m4a")
+        #expect(film == expected && film.film.audioTrack != .automatic)
+        // Each of them is what an item of the player has, too.
+        let item = configuration.item(of: "/srv/a.mp4")
+        #expect(item.gravity == film.film.gravity && item.audioTrack == film.film.audioTrack)
+        #expect(item.deinterlace == film.clips[0].deinterlace)
+        // Where nothing is said a still stands as long as in the player.
+        let plain = Arrangement(showing: ["/srv/b.jpg"], music: nil, in: Configuration())
+        #expect(plain.film.imageDuration == Configuration().playback.imageDuration && plain.music == nil)
+    }
 }

@@ -21,7 +21,7 @@ package struct ShelfSurroundings: Sendable {
 enum ShelfWorker: Int, CaseIterable {
     /// Draws rows of cards: `shelf`.
     case tiles = 1
-    /// Reads clips: `thumbnails`. Gives way to everything else.
+    /// Reads clips: `thumbnails`. Runs when nothing else wants the processor or the disk.
     case thumbnails
 
     var group: Waiters { Waiters(group: rawValue) }
@@ -93,7 +93,7 @@ extension Controls {
         shared.hasShelfThreads = true
         Thread("shelf") { [weak self] in self?.drawRows() }.detach()
         Thread("thumbnails") { [weak self] in
-            Thread.giveWay()
+            Thread.runWhenIdle()
             self?.makeThumbnails()
         }.detach()
     }

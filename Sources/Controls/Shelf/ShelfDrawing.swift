@@ -49,7 +49,7 @@ struct ShelfDrawing: ~Copyable {
         typesetter.draw(detail, on: canvas, x, textTop + Double(titleHeight), color: card.hasProblem ? Self.trouble : nil)
     }
 
-    /// The duration at the right, portrait and no sound at the left, the mark of what is chosen at the top.
+    /// The duration at the right, portrait and sound at the left, the mark of what is chosen at the top.
     private func drawBadges(
         _ card: ShelfCard, _ x: Double, _ layout: ShelfLayout, _ typesetter: borrowing Typesetter, on canvas: borrowing Canvas
     ) {

@@ -1,22 +1,23 @@
 import KioskVocabulary
 
-/// What is found by typing: the places of the entries whose title, file name or folder has every word that was typed, in any case. A pure value.
+/// What is found by typing: the places of the entries whose title, file name or folder has every word that was typed. Case and accents make no
+/// difference, as they cannot be typed on every keyboard (``folded(_:)``). A pure value.
 struct ShelfIndex: Sendable {
-    /// Of each entry, in lower case.
+    /// Of each entry, folded.
     private var texts: [[UInt8]]
 
     /// An index of `entries`.
-    init(_ entries: [ShelfEntry] = []) { texts = entries.map { Array("\($0.title) \($0.name) \($0.folder)".lowercased().utf8) } }
+    init(_ entries: [ShelfEntry] = []) { texts = entries.map { folded("\($0.title) \($0.name) \($0.folder)") } }
 
     /// A file calls itself so: it is found by that, too.
     mutating func add(_ title: String, at place: Int) {
-        let words = Array(title.lowercased().utf8)
+        let words = folded(title)
         if texts.indices.contains(place), !Self.has(texts[place], words[...]) { texts[place] += [32] + words }
     }
 
     /// The places that `text` finds, in their order; all where it is empty.
     func places(_ text: String) -> [Int] {
-        let words = text.lowercased().split(separator: " ").map { Array($0.utf8) }
+        let words = folded(text).split(separator: 32).map { Array($0) }
         if words.isEmpty { return Array(texts.indices) }
         return texts.indices.filter { place in words.allSatisfy { Self.has(texts[place], $0[...]) } }
     }

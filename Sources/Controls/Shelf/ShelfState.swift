@@ -73,7 +73,7 @@ package struct ShelfState: Sendable {
     enum Target: Hashable, Sendable {
         case head(ShelfLayout.HeadButton)
         case card(Int)
-        case button(Int)
+        case button(ShelfButton)
         case key(Int)
         /// The bar at the right that says where it is.
         case bar
@@ -160,15 +160,16 @@ package struct ShelfState: Sendable {
 
     /// Takes over what another one has on it, and what has been put together there: that of the configuration before.
     package mutating func adopt(_ other: ShelfState) {
-        (film, export) = (other.film, other.export)
-        setEntries(other.entries, at: other.lastInput)
+        // First, so that what files call themselves is found.
         facts = other.facts
+        setEntries(other.entries, at: other.lastInput)
+        (film, export) = (other.film, other.export)
     }
 
     /// There are other files now.
     package mutating func setEntries(_ new: [ShelfEntry], at time: HostTime) {
         if new == entries { return }
-        let focused = focusedEntry
+        let focused = focusedEntry, touched = touchedEntry
         entries = new
         index = ShelfIndex(new)
         places = Dictionary(new.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
@@ -181,14 +182,15 @@ package struct ShelfState: Sendable {
         if case .entry(let entry)? = panel, places[entry] == nil { panel = nil }
         shown = index.places(search)
         focus = focused.flatMap { entry in shown.firstIndex { entries[$0] == entry } } ?? min(focus, max(0, shown.count - 1))
-        resize(at: time)
+        renewRows(touched, at: time)
     }
 
     /// What a file is has been found out, and how it looks.
     package mutating func set(_ facts: ClipFacts, _ picture: PreviewPicture?, of entry: ShelfEntry) {
+        // It may have gone while it was read.
+        guard let place = places[entry] else { return }
         let bytes = picture.map { $0.surface.width * $0.surface.height * 4 } ?? 0
         thumbnails.made(picture, bytes: bytes, of: entry)
-        guard let place = places[entry] else { return }
         self.facts[entry] = facts
         if let title = facts.title { index.add(title, at: place) }
     }
@@ -209,20 +211,28 @@ package struct ShelfState: Sendable {
         layout = renewed
         (tiles, touch) = ([:], nil)
         thumbnails = ThumbnailSchedule(limit: Self.thumbnailLimit)
-        resize(at: time)
+        renewRows(nil, at: time)
         if let layout { scroll.jump(to: Double(first / layout.columns * layout.pitch)) }
     }
 
     /// Shows what `text` finds.
     package mutating func find(_ text: String, at time: HostTime) {
+        let touched = touchedEntry
         search = String(text.prefix(80))
         shown = index.places(search)
         (focus, showsFocus) = (0, false)
-        resize(at: time)
+        renewRows(touched, at: time)
         scroll.jump(to: 0)
     }
 
-    private mutating func resize(at time: HostTime) {
+    /// The entry of the card that a finger is on.
+    private var touchedEntry: ShelfEntry? { if case .card(let card)? = touch?.target { entry(card) } else { nil } }
+
+    /// There are other rows now, or other entries in them. What was known by its row or place ends here: rows that were wanted, until ``prepare(at:)``
+    /// has looked at what is seen now, and the card that a finger was on, where another one lies there.
+    private mutating func renewRows(_ touched: ShelfEntry?, at time: HostTime) {
+        wantedRows = []
+        if case .card(let card)? = touch?.target, entry(card) != touched { touch?.target = .nothing }
         guard let layout else { return }
         scroll.resize(
             limit: Double(layout.limit(shown.count)), viewport: Double(layout.viewport), density: layout.geometry.density, at: time)
@@ -282,19 +292,23 @@ package struct ShelfState: Sendable {
     /// What a film may have.
     static let mostClips = 100
 
-    /// Puts an entry into the film, or under it where it is sound.
+    /// Why an entry cannot be put into the film: it cannot be played, or there is no room; nil where it can, or nobody knows yet.
+    package func objection(toAdding entry: ShelfEntry) -> String? {
+        if let problem = problem(entry) { return "\(entry.source): \(problem)" }
+        if entry.kind == .sound || film.clips.count < Self.mostClips { return nil }
+        return "the film has \(Self.mostClips) clips, which is the most"
+    }
+
+    /// Puts an entry into the film, or under it where it is sound; unless there is an objection.
     package mutating func add(_ entry: ShelfEntry) {
-        if entry.kind == .sound {
-            film.music = entry
-        } else if film.clips.count < Self.mostClips {
-            film.clips.append(entry)
-        }
+        if objection(toAdding: entry) != nil { return }
+        if entry.kind == .sound { film.music = entry } else { film.clips.append(entry) }
         if export?.isRunning == false { export = nil }
     }
 
-    /// Takes an entry out of the film, wherever it is in it.
+    /// Takes an entry out of the film; the last one, where it is in it several times.
     package mutating func remove(_ entry: ShelfEntry) {
-        film.clips.removeAll { $0.source == entry.source }
+        if let last = film.clips.lastIndex(where: { $0.source == entry.source }) { film.clips.remove(at: last) }
         if film.music?.source == entry.source { film.music = nil }
     }
 

@@ -97,10 +97,10 @@ extension ShelfState {
     /// What lies at a place of the screen.
     func target(_ x: Int, _ y: Int, at time: HostTime) -> Target {
         guard let layout else { return .nothing }
-        if let places = panelPlaces {
+        if let places = panelPlaces, let buttons = panelText?.buttons {
             guard places.box.holds(x, y) else { return .outside }
             let index = places.buttons.firstIndex { $0.holds(x - places.box.x, y - places.box.y, slop: layout.geometry.pixels(1)) }
-            return index.map { .button($0) } ?? .panel
+            return index.map { .button(buttons[$0]) } ?? .panel
         }
         if showsKeyboard, layout.keyboard.box.holds(x, y) {
             return layout.keyboard.keys.firstIndex { $0.place.holds(x, y, slop: layout.geometry.pixels(0.6)) }.map { .key($0) } ?? .panel
@@ -130,8 +130,9 @@ extension ShelfState {
         case .card(let card):
             focus = card
             openPanel(of: card)
-        case .button(let place):
-            if let buttons = panelText?.buttons, buttons.indices.contains(place) { return press(buttons[place]) }
+        case .button(let button):
+            // What was touched may have gone meanwhile: a film that is made is not cancelled any more.
+            if panelText?.buttons.contains(button) == true { return press(button) }
         case .key(let place):
             guard let key = layout?.keyboard.keys[place].key else { break }
             switch key {

@@ -57,9 +57,8 @@ extension ShelfState {
         let geometry = layout.geometry
         var parts: [PlacedPart] = []
         func add(_ part: ShelfPart, _ x: Int, _ y: Int) { parts.append(PlacedPart(part: .shelf(part), x: x, y: y, alpha: 1)) }
-        let rows = layout.rows(shown.count)
         for row in layout.visibleRows(offset) {
-            let count = 0..<rows ~= row ? min(layout.columns, shown.count - row * layout.columns) : 0
+            let count = places(ofRow: row, layout).count
             if count > 0, let tile = tiles[row], isOfPresent(tile, row) {
                 add(.drawn(tile.picture), 0, layout.y(ofRow: row, offset))
             } else {
@@ -88,8 +87,8 @@ extension ShelfState {
         }
         if let text = panelText, let places = panelPlaces {
             add(.panel(text, layout, chosen: showsFocus ? min(chosenButton, text.buttons.count - 1) : nil), places.box.x, places.box.y)
-            if case .button(let button)? = touch?.target, touch?.isOn == true, places.buttons.indices.contains(button) {
-                let place = places.buttons[button]
+            if case .button(let button)? = touch?.target, touch?.isOn == true, let index = text.buttons.firstIndex(of: button) {
+                let place = places.buttons[index]
                 add(
                     .glow(width: place.width, height: place.height, radius: geometry.pixels(2.4)), places.box.x + place.x,
                     places.box.y + place.y)
@@ -138,11 +137,15 @@ extension ShelfState {
 
     // MARK: Making ready
 
-    /// The cards of a row.
+    /// The places of a row that have a card, among those that the search finds; none where there is no such row.
+    private func places(ofRow row: Int, _ layout: ShelfLayout) -> Range<Int> {
+        (row * layout.columns..<(row + 1) * layout.columns).clamped(to: 0..<shown.count)
+    }
+
+    /// The cards of a row; none where there is no such row.
     func cards(ofRow row: Int) -> [ShelfCard] {
         guard let layout else { return [] }
-        let first = row * layout.columns
-        return (first..<min(first + layout.columns, shown.count)).map { card(entries[shown[$0]]) }
+        return places(ofRow: row, layout).map { card(entries[shown[$0]]) }
     }
 
     private func card(_ entry: ShelfEntry) -> ShelfCard {
@@ -157,9 +160,7 @@ extension ShelfState {
     /// Whether a tile shows the entries that are in its row now; how they look may have changed since.
     private func isOfPresent(_ tile: Tile, _ row: Int) -> Bool {
         guard let layout else { return false }
-        let first = row * layout.columns
-        return tile.cards.count == min(layout.columns, shown.count - first)
-            && tile.cards.indices.allSatisfy { tile.cards[$0].entry == entries[shown[first + $0]] }
+        return tile.cards.map(\.entry) == places(ofRow: row, layout).map { entries[shown[$0]] }
     }
 
     /// Says what is to be made ready for what is seen at a time and soon after it: rows of cards and thumbnails. What is far away is let go.
@@ -174,10 +175,7 @@ extension ShelfState {
         let order = goesDown ? Array(rows) : rows.reversed()
         wantedRows = order.filter(seen.contains) + order.filter { !seen.contains($0) }
         for row in tiles.keys where !rows.contains(row) { tiles[row] = nil }
-        thumbnails.want(
-            wantedRows.flatMap { row in
-                (row * layout.columns..<min((row + 1) * layout.columns, shown.count)).map { entries[shown[$0]] }
-            })
+        thumbnails.want(wantedRows.flatMap { places(ofRow: $0, layout).map { entries[shown[$0]] } })
     }
 
     /// The row that is to be drawn next, and what is on it; nil where all that is wanted is drawn.

@@ -55,5 +55,6 @@ struct ThumbnailSchedule<Picture: Sendable>: Sendable {
     mutating func keepOnly(_ entries: Set<ShelfEntry>) {
         for entry in kept.keys where !entries.contains(entry) { byteCount -= kept.removeValue(forKey: entry)?.bytes ?? 0 }
         without.formIntersection(entries)
+        wanted.removeAll { !entries.contains($0) }
     }
 }

@@ -1,0 +1,184 @@
+import KioskInput
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import Testing
+
+@testable import Controls
+
+/// What is on the shelf becomes something else while it is open, scrolled and touched; between two frames, too, when the threads that draw ahead
+/// ask what they are to do.
+@Suite struct ShelfChangeTests {
+    /// A shelf that is scrolled to its end, with what is to be drawn there made out and not drawn yet.
+    private static func scrolled(_ count: Int = 1000) -> ShelfViewer {
+        var viewer = ShelfViewer(count)
+        viewer.shelf.scroll.jump(to: viewer.shelf.scroll.limit)
+        viewer.shelf.prepare(at: viewer.now)
+        return viewer
+    }
+
+    /// What the threads ask for, and the screen shows, at any moment.
+    private static func ask(_ viewer: ShelfViewer) {
+        let shelf = viewer.shelf
+        if let wanted = shelf.wantedRow { #expect(wanted.cards == shelf.cards(ofRow: wanted.row) && !wanted.cards.isEmpty) }
+        if let wanted = shelf.wantedThumbnail { #expect(shelf.entries.contains(wanted.entry)) }
+        #expect(!shelf.parts(at: viewer.now).isEmpty)
+    }
+
+    @Test func `a search on a scrolled shelf asks for no row that has gone`() throws {
+        var viewer = Self.scrolled()
+        #expect(viewer.shelf.wantedRow != nil)
+        for text in ["clip 77", "clip 777", "zebra", ""] {
+            viewer.shelf.find(text, at: viewer.now)
+            Self.ask(viewer)
+        }
+        viewer = Self.scrolled()
+        for letter in "clip 777" {
+            try viewer.type(String(letter))
+            Self.ask(viewer)
+        }
+        viewer.shelf.prepare(at: viewer.now)
+        #expect(viewer.shelf.wantedRow?.cards.map(\.title) == ["clip 777"])
+    }
+
+    @Test func `files that go from a scrolled shelf are asked for no more`() {
+        for left in [500, 7, 1, 0] {
+            var viewer = Self.scrolled()
+            let (entries, last) = (viewer.shelf.entries, viewer.shelf.wantedThumbnail?.entry)
+            viewer.shelf.setEntries(Array(entries.prefix(left)), at: viewer.now)
+            Self.ask(viewer)
+            // What was being read meanwhile is known no more, and takes no memory.
+            let picture = PreviewPicture(Surface(width: 1, height: 1, pixels: [0xffff_ffff]))
+            viewer.shelf.set(ClipFacts(), picture, of: last!)
+            #expect(viewer.shelf.facts.isEmpty && viewer.shelf.thumbnails.byteCount == 0)
+            viewer.wait(2000)
+            viewer.shelf.prepare(at: viewer.now)
+            Self.ask(viewer)
+            #expect((viewer.shelf.wantedRow == nil) == (left == 0))
+        }
+    }
+
+    @Test func `a scrolled shelf may come to another screen`() {
+        for geometry in Gallery.glasses.map(\.geometry) {
+            var viewer = Self.scrolled()
+            viewer.shelf.find("clip 9", at: viewer.now)
+            viewer.shelf.scroll.jump(to: viewer.shelf.scroll.limit)
+            viewer.shelf.prepare(at: viewer.now)
+            viewer.shelf.setGeometry(geometry, at: viewer.now)
+            Self.ask(viewer)
+            viewer.shelf.setGeometry(ShelfViewer.desk, at: viewer.now)
+            Self.ask(viewer)
+        }
+    }
+
+    @Test func `a row that does not exist has no cards`() {
+        let shelf = ShelfViewer(10).shelf
+        for row in [-3, -1, 2, 1000] where row * shelf.layout!.columns >= 10 || row < 0 { #expect(shelf.cards(ofRow: row).isEmpty) }
+        #expect(shelf.cards(ofRow: 10 / shelf.layout!.columns).count == 10 % shelf.layout!.columns)
+    }
+
+    @Test func `a finger that is lifted opens the card that it touched, or none`() {
+        var viewer = ShelfViewer(50)
+        let place = viewer.shelf.layout!.card(7, 0), entries = viewer.shelf.entries
+        let (x, y) = (Double(place.x + 5), Double(place.y + 5))
+        _ = viewer.contact(.down, x, y)
+        // A file comes behind it.
+        viewer.shelf.setEntries(entries + ShelfViewer.entries(51).suffix(1), at: viewer.now)
+        _ = viewer.contact(.up, x, y)
+        #expect(viewer.shelf.panel == .entry(entries[7]))
+        _ = viewer.shelf.press(.dismiss)
+        _ = viewer.contact(.down, x, y)
+        // One goes before it, so another one lies there.
+        viewer.shelf.setEntries(Array(entries.dropFirst()), at: viewer.now)
+        _ = viewer.contact(.up, x, y)
+        #expect(viewer.shelf.panel == nil)
+    }
+
+    @Test func `a finger that is lifted presses the button that it touched, or none`() {
+        var viewer = ShelfViewer(10)
+        viewer.shelf.add(viewer.shelf.entries[2])
+        _ = viewer.shelf.makeFilm()
+        viewer.tap(viewer.shelf.layout!.buttons[.film]!)
+        let cancel = viewer.place(of: .cancelExport)
+        _ = viewer.contact(.down, Double(cancel.x + 5), Double(cancel.y + 5))
+        // It is made; "Make the film" is where "Cancel" was.
+        viewer.shelf.set(.done("/srv/films/film.mp4"))
+        #expect(viewer.contact(.up, Double(cancel.x + 5), Double(cancel.y + 5)) == [])
+        #expect(viewer.shelf.export == .done("/srv/films/film.mp4"))
+    }
+
+    @Test func `another configuration's shelf finds what files call themselves, too`() {
+        var before = ShelfViewer(20).shelf
+        var facts = ClipFacts()
+        facts.title = "Harbour in autumn"
+        before.set(facts, nil, of: before.entries[4])
+        var after = ShelfState(before.settings)
+        after.adopt(before)
+        after.find("harbour", at: HostTime(nanoseconds: 0))
+        #expect(after.found == [before.entries[4]])
+    }
+
+    // MARK: The film
+
+    @Test func `what was put into the film twice is taken out once, the last first`() {
+        var shelf = ShelfViewer(10).shelf
+        let (a, b) = (shelf.entries[0], shelf.entries[1])
+        for entry in [a, b, a, b] { shelf.add(entry) }
+        shelf.remove(a)
+        #expect(shelf.film.clips == [a, b, b])
+        shelf.remove(a)
+        #expect(shelf.film.clips == [b, b])
+        shelf.remove(a)
+        #expect(shelf.film.clips == [b, b])
+    }
+
+    @Test func `what cannot be played, and what is too much, is not put into the film`() {
+        var shelf = ShelfViewer(200).shelf
+        let broken = shelf.entries[3]
+        var facts = ClipFacts()
+        facts.problem = "is empty (0 bytes): copy it again"
+        shelf.set(facts, nil, of: broken)
+        #expect(shelf.objection(toAdding: broken) == "\(broken.source): is empty (0 bytes): copy it again")
+        shelf.add(broken)
+        #expect(shelf.film.clips.isEmpty)
+        for entry in shelf.entries.suffix(100) {
+            #expect(shelf.objection(toAdding: entry) == nil)
+            shelf.add(entry)
+        }
+        #expect(shelf.objection(toAdding: shelf.entries[0]) == "the film has 100 clips, which is the most")
+        shelf.add(shelf.entries[0])
+        #expect(shelf.film.clips.count == 100)
+        // Sound goes under it.
+        #expect(shelf.objection(toAdding: ShelfEntry(source: "/srv/song.m4a", version: nil)) == nil)
+    }
+}
+
+@Suite struct ShelfIndexTests {
+    /// Of two letters, as macOS writes names of files: the letter, and its accent behind it.
+    private static let cafe = "Cafe\u{301} U\u{308}ber"
+
+    @Test(arguments: [
+        ("Café Über", "cafe"), ("Café Über", "uber"), ("Müller", "muller"), (cafe, "cafe"), (cafe, "Über"), ("cafe uber", "CAFÉ"),
+        ("Straße", "strasse"), ("STRASSE", "straße"), ("GROẞ", "gross"), ("Ærø", "aero"), ("Łódź", "lodz"), ("Œuvre", "oeuvre"),
+        ("Diyarbakır İstanbul", "diyarbakir istanbul"), ("Þingvellir í maí", "thingvellir mai"), ("Tiếng Việt", "tieng viet"),
+        ("Йогурт", "иогурт"), ("И\u{306}огурт", "йогурт"), ("Ελλάδα Ζωή", "ελλαδα ζωη"), ("Ζωής", "ζωησ"),
+        ("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}", "한국"), ("か\u{3099}", "が"), ("ガイド", "カ\u{3099}イト\u{3099}"),
+    ])
+    func `accents and case make no difference, however they are written`(title: String, search: String) {
+        let index = ShelfIndex([
+            ShelfEntry(source: "/srv/other.mp4", version: nil), ShelfEntry(source: "/srv/\(title).mp4", version: nil),
+        ])
+        #expect(index.places(search) == [1])
+    }
+
+    @Test func `every word is looked for, in any order; what a file calls itself, too`() {
+        var index = ShelfIndex([
+            ShelfEntry(source: "/srv/Zürich/see.mp4", version: nil), ShelfEntry(source: "/srv/Genève/see.mp4", version: nil),
+        ])
+        #expect(index.places("see zurich") == [0] && index.places("geneve") == [1] && index.places("see") == [0, 1])
+        #expect(index.places("zurich geneve") == [] && index.places(" ") == [0, 1] && index.places("") == [0, 1])
+        index.add("Lac Léman", at: 1)
+        #expect(index.places("leman") == [1] && index.places("leman zurich") == [])
+    }
+}
