@@ -59,9 +59,15 @@ final class PictureCopy {
                 if avformat_query_codec(av_guess_format("mp4", nil, nil), source.stream.pointee.codecpar.pointee.codec_id, 0) != 1 {
                     reasons.append("\(name): an MP4 cannot hold its codec \(video.codec)")
                 }
-                if let first, let difference = source.difference(from: first) { reasons.append("\(name): \(difference)") }
-                clips.append(Clip(range: try range(of: item, in: source), start: item.start))
-                if first == nil { first = try PictureSource.open(item.source) }
+                if let first {
+                    reasons += source.differences(from: first).map { "\(name): \($0)" }
+                } else {
+                    first = try PictureSource.open(item.source)
+                }
+                switch range(of: item, in: source) {
+                case .success(let range): clips.append(Clip(range: range, start: item.start))
+                case .failure(let obstacles): reasons += obstacles.all.map { "\(name): \($0.text(source.seconds))" }
+                }
             } catch {
                 if case .unreadable(let text) = error.reason { reasons.append("\(name): \(text)") } else { throw .movie(error) }
             }
@@ -81,18 +87,13 @@ final class PictureCopy {
     }
 
     /// Which packets of `source` are the item's.
-    private static func range(of item: PlaylistItem, in source: PictureSource) throws(MovieError) -> CopyRange {
+    private static func range(of item: PlaylistItem, in source: PictureSource) -> Result<CopyRange, CopyRange.Obstacles> {
         var entries: [PictureSource.Entry] = []
         while source.read() { entries.append(source.entry) }
         func ticks(_ time: MediaTime) -> Int64 { av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), source.base) }
         let end = [item.end, item.duration.map { item.start + $0 }].compactMap { $0 }.min()
-        do throws(CopyRange.Obstacle) {
-            return try CopyRange(entries, start: ticks(item.start), end: end.map(ticks), frameDuration: source.frameDuration)
-        } catch {
-            let text = error.text { ticks in
-                "\(decimal(Double(ticks) * Double(source.base.num) / Double(source.base.den))) s"
-            }
-            throw MovieError(item.source, .unreadable(text))
+        return Result { () throws(CopyRange.Obstacles) in
+            try CopyRange(entries, start: ticks(item.start), end: end.map(ticks), frameDuration: source.frameDuration)
         }
     }
 
