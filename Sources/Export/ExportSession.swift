@@ -19,6 +19,8 @@ package struct ExportSession {
     package struct Options: Sendable {
         /// The file to write.
         package var output: String
+        /// Files that are never replaced, beside clips and music: the arrangement.
+        package var kept: [String] = []
         /// Whether a file of that name may be replaced.
         package var replaces = false
         /// Whether the pictures are copied as they are, instead of being decoded and encoded.
@@ -158,17 +160,18 @@ package struct ExportSession {
         }
     }
 
-    /// Throws where the output is there already, or one of the sources.
+    /// Throws where the output is there already, is no regular file, or is one of the sources.
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
+        try ExportError.writing { () throws(MovieError) in try MovieWriter.checkPlace(options.output) }
         var output = stat()
-        guard stat(options.output, &output) == 0, output.st_mode & S_IFMT != S_IFDIR else { return }
+        guard stat(options.output, &output) == 0 else { return }
         let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
-        for source in sources + (arrangement.music.map { [$0.source] } ?? []) {
-            var clip = stat()
-            if stat(source, &clip) == 0, clip.st_dev == output.st_dev, clip.st_ino == output.st_ino {
-                throw .outputIsSource(options.output)
-            }
+        func isOutput(_ path: String) -> Bool {
+            var other = stat()
+            return stat(path, &other) == 0 && other.st_dev == output.st_dev && other.st_ino == output.st_ino
         }
+        if (sources + (arrangement.music.map { [$0.source] } ?? [])).contains(where: isOutput) { throw .outputIsSource(options.output) }
+        if options.kept.contains(where: isOutput) { throw .outputIsArrangement(options.output) }
         if !options.replaces { throw .outputExists(options.output) }
     }
 }
