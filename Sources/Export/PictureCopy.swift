@@ -19,6 +19,8 @@ final class PictureCopy {
     /// What is being written, and how many of the playthroughs have been begun.
     private var present: Present?
     private var begun = 0
+    /// Pictures that have been written.
+    private(set) var count: Int64 = 0
     private var lastTime = Int64.min
     private static let base = shim_rational(1, 90000)
 
@@ -79,7 +81,8 @@ final class PictureCopy {
         if let rate = arrangement.output.rate, rate != plan.fileRate { reasons.append("\(rate) pictures a second are asked for") }
         guard reasons.isEmpty, let first else { throw .cannotCopy(reasons) }
         return PictureCopy(
-            plan: clips, sources: plan.items.map(\.source), first: first, size: size ?? plan.size, rate: plan.fileRate)
+            plan: clips, sources: plan.items.map(\.source), first: first, size: size ?? plan.size,
+            rate: plan.fileRate ?? ExportPlan.defaultRate)
     }
 
     private init(plan: [Clip], sources: [String], first: PictureSource, size: PictureSize, rate: FrameRate) {
@@ -164,6 +167,7 @@ final class PictureCopy {
         if let base = present?.source.base { packet.pointee.duration = av_rescale_q(packet.pointee.duration, base, Self.base) }
         try ExportError.writing { () throws(MovieError) in try writer.write(copied: packet, in: Self.base) }
         present?.hasPacket = false
+        count += 1
     }
 }
 
