@@ -6,9 +6,9 @@ import KioskVocabulary
 package struct Arrangement: Hashable, Sendable {
     /// `[output]`: the file that comes of it.
     package struct Output: Hashable, Sendable {
-        /// Pixels across and down, even; nil is that of the first clip, upright.
+        /// Pixels across and down, even; nil is that of the first clip that moves, upright.
         package var size: PictureSize?
-        /// Pictures a second; nil is the highest of the clips, up to 60.
+        /// Pictures a second; nil is as many as show every picture of the clips, up to 60.
         package var rate: FrameRate?
         /// What pictures are encoded with; nil for the first of H.264 and MPEG-4 that the machine has an encoder for.
         package var codec: ExportCodec?

@@ -65,6 +65,9 @@ extension Arrangement.Output {
         encoder = table.word("encoder", EncoderSetting.self) ?? encoder
         quality = table.number("quality", in: 0...51) ?? quality
         bitRate = table.number("bit-rate", in: 50...500_000).map { $0 * 1000 }
+        if table.entry("quality") != nil, table.entry("bit-rate") != nil {
+            table.complain("takes the place of quality: leave one of them out", about: "bit-rate")
+        }
         title = table.line("title", "a line of text", longest: 500)
     }
 }

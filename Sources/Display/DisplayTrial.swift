@@ -21,6 +21,7 @@ package struct DisplayTrial: Sendable {
     /// Time to prepare a picture, on average and at worst but for the first, in which memory is made and the driver asked.
     package private(set) var preparing = MediaTime.zero, worst = MediaTime.zero
     package private(set) var problem: String?
+    private var lacksDisplay = false
 
     /// No trial shows more pictures, or lasts longer.
     package static let mostPictures = 120, timeLimit = MediaTime.seconds(4)
@@ -36,16 +37,20 @@ package struct DisplayTrial: Sendable {
     }
 
     /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and turned by 90° in NV12. Calls `report` after each.
-    package static func showTestPictures(_ settings: DisplaySettings, report: (DisplayTrial) -> Void) {
+    ///
+    /// - Returns: false, without a report, where there is no display.
+    package static func showTestPictures(_ settings: DisplaySettings, report: (DisplayTrial) -> Void) -> Bool {
         for path in [PicturePathChoice.copy, .scale, .convert] {
             for (format, rotation) in [(VideoFormat.nv12, Rotation.none), (.yuv420, .none), (.p010, .none), (.nv12, .clockwise90)] {
                 let turned = rotation == .none ? "" : ", turned \(rotation.rawValue)°"
                 var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(turned)")
                 let pictures = TestPictures(format)
                 trial.show(settings, path, settings.rotation + rotation) { pictures.next() }
+                if trial.lacksDisplay { return false }
                 report(trial)
             }
         }
+        return true
     }
 
     /// The pictures of a file as `device`, or the first device that takes them, decodes them.
@@ -68,7 +73,7 @@ package struct DisplayTrial: Sendable {
         let output = DisplayOutput.open(settings)
         defer { output.close() }
         guard let mode = output.mode else {
-            problem = "no display"
+            (problem, lacksDisplay) = ("no display", true)
             return
         }
         (self.mode, countsVblanks) = (mode.name, output.reportsVblank)

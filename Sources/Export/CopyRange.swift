@@ -30,10 +30,13 @@ struct CopyRange: Hashable {
         }
     }
 
+    /// All that stands in the way of copying a clip.
+    struct Obstacles: Error, Hashable { var all: [Obstacle] }
+
     /// From `start` to `end` ticks after the first picture (nil: the end of the file); a key frame may be a quarter of `frameDuration` off.
-    init(_ entries: [PictureSource.Entry], start: Int64, end: Int64?, frameDuration: Int64) throws(Obstacle) {
+    init(_ entries: [PictureSource.Entry], start: Int64, end: Int64?, frameDuration: Int64) throws(Obstacles) {
         guard let origin = entries.filter({ !$0.isDiscarded }).map(\.pts).min(), let last = entries.map(\.pts).max() else {
-            throw .noPackets
+            throw Obstacles(all: [.noPackets])
         }
         self.origin = origin
         let tolerance = max(frameDuration / 4, 1)
@@ -41,21 +44,22 @@ struct CopyRange: Hashable {
         func nearest(_ time: Int64) -> Int64 {
             (keys.map { entries[$0].pts - origin }.min { abs($0 - time) < abs($1 - time) }) ?? 0
         }
-        guard let first = keys.first(where: { abs(entries[$0].pts - origin - start) <= tolerance }) else {
-            throw start == 0 ? .edited : .beginning(nearest: nearest(start))
+        var obstacles: [Obstacle] = []
+        let found = keys.first { abs(entries[$0].pts - origin - start) <= tolerance }
+        if found == nil { obstacles.append(start == 0 ? .edited : .beginning(nearest: nearest(start))) }
+        let first = found ?? 0
+        if found != nil, entries[first...].contains(where: \.isDiscarded) { obstacles.append(.edited) }
+        (times, packets) = (entries[first].pts..<Int64.max, first..<entries.count)
+        if let end, end < last - origin + frameDuration - tolerance {
+            let stop = keys.first { $0 > first && abs(entries[$0].pts - origin - end) <= tolerance }
+            if let stop {
+                let limit = entries[stop].pts
+                if entries[stop...].contains(where: { $0.pts < limit && $0.pts >= entries[first].pts }) { obstacles.append(.openEnd) }
+                (times, packets) = (min(entries[first].pts, limit)..<limit, first..<stop)
+            } else {
+                obstacles.append(.end(nearest: nearest(end)))
+            }
         }
-        if entries[first...].contains(where: \.isDiscarded) { throw .edited }
-        guard let end, end < last - origin + frameDuration - tolerance else {
-            times = entries[first].pts..<Int64.max
-            packets = first..<entries.count
-            return
-        }
-        guard let stop = keys.first(where: { $0 > first && abs(entries[$0].pts - origin - end) <= tolerance }) else {
-            throw .end(nearest: nearest(end))
-        }
-        let limit = entries[stop].pts
-        if entries[stop...].contains(where: { $0.pts < limit && $0.pts >= entries[first].pts }) { throw .openEnd }
-        times = entries[first].pts..<limit
-        packets = first..<stop
+        if !obstacles.isEmpty { throw Obstacles(all: obstacles) }
     }
 }

@@ -8,6 +8,8 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     case outputExists(String)
     /// It would be written over one of its own clips.
     case outputIsSource(String)
+    /// It would be written over the arrangement that says what it is made of.
+    case outputIsArrangement(String)
     /// There is less room for it than any film of its length takes: bytes.
     case noRoom(String, least: Int64, free: Int64)
     /// These clips cannot be used, one line each.
@@ -32,6 +34,7 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"
         case .outputIsSource(let path): "\(path): is one of the clips: name another file to write"
+        case .outputIsArrangement(let path): "\(path): is the arrangement that the film is made of: name another file to write"
         case .noRoom(let path, let least, let free):
             "\(path): takes \(ByteCount(least)) at least, and its disk has \(ByteCount(free)) left: delete what is not needed there, write to another "
                 + "disk, or make the film smaller or shorter"

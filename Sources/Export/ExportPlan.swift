@@ -14,6 +14,10 @@ struct ExportPlan {
     private(set) var descriptions: [AssetDescription?] = []
     private(set) var size: PictureSize
     private(set) var rate: FrameRate
+    /// The lowest rate at which no picture of any clip is left out, up to 60; nil where no clip moves, or it was not asked for.
+    let fileRate: FrameRate?
+    /// How long pictures of each item stand, as far as that is known: of one whose pictures can all be shown by ``fileRate`` no less than that.
+    let cadences: [MediaTime?]
     /// How long a fade is at most.
     let transition: MediaTime
     /// How long the film will be, as far as the files tell.
@@ -28,31 +32,47 @@ struct ExportPlan {
     private let cards: [PictureFile]
 
     /// Where nothing else is said, and no clip moves.
-    private static let defaultRate = FrameRate(30)!
-    /// A film of files with different rates gets the highest of them, no higher than this.
-    private static let highestRate = 60.0
+    static let defaultRate = FrameRate(30)!
 
-    /// Opens every source; blocks for as long as that takes.
-    init(_ arrangement: Arrangement) throws(ExportError) {
+    /// Opens every source, and where the film's rate depends on the clips looks at every packet of those that may be uneven; blocks for as long as
+    /// that takes. `findsRate` is whether their rate is to be found, where the arrangement has one.
+    /// `musicFault` is why the music cannot be used: it is named with the clips that cannot be.
+    init(
+        _ arrangement: Arrangement, findsRate: Bool = false, musicFault: ExportError? = nil, isCancelled: () -> Bool = { false }
+    ) throws(ExportError) {
         let film = arrangement.film
+        let findsRate = findsRate || arrangement.output.rate == nil
         var faults: [String] = []
+        var rates: [String: FilmRate.Choice?] = [:]
         for clip in arrangement.clips {
             guard case .file(let source) = clip.content else {
                 descriptions.append(nil)
                 continue
             }
             do throws(MediaError) {
-                descriptions.append(try Self.look(at: source, clip))
+                var reader = try Self.open(source, clip)
+                descriptions.append(reader.description)
+                if findsRate, faults.isEmpty, musicFault == nil, rates[source] == nil {
+                    rates[source] = .some(Self.rate(of: &reader, isCancelled))
+                }
             } catch {
                 descriptions.append(nil)
                 if !faults.contains(error.description) { faults.append(error.description) }
             }
         }
-        if !faults.isEmpty { throw .sources(faults) }
+        if isCancelled() { throw .cancelled }
+        if let musicFault, faults.isEmpty { throw musicFault }
+        if !faults.isEmpty { throw .sources(faults + (musicFault.map { [$0.description] } ?? [])) }
         if arrangement.clips.isEmpty { throw .sources(["there is nothing to make a film of: name a clip"]) }
 
         size = arrangement.output.size ?? Self.size(of: descriptions)
-        rate = arrangement.output.rate ?? Self.rate(of: descriptions)
+        fileRate = rates.values.compactMap { $0?.rate }.max { $0.hertz < $1.hertz }
+        rate = arrangement.output.rate ?? fileRate ?? Self.defaultRate
+        cadences = zip(arrangement.clips, descriptions).map { clip, description in
+            guard case .file(let source) = clip.content, let video = description?.video else { return nil }
+            if let choice = rates[source] ?? nil, !choice.isTooLow { return choice.rate.time(of: 1) }
+            return video.frameRate.map { .seconds(1 / (video.isDeinterlaced ? 2 * $0 : $0)) }
+        }
         let (items, cards) = try Self.items(of: arrangement, size: size)
         (self.items, self.cards) = (items, cards)
         let fades = arrangement.clips.map { clip in
@@ -66,7 +86,7 @@ struct ExportPlan {
         hasSound = arrangement.music != nil || zip(items, descriptions).contains { !$0.isMuted && $0.volume > 0 && $1?.audio != nil }
     }
 
-    private static func look(at source: String, _ clip: Arrangement.Clip) throws(MediaError) -> AssetDescription {
+    private static func open(_ source: String, _ clip: Arrangement.Clip) throws(MediaError) -> MediaReader {
         let reader = try MediaReader.open(
             source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), deinterlacing: clip.deinterlace == .off ? .off : .fields)
         let description = reader.description
@@ -80,7 +100,7 @@ struct ExportPlan {
         if let natural, !description.isStill, clip.start >= natural {
             throw MediaError(source, .failed("start lies at or behind its end (\(natural))"))
         }
-        return description
+        return reader
     }
 
     // MARK: Size and rate
@@ -97,15 +117,11 @@ struct ExportPlan {
         return PictureSize(width: even(width), height: even(height))!
     }
 
-    /// The highest rate of the clips: no picture of any of them is left out then.
-    private static func rate(of descriptions: [AssetDescription?]) -> FrameRate {
-        let rates = descriptions.compactMap { description -> Double? in
-            guard let video = description?.video, description?.isStill == false, let rate = video.frameRate else { return nil }
-            return video.isDeinterlaced ? 2 * rate : rate
-        }
-        // Above that, the one that divides it: 60 of 120.
-        let fitting = rates.map { $0 > highestRate * 1.01 ? $0 / ($0 / highestRate).rounded(.up) : $0 }
-        return fitting.max().flatMap { FrameRate(max($0, 10)) } ?? defaultRate
+    /// The lowest rate at which no picture of a clip is left out; nil of a still. The reader is not read any further.
+    private static func rate(of reader: inout MediaReader, _ isCancelled: () -> Bool) -> FilmRate.Choice? {
+        guard let video = reader.description.video, !reader.description.isStill else { return nil }
+        if let rate = reader.pictureTimes(isCancelled: isCancelled).flatMap({ FilmRate.choice(for: $0) }) { return rate }
+        return video.frameRate.flatMap { FilmRate.choice(forAverage: video.isDeinterlaced ? 2 * $0 : $0) }
     }
 
     // MARK: Items
@@ -146,9 +162,6 @@ struct ExportPlan {
         }
         return length
     }
-
-    /// The rate of the files.
-    var fileRate: FrameRate { Self.rate(of: descriptions) }
 
     /// The film has the size and the rate of pictures that are copied.
     mutating func adopt(size: PictureSize, rate: FrameRate) { (self.size, self.rate) = (size, rate) }

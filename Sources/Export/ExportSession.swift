@@ -19,6 +19,8 @@ package struct ExportSession {
     package struct Options: Sendable {
         /// The file to write.
         package var output: String
+        /// Files that are never replaced, beside clips and music: the arrangement.
+        package var kept: [String] = []
         /// Whether a file of that name may be replaced.
         package var replaces = false
         /// Whether the pictures are copied as they are, instead of being decoded and encoded.
@@ -57,6 +59,8 @@ package struct ExportSession {
         /// The file.
         package var path: String
         package var size: PictureSize, rate: FrameRate
+        /// Whether pictures stand for different times, as they did in files that they were copied from: ``rate`` is the highest then.
+        package var isRateVarying = false
         /// What made the pictures: FFmpeg's name of the encoder, or `copy`.
         package var encoder: String
         /// How long the film is.
@@ -74,10 +78,14 @@ package struct ExportSession {
         _ arrangement: Arrangement, _ options: Options, isCancelled: () -> Bool = { false }, progress: (Progress) -> Void = { _ in }
     ) throws(ExportError) -> Report {
         try checkOutput(arrangement, options)
-        var plan = try ExportPlan(arrangement)
-        var mix: SoundMix?
+        var music: MusicTrack?
+        var fault: ExportError?
         if let settings = arrangement.music {
-            let track = try MusicTrack.open(settings, samples: samples)
+            do throws(ExportError) { music = try MusicTrack.open(settings, samples: samples) } catch { fault = error }
+        }
+        var plan = try ExportPlan(arrangement, findsRate: options.copies, musicFault: fault, isCancelled: isCancelled)
+        var mix: SoundMix?
+        if let settings = arrangement.music, let track = music.take() {
             plan.note(musicLength: track.length, isRepeated: settings.isRepeated)
             mix = SoundMix(
                 track, settings, format: samples, gain: OfflinePlayback.gain(ofVolume: Double(settings.volume) / 100))
@@ -100,8 +108,8 @@ package struct ExportSession {
         }
         let renderer = SceneRenderer(width: plan.size.width, height: plan.size.height, background: arrangement.film.background)
         var playback = OfflinePlayback(
-            plan.items, refresh: plan.rate, imageDuration: arrangement.film.imageDuration, transition: plan.transition, samples: samples,
-            decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+            plan.items, cadences: plan.cadences, refresh: plan.rate, imageDuration: arrangement.film.imageDuration,
+            transition: plan.transition, samples: samples, decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let begin = HostTime.now
         var heard: [Float] = []
         while true {
@@ -134,11 +142,18 @@ package struct ExportSession {
         try copy?.finish(to: &writer)
         let encoder = writer.videoEncoder ?? "copy"
         try ExportError.writing { () throws(MovieError) in try writer.finish() }
-        let known = plan.notes + (writer.videoEncoderNote.map { [$0] } ?? [])
-        let notes = known + playback.newComplaints().map(\.message).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-        return Report(
+        var notes = plan.notes + (writer.videoEncoderNote.map { [$0] } ?? [])
+        notes += playback.newComplaints().map(\.message)
+        for item in plan.items {
+            if let damage = playback.damage(of: item.source) { notes.append("\(item.source): \(damage.description)") }
+        }
+        notes = notes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        var report = Report(
             path: path, size: plan.size, rate: plan.rate, encoder: encoder, length: plan.rate.time(of: playback.vblanks),
-            pictures: playback.vblanks, notes: notes)
+            pictures: copy?.count ?? playback.vblanks, notes: notes)
+        // At the end of each clip it may be one more or less.
+        report.isRateVarying = abs(report.pictures - playback.vblanks) > playback.begun.count
+        return report
     }
 
     private static func write(_ samples: [Float], to writer: inout MovieWriter) throws(ExportError) {
@@ -158,17 +173,18 @@ package struct ExportSession {
         }
     }
 
-    /// Throws where the output is there already, or one of the sources.
+    /// Throws where the output is there already, is no regular file, or is one of the sources.
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
+        try ExportError.writing { () throws(MovieError) in try MovieWriter.checkPlace(options.output) }
         var output = stat()
-        guard stat(options.output, &output) == 0, output.st_mode & S_IFMT != S_IFDIR else { return }
+        guard stat(options.output, &output) == 0 else { return }
         let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
-        for source in sources + (arrangement.music.map { [$0.source] } ?? []) {
-            var clip = stat()
-            if stat(source, &clip) == 0, clip.st_dev == output.st_dev, clip.st_ino == output.st_ino {
-                throw .outputIsSource(options.output)
-            }
+        func isOutput(_ path: String) -> Bool {
+            var other = stat()
+            return stat(path, &other) == 0 && other.st_dev == output.st_dev && other.st_ino == output.st_ino
         }
+        if (sources + (arrangement.music.map { [$0.source] } ?? [])).contains(where: isOutput) { throw .outputIsSource(options.output) }
+        if options.kept.contains(where: isOutput) { throw .outputIsArrangement(options.output) }
         if !options.replaces { throw .outputExists(options.output) }
     }
 }

@@ -19,6 +19,8 @@ final class PictureCopy {
     /// What is being written, and how many of the playthroughs have been begun.
     private var present: Present?
     private var begun = 0
+    /// Pictures that have been written.
+    private(set) var count: Int64 = 0
     private var lastTime = Int64.min
     private static let base = shim_rational(1, 90000)
 
@@ -59,9 +61,15 @@ final class PictureCopy {
                 if avformat_query_codec(av_guess_format("mp4", nil, nil), source.stream.pointee.codecpar.pointee.codec_id, 0) != 1 {
                     reasons.append("\(name): an MP4 cannot hold its codec \(video.codec)")
                 }
-                if let first, let difference = source.difference(from: first) { reasons.append("\(name): \(difference)") }
-                clips.append(Clip(range: try range(of: item, in: source), start: item.start))
-                if first == nil { first = try PictureSource.open(item.source) }
+                if let first {
+                    reasons += source.differences(from: first).map { "\(name): \($0)" }
+                } else {
+                    first = try PictureSource.open(item.source)
+                }
+                switch range(of: item, in: source) {
+                case .success(let range): clips.append(Clip(range: range, start: item.start))
+                case .failure(let obstacles): reasons += obstacles.all.map { "\(name): \($0.text(source.seconds))" }
+                }
             } catch {
                 if case .unreadable(let text) = error.reason { reasons.append("\(name): \(text)") } else { throw .movie(error) }
             }
@@ -73,7 +81,8 @@ final class PictureCopy {
         if let rate = arrangement.output.rate, rate != plan.fileRate { reasons.append("\(rate) pictures a second are asked for") }
         guard reasons.isEmpty, let first else { throw .cannotCopy(reasons) }
         return PictureCopy(
-            plan: clips, sources: plan.items.map(\.source), first: first, size: size ?? plan.size, rate: plan.fileRate)
+            plan: clips, sources: plan.items.map(\.source), first: first, size: size ?? plan.size,
+            rate: plan.fileRate ?? ExportPlan.defaultRate)
     }
 
     private init(plan: [Clip], sources: [String], first: PictureSource, size: PictureSize, rate: FrameRate) {
@@ -81,18 +90,13 @@ final class PictureCopy {
     }
 
     /// Which packets of `source` are the item's.
-    private static func range(of item: PlaylistItem, in source: PictureSource) throws(MovieError) -> CopyRange {
+    private static func range(of item: PlaylistItem, in source: PictureSource) -> Result<CopyRange, CopyRange.Obstacles> {
         var entries: [PictureSource.Entry] = []
         while source.read() { entries.append(source.entry) }
         func ticks(_ time: MediaTime) -> Int64 { av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), source.base) }
         let end = [item.end, item.duration.map { item.start + $0 }].compactMap { $0 }.min()
-        do throws(CopyRange.Obstacle) {
-            return try CopyRange(entries, start: ticks(item.start), end: end.map(ticks), frameDuration: source.frameDuration)
-        } catch {
-            let text = error.text { ticks in
-                "\(decimal(Double(ticks) * Double(source.base.num) / Double(source.base.den))) s"
-            }
-            throw MovieError(item.source, .unreadable(text))
+        return Result { () throws(CopyRange.Obstacles) in
+            try CopyRange(entries, start: ticks(item.start), end: end.map(ticks), frameDuration: source.frameDuration)
         }
     }
 
@@ -163,6 +167,7 @@ final class PictureCopy {
         if let base = present?.source.base { packet.pointee.duration = av_rescale_q(packet.pointee.duration, base, Self.base) }
         try ExportError.writing { () throws(MovieError) in try writer.write(copied: packet, in: Self.base) }
         present?.hasPacket = false
+        count += 1
     }
 }
 

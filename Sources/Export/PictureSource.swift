@@ -2,6 +2,7 @@ import CKioskFFmpeg
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskPlayback
 
 /// The pictures of a file as packets, in the order of the file.
 final class PictureSource: @unchecked Sendable {
@@ -57,6 +58,9 @@ final class PictureSource: @unchecked Sendable {
         return rate.num > 0 && rate.den > 0 ? av_rescale_q(1, shim_rational(rate.den, rate.num), base) : 0
     }
 
+    /// `2.5 s`, of ticks of ``base``.
+    func seconds(_ ticks: Int64) -> String { "\(decimal(Double(ticks) * Double(base.num) / Double(base.den))) s" }
+
     /// Reads the next packet of the track; false after the last.
     func read() -> Bool {
         while true {
@@ -74,20 +78,25 @@ final class PictureSource: @unchecked Sendable {
             isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0, isDiscarded: packet.pointee.flags & AV_PKT_FLAG_DISCARD != 0)
     }
 
-    /// Whether the pictures of both can follow each other in one track, and if not why.
-    func difference(from other: PictureSource) -> String? {
+    /// Why the pictures of both cannot follow each other in one track; empty where they can.
+    func differences(from other: PictureSource) -> [String] {
         let (a, b) = (stream.pointee.codecpar.pointee, other.stream.pointee.codecpar.pointee)
         func name(_ codec: AVCodecParameters) -> String { String(cString: avcodec_get_name(codec.codec_id)) }
-        if a.codec_id != b.codec_id { return "its codec is \(name(a)), that of the first clip \(name(b))" }
+        var differences: [String] = []
+        if a.codec_id != b.codec_id { differences.append("its codec is \(name(a)), that of the first clip \(name(b))") }
         if a.width != b.width || a.height != b.height {
-            return "it is \(a.width)×\(a.height), the first clip \(b.width)×\(b.height)"
+            differences.append("it is \(a.width)×\(a.height), the first clip \(b.width)×\(b.height)")
         }
-        if a.format != b.format { return "its pixel format is not that of the first clip" }
-        if av_cmp_q(a.sample_aspect_ratio, b.sample_aspect_ratio) != 0 { return "the shape of its pixels is not that of the first clip's" }
-        if matrix != other.matrix { return "it is turned otherwise than the first clip" }
+        if a.format != b.format { differences.append("its pixel format is not that of the first clip") }
+        if av_cmp_q(a.sample_aspect_ratio, b.sample_aspect_ratio) != 0 {
+            differences.append("the shape of its pixels is not that of the first clip's")
+        }
+        if matrix != other.matrix { differences.append("it is turned otherwise than the first clip") }
+        // What the encoder says of its settings has all of the above in it but the turn.
         let extra = [a, b].map { Array(UnsafeBufferPointer(start: $0.extradata, count: Int($0.extradata_size))) }
-        if extra[0] != extra[1] { return "it was encoded with other settings than the first clip" }
-        return nil
+        let isAlike = a.codec_id == b.codec_id && a.width == b.width && a.height == b.height && a.format == b.format
+        if isAlike, extra[0] != extra[1] { differences.append("it was encoded with other settings than the first clip") }
+        return differences
     }
 
     private var matrix: [Int32]? { shim_stream_display_matrix(stream).map { Array(UnsafeBufferPointer(start: $0, count: 9)) } }

@@ -28,6 +28,9 @@ struct AudioDecoder: ~Copyable, Sendable {
     private(set) var problem: String?
     /// Keeps the sound of a live stream with its timestamps; nil of anything that ends, as it does so before that matters.
     private var compensation: SoundCompensation?
+    /// Packets that could not be decoded, but for those before the first that could: codecs need some to begin.
+    private(set) var damage = MediaDamage()
+    private var hasBegun = false
     /// Packets in a row that gave no sound.
     private var mutePackets = 0
 
@@ -75,7 +78,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         avcodec_flush_buffers(codec.raw)
         av_frame_unref(scratch.raw)
         resampler = nil
-        (converted, resamplerPosition, isDraining, hasEnded) = (0, nil, false, false)
+        (converted, resamplerPosition, isDraining, hasEnded, hasBegun) = (0, nil, false, false, false)
         queue.restart(at: frameNumber(time))
     }
 
@@ -94,9 +97,13 @@ struct AudioDecoder: ~Copyable, Sendable {
     /// Hands over a packet, once ``decodeNext()`` asks for one. One that cannot be decoded leaves a hole. The corresponding C function is
     /// `avcodec_send_packet`.
     mutating func send(_ packet: borrowing Packet) {
-        avcodec_send_packet(codec.raw, packet.raw)
+        passOver(avcodec_send_packet(codec.raw, packet.raw))
         mutePackets += 1
         if mutePackets >= Self.mostMutePackets { problem = "plays without its sound: it cannot be decoded" }
+    }
+
+    private mutating func passOver(_ status: Int32) {
+        if status < 0, status != kAVERROR_EAGAIN, status != kAVERROR_EOF, hasBegun { damage.addSound(at: endTime) }
     }
 
     /// Says that no packet follows: ``decodeNext()`` gives out what the decoder and the resampler still hold back.
@@ -116,13 +123,15 @@ struct AudioDecoder: ~Copyable, Sendable {
         av_frame_unref(scratch.raw)
         converted = 0
         for _ in 0..<Self.errorLimit {
-            switch avcodec_receive_frame(codec.raw, scratch.raw) {
+            let status = avcodec_receive_frame(codec.raw, scratch.raw)
+            switch status {
             case 0:
+                hasBegun = true
                 beginFrame()
                 return true
             case kAVERROR_EAGAIN: return false
             case kAVERROR_EOF: return end()
-            default: break  // what could not be decoded leaves a hole
+            default: passOver(status)  // what could not be decoded leaves a hole
             }
         }
         return isDraining && end()

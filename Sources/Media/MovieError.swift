@@ -16,6 +16,8 @@ package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
         case isBeingWritten
         /// It is a folder.
         case isDirectory
+        /// It is a device, a pipe or a socket.
+        case isNoFile
         /// The system's or FFmpeg's words.
         case cannotWrite(String)
         /// The encoder failed half-way, in FFmpeg's words.
@@ -80,6 +82,7 @@ extension MovieError.Reason {
         case .isReadOnly: "its disk cannot be written to: choose another one"
         case .isBeingWritten: "another kiosk is writing it: wait for that, or choose another name"
         case .isDirectory: "is a folder: name a file in it"
+        case .isNoFile: "is a device, a pipe or a socket, which a film cannot replace: name a file to write"
         case .cannotWrite(let detail): "cannot be written: \(detail)"
         case .encoderFailed(let detail): "the encoder has failed: \(detail)"
         case .unsupportedPicture(let detail): "its picture cannot be encoded: \(detail)"

@@ -34,8 +34,7 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
 
     /// Creates the draft of the file at `path`, without a track.
     static func create(_ path: String, fragmented: Bool) throws(MovieError) -> MovieFile {
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw MovieError(path, .isDirectory) }
+        try MovieWriter.checkPlace(path)
         let draft = draftPath(of: path)
         let descriptor = open(draft, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw MovieError(path, errno: errno) }

@@ -52,6 +52,9 @@ struct PictureTrack: ~Copyable, Sendable {
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String? { decoder.hardware }
 
+    /// What has not been decoded in full so far, in container time.
+    var damage: MediaDamage { decoder.damage }
+
     // MARK: Opening
 
     /// Decodes the first frame and keeps it to be the next one; false when there is none.

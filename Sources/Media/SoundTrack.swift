@@ -31,6 +31,9 @@ struct SoundTrack: ~Copyable, Sendable {
         }
     }
 
+    /// What has not been decoded in full so far, in container time.
+    var damage: MediaDamage { decoder.damage }
+
     /// Converted samples in memory.
     var sampleCount: Int { decoder.sampleCount }
 

@@ -69,6 +69,11 @@ struct VideoDecoder: ~Copyable, Sendable {
     private static let mostUnfiltered = 8
     /// Whether packets are left out up to the next key frame.
     var awaitsKey = false
+    /// What has not been decoded in full, and whether a key frame has been sent since the beginning or a seek.
+    private(set) var damage = MediaDamage()
+    private var hasSentKey = false
+    /// The timestamp of a packet that has been counted as damaged.
+    private var damagedStamp: Int64?
 
     /// More packets than this are not decoded once more to come to a hardware decoder: they would take longer than the queues ride out.
     static let mostRepeated = 24
@@ -107,7 +112,19 @@ struct VideoDecoder: ~Copyable, Sendable {
             awaitsKey = false
         }
         if place != nil { kept.append(packet) }
-        if let raw = codec?.raw { avcodec_send_packet(raw, packet.raw) }
+        guard let raw = codec?.raw else { return }
+        let (flags, time) = (packet.raw.pointee.flags, MediaTime(ticks: packet.raw.pointee.pts, of: plan.timeBase))
+        if flags & AV_PKT_FLAG_KEY != 0 { hasSentKey = true }
+        if flags & AV_PKT_FLAG_CORRUPT != 0 {
+            damage.addPicture(at: time)
+            damagedStamp = packet.raw.pointee.pts
+        }
+        passOver(avcodec_send_packet(raw, packet.raw), at: time)
+    }
+
+    /// Counts what software makes of a packet where that is an error. With several threads it may be an earlier one.
+    private mutating func passOver(_ status: Int32, at time: MediaTime?) {
+        if status < 0, status != kAVERROR_EAGAIN, status != kAVERROR_EOF, hasSentKey { damage.addPicture(at: time) }
     }
 
     private mutating func sendToHardware(_ packet: borrowing Packet) {
@@ -179,6 +196,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         replay = UniqueDeque()
         (lastTime, lastStamp, catchUp, unfiltered) = (nil, nil, nil, [])
         (hasEnd, knowsEnd, awaitsKey) = (false, false, false)
+        (hasSentKey, damagedStamp) = (false, nil)
     }
 
     // MARK: Frames
@@ -207,6 +225,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             if hardware == nil {
                 // Errors are passed over: the frames of other threads may still come behind them.
                 for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
+                    passOver(status, at: lastTime)
                     status = avcodec_receive_frame(raw, frame)
                 }
             }
@@ -305,6 +324,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil,
             use: isStateful ? codec?.lease?.use : nil)
         output.takesPlaneMemory = codec?.memory != nil
+        if output.isDamaged, stamp == nil || stamp != damagedStamp { damage.addPicture(at: begin) }
         return TimedFrame(frame: output, time: begin, duration: duration)
     }
 }

@@ -16,7 +16,11 @@ extension ControlRequest {
         guard let (command, rest) = ControlCommand.find(words) else {
             let names = ControlCommand.allCases.map(\.rawValue).joined(separator: ", ")
             guard let first = words.first else { throw ControlWordsFault(description: "what to ask for is missing; there are \(names)") }
-            throw ControlWordsFault(description: "there is no command “\(first)”; there are \(names)")
+            // Of a first word that several have, those.
+            let family = ControlCommand.allCases.map(\.rawValue).filter { $0.hasPrefix("\(first) ") }
+            if family.isEmpty { throw ControlWordsFault(description: "there is no command “\(first)”; there are \(names)") }
+            let given = words.prefix(2).joined(separator: " ")
+            throw ControlWordsFault(description: "there is no command “\(given)”; there are \(family.joined(separator: ", "))")
         }
         let schema = command.schema
         var members: [String: JSONValue] = ["command": .string(command.rawValue)]

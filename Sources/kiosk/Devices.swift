@@ -44,8 +44,8 @@ struct Devices: ParsableCommand {
             }
             report.printMachine()
             _ = listDisplays(configuration)
-            report.printPlanes()
-            report.printDecoders()
+            let hasDisplay = report.printPlanes()
+            report.printDecoders(hasDisplay: hasDisplay)
             return
         }
         let display = listDisplays(configuration)

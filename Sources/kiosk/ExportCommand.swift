@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Export
 import Glibc
+import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 import Logging
@@ -52,6 +53,17 @@ struct ExportCommand: ParsableCommand {
 
     enum Priority: String, CaseIterable, Sendable { case idle, normal }
 
+    func validate() throws {
+        if let problem = MovieWriter.nameProblem(output) { throw ValidationError("--output: \(problem)") }
+        guard copy else { return }
+        let given = [
+            options.encoder.map { _ in "--encoder" }, options.quality.map { _ in "--quality" }, options.bitRate.map { _ in "--bit-rate" },
+        ]
+        if let option = given.compactMap({ $0 }).first {
+            throw ValidationError("\(option): nothing is encoded with --copy: leave one of them out")
+        }
+    }
+
     func run() throws {
         // Before any thread is started, that of the log, too: they inherit what is blocked.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
@@ -69,7 +81,7 @@ struct ExportCommand: ParsableCommand {
         }.detach()
 
         var settings = ExportSession.Options(output: output)
-        (settings.replaces, settings.copies) = (force, copy)
+        (settings.replaces, settings.copies, settings.kept) = (force, copy, sources)
         var line = ExportLine(json ? .json : quiet ? .none : isatty(STDERR_FILENO) == 1 ? .terminal : .tenths)
         do throws(ExportError) {
             let report = try ExportSession.run(arrangement, settings, isCancelled: { isCancelled.isSet }) { line.show($0) }

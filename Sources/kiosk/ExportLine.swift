@@ -64,7 +64,7 @@ struct ExportLine {
         for note in report.notes { printError("note: \(note.printable)") }
         if style == .none { return }
         print(
-            "\(report.path): \(report.length), \(report.size) at \(report.rate) pictures a second, "
+            "\(report.path): \(report.length), \(report.size) at \(report.isRateVarying ? "up to " : "")\(report.rate) pictures a second, "
                 + "\(report.pictures) pictures (\(report.encoder))")
     }
 

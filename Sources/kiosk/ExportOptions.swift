@@ -17,6 +17,7 @@ struct ExportOptions: ParsableArguments {
     var musicMode: MusicMode?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Loudness of the music, 0…100.", valueName: "percent"),
         transform: value("a whole number from 0 to 100") { Int($0).flatMap { 0...100 ~= $0 ? $0 : nil } })
     var musicVolume: Int?
@@ -25,12 +26,15 @@ struct ExportOptions: ParsableArguments {
     var musicOnce = false
 
     @Option(
-        help: ArgumentHelp("Size of the film, such as 1920x1080. Default: that of the first clip.", valueName: "size"),
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Size of the film, such as 1920x1080. Default: that of the first clip that moves, as it is seen.", valueName: "size"),
         transform: value("a size such as 1920x1080, even numbers from 16 to 8192", PictureSize.init))
     var size: PictureSize?
 
     @Option(
-        help: ArgumentHelp("Pictures a second. Default: the highest of the clips, up to 60.", valueName: "rate"),
+        parsing: .unconditional,
+        help: ArgumentHelp("Pictures a second. Default: as many as show every picture of the clips, up to 60.", valueName: "rate"),
         transform: value("pictures a second from 10 to 240, such as 25, 29.97 or 30000/1001") { FrameRate($0) })
     var rate: FrameRate?
 
@@ -45,11 +49,13 @@ struct ExportOptions: ParsableArguments {
     var encoder: EncoderSetting?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Quality of the pictures, from 0 (nothing lost) to 51. Default: 20.", valueName: "factor"),
         transform: value("a whole number from 0 to 51") { Int($0).flatMap { 0...51 ~= $0 ? $0 : nil } })
     var quality: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Kilobits a second of the pictures, instead of a quality.", valueName: "kbit"),
         transform: value("a whole number from 50 to 500000") { Int($0).flatMap { 50...500_000 ~= $0 ? $0 : nil } })
     var bitRate: Int?
@@ -60,6 +66,7 @@ struct ExportOptions: ParsableArguments {
     var transition: Transition?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long a fade lasts. Default: 1.", valueName: "seconds"),
         transform: value("seconds from 0.01 to 60") { Double($0).flatMap { 0.01...60 ~= $0 ? $0 : nil } })
     var transitionDuration: Double?
@@ -75,12 +82,17 @@ struct ExportOptions: ParsableArguments {
     var background: Color?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How long a still stands. Default: 5.", valueName: "seconds"),
         transform: value("seconds from 0.1 to 86400") { Double($0).flatMap { 0.1...86400 ~= $0 ? $0 : nil } })
     var imageDuration: Double?
 
     @Option(help: ArgumentHelp("What the file calls itself.", valueName: "text"))
     var title: String?
+
+    func validate() throws {
+        if quality != nil, bitRate != nil { throw ValidationError("--bit-rate takes the place of --quality: leave one of them out") }
+    }
 
     /// Puts what was given into a film; paths are relative to `folder`.
     func apply(to arrangement: inout Arrangement, folder: String) throws {
@@ -97,6 +109,8 @@ struct ExportOptions: ParsableArguments {
         arrangement.film.gravity = gravity ?? film.gravity
         arrangement.film.background = background ?? film.background
         arrangement.film.imageDuration = imageDuration.map { .seconds($0) } ?? film.imageDuration
+        let hasFade = arrangement.film.transition == .fade || arrangement.clips.contains { $0.transition == .fade }
+        if transitionDuration != nil, !hasFade { throw ValidationError("--transition-duration: there is no fade: add --transition fade") }
         if let music {
             let source = PlaylistSource(music, relativeTo: folder).location
             arrangement.music = arrangement.music ?? .init(source: source)

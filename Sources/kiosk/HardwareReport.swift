@@ -28,10 +28,12 @@ struct HardwareReport {
         print("  \(systems?.first ?? "unknown system"), Linux \(release), FFmpeg \(ffmpegVersion)\n")
     }
 
-    /// Shows test pictures by every way. Half a minute to a minute.
-    func printPlanes() {
+    /// Shows test pictures by every way, half a minute to a minute; false where there is no display.
+    func printPlanes() -> Bool {
         print("\nPictures on the display: colour bars, a white line that moves evenly, a red square at the top left")
-        DisplayTrial.showTestPictures(settings) { printTrial($0) }
+        let hasDisplay = DisplayTrial.showTestPictures(settings) { printTrial($0) }
+        if !hasDisplay { print("  not tried: there is no display; plug one in, or name its connector with --display") }
+        return hasDisplay
     }
 
     private func printTrial(_ trial: DisplayTrial) {
@@ -42,8 +44,8 @@ struct HardwareReport {
         if let problem = trial.problem { print("      ! \(problem.printable)") }
     }
 
-    /// Decodes each file by hardware and by software, and shows what hardware made of it. At most half a minute for each device and file.
-    func printDecoders() {
+    /// Decodes each file by hardware and by software, and shows what hardware made of it where there is a display. At most half a minute for each device and file.
+    func printDecoders(hasDisplay: Bool) {
         print("\nDecoders")
         if sources.isEmpty { print("  not tried: name files, such as one of each codec you have") }
         // The kernel numbers them from 128 on. Without one there may be decoders of V4L2.
@@ -54,7 +56,7 @@ struct HardwareReport {
             for node in nodes {
                 print("  \(source.printable)\(node.map { ", \($0)" } ?? "")")
                 printTrial(DecoderTrial.run(source, device: node))
-                printTrial(DisplayTrial.showFile(source, device: node, settings))
+                if hasDisplay { printTrial(DisplayTrial.showFile(source, device: node, settings)) }
             }
         }
     }

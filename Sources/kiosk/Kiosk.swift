@@ -25,6 +25,19 @@ import Remote
 
     static func main() {
         StartTrace.begin()
-        main(nil)
+        do {
+            var command = try parseAsRoot()
+            do { try command.run() } catch let error as ValidationError { exit(error, of: command) }
+        } catch { exit(withError: error) }
+    }
+
+    /// Ends with what is wrong with a command line, which showed only when the command ran, and with the usage of that command: ArgumentParser would
+    /// write the one of `kiosk`.
+    private static func exit(_ error: ValidationError, of command: some ParsableCommand) -> Never {
+        let type = type(of: command)
+        let text = type.fullMessage(for: error)
+        let name = type._commandName
+        printError(text.replacing("See '\(name) ", with: "See 'kiosk \(name) ").replacing("Usage: \(name) ", with: "Usage: kiosk \(name) "))
+        exit(withError: type.exitCode(for: error))
     }
 }

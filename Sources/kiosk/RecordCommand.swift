@@ -30,16 +30,19 @@ struct RecordCommand: ParsableCommand {
     var microphone = AudioDevice.automatic
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Size and pictures a second. Default: up to 1280x720@30.", valueName: "size"),
         transform: value("a size such as 1280x720@30, 1280x720 or @25", CameraMode.init))
     var size = CameraMode()
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("End after this time.", valueName: "seconds"),
         transform: value("seconds from 0.1 to 86400") { Double($0).flatMap { 0.1...86400 ~= $0 ? $0 : nil } })
     var duration: Double?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Turn the picture clockwise by 0, 90, 180 or 270.", valueName: "degrees"),
         transform: value("0, 90, 180 or 270") { Int($0).flatMap(Rotation.init) })
     var rotation = Rotation.none
@@ -48,6 +51,7 @@ struct RecordCommand: ParsableCommand {
     var mirror = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Quality of the pictures, from 0 (nothing lost) to 51. Default: 23.", valueName: "factor"),
         transform: value("a whole number from 0 to 51") { Int($0).flatMap { 0...51 ~= $0 ? $0 : nil } })
     var quality: Int?
@@ -69,6 +73,10 @@ struct RecordCommand: ParsableCommand {
     @Argument(help: "The MP4 file to write.", completion: .file(extensions: ["mp4"]))
     var file: String
 
+    func validate() throws {
+        if let problem = MovieWriter.nameProblem(file) { throw ValidationError(problem) }
+    }
+
     func run() throws {
         // Before any thread is started, that of the log, too: they inherit what is blocked.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
@@ -88,6 +96,7 @@ struct RecordCommand: ParsableCommand {
         request.encoder = EncoderWish(encoder)
         let session: CaptureSession
         do throws(CaptureError) {
+            do throws(MovieError) { try MovieWriter.checkPlace(file) } catch { throw CaptureError.movie(error) }
             if access(file, F_OK) == 0, !force { throw CaptureError.outputExists(file) }
             session = try CaptureSession.open(camera: camera, microphone: microphone, mode: size)
         } catch { throw line.fail(error.description) }

@@ -19,7 +19,6 @@ import Testing
             rate = "29.97"
             codec = "hevc"
             encoder = "hardware"
-            quality = 24
             bit-rate = 4000
             title = "A summer"
             [film]
@@ -61,7 +60,9 @@ import Testing
             """)
         #expect(film.output.size == PictureSize(width: 1280, height: 720))
         #expect(film.output.rate == FrameRate(30000, 1001))
-        #expect((film.output.codec, film.output.quality, film.output.bitRate) == (.hevc, 24, 4_000_000))
+        #expect((film.output.codec, film.output.quality, film.output.bitRate) == (.hevc, 20, 4_000_000))
+        let other = try Self.parse("[output]\nquality = 24\n[[clip]]\nsource = \"a.mp4\"\n")
+        #expect(other.output.quality == 24 && other.output.bitRate == nil)
         #expect(film.output.encoder == .hardware && film.output.title == "A summer")
         #expect(film.film.gravity == .resizeAspectFill && film.film.background.description == "#102030")
         #expect(film.film.imageDuration == .seconds(3))
@@ -123,6 +124,10 @@ import Testing
                 [
                     "film.toml:1:1: [[clip]]: expected a list of tables, found a table; write [[clip]], in double brackets, for every entry"
                 ]
+            ),
+            (
+                "[output]\nquality = 20\nbit-rate = 4000\n[[clip]]\nsource = \"b\"\n",
+                ["film.toml:3:12: [output] bit-rate: takes the place of quality: leave one of them out"]
             ),
             ("[musik]\n[[clip]]\nsource = \"b\"\n", ["film.toml:1:2: [musik]: unknown table, did you mean “music”?"]),
             (

@@ -97,9 +97,7 @@ import Testing
     ])
     func everyKindOfClip(_ name: String) throws {
         let clip = try #require(Gallery.moving.first { $0.name == name })
-        var arrangement = try Self.arrangement([name])
-        if name == "vfr.mp4" { arrangement.output.rate = FrameRate(50) }
-        let (film, report) = try Self.film(arrangement)
+        let (film, report) = try Self.film(try Self.arrangement([name]))
         #expect(film.order == Array(clip.numbers!))
         if clip.isConstantRate { #expect(film.numbers == Array(clip.numbers!), "one picture a vblank") }
         #expect(report.size == PictureSize(width: clip.width / 2 * 2, height: clip.height / 2 * 2) || name == "odd444.mp4")
@@ -261,7 +259,8 @@ import Testing
         let long = try Clips.numbered(
             "copy-long.mp4", frames: 90, from: 1, rate: 30, extra: ["-g", "30", "-bf", "2", "-sc_threshold", "0"])
         var arrangement = try Self.arrangement([long, "still.jpg", "hevc.mp4", "interlaced.mp4"])
-        arrangement.clips[0].start = .milliseconds(500)
+        (arrangement.clips[0].start, arrangement.clips[0].end) = (.milliseconds(500), .milliseconds(1500))
+        arrangement.clips[2].end = .milliseconds(410)
         arrangement.film.transition = .fade
         let folder = try ExportFolder()
         var options = ExportSession.Options(output: folder.path + "/film.mp4")
@@ -274,7 +273,10 @@ import Testing
                 Issue.record("\(error)")
                 return
             }
-            for text in ["fades", "no key frame at its start; the nearest is at 0 s", "is a still", "is interlaced"] {
+            for text in [
+                "fades", "no key frame at its start; the nearest is at 0 s", "no key frame at its end", "is a still", "is interlaced",
+                "hevc.mp4: its codec is hevc, that of the first clip h264", "hevc.mp4: no key frame at its end",
+            ] {
                 #expect(reasons.contains { $0.contains(text) }, "\(text): \(reasons)")
             }
         }
@@ -318,6 +320,41 @@ import Testing
             }
         }
         #expect(folder.names == [])
+    }
+
+    @Test func clipsAndMusicThatCannotBeUsedAreNamedAtOnce() throws {
+        let folder = try ExportFolder()
+        var arrangement = try Self.arrangement(["thirty.mp4", "/nowhere/a.mp4"])
+        arrangement.music = .init(source: "/nowhere/song.m4a")
+        #expect(
+            failure(arrangement, at: folder.path + "/film.mp4")
+                == .sources([
+                    "/nowhere/a.mp4: no such file: check the path, or copy the file there",
+                    "music: /nowhere/song.m4a: no such file: check the path, or copy the file there",
+                ]))
+    }
+
+    @Test func whatIsNoFileAndTheArrangementAreNeverReplaced() throws {
+        let folder = try ExportFolder()
+        let arrangement = try Self.arrangement(["silent.mp4"])
+        let (pipe, link, toml) = (folder.path + "/pipe.mp4", folder.path + "/link.mp4", folder.path + "/film.toml")
+        // A link to the device, not the device: where this fails it is the link that the film replaces.
+        let device = folder.path + "/null.mp4"
+        try FileManager.default.createSymbolicLink(atPath: device, withDestinationPath: "/dev/null")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, device] {
+            #expect(failure(arrangement, at: path, force: true) == .movie(MovieError(path, .isNoFile)))
+        }
+        #expect(failure(arrangement, at: folder.path, force: true) == .movie(MovieError(folder.path, .isDirectory)))
+        try Data("[output]".utf8).write(to: URL(fileURLWithPath: toml))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: toml)
+        for path in [toml, link] {
+            var options = ExportSession.Options(output: path)
+            (options.replaces, options.kept) = (true, [toml])
+            #expect(throws: ExportError.outputIsArrangement(path)) { try ExportSession.run(arrangement, options) }
+        }
+        #expect(folder.names == ["film.toml", "link.mp4", "null.mp4", "pipe.mp4"])
+        #expect(try String(contentsOfFile: toml, encoding: .utf8) == "[output]")
     }
 
     @Test func aFileIsReplacedOnlyWhereThatIsAskedFor() throws {

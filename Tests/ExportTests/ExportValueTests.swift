@@ -65,20 +65,26 @@ import Testing
     }
 
     @Test func whatStandsInTheWay() {
-        #expect(throws: CopyRange.Obstacle.beginning(nearest: 240)) {
+        #expect(throws: CopyRange.Obstacles(all: [.beginning(nearest: 240)])) {
             try CopyRange(entries(groups: 4), start: 200, end: nil, frameDuration: 40)
         }
-        #expect(throws: CopyRange.Obstacle.end(nearest: 480)) {
+        #expect(throws: CopyRange.Obstacles(all: [.end(nearest: 480)])) {
             try CopyRange(entries(groups: 4), start: 0, end: 400, frameDuration: 40)
         }
-        #expect(throws: CopyRange.Obstacle.noPackets) { try CopyRange([], start: 0, end: nil, frameDuration: 40) }
+        #expect(throws: CopyRange.Obstacles(all: [.noPackets])) { try CopyRange([], start: 0, end: nil, frameDuration: 40) }
         var edited = entries(groups: 2)
         for index in 0..<3 { edited[index].isDiscarded = true }
-        #expect(throws: CopyRange.Obstacle.edited) { try CopyRange(edited, start: 0, end: nil, frameDuration: 40) }
+        #expect(throws: CopyRange.Obstacles(all: [.edited])) { try CopyRange(edited, start: 0, end: nil, frameDuration: 40) }
         // A picture that is shown before the key frame at the end comes after it in the file.
         var open = entries(groups: 3)
         open.append(.init(pts: 1000 + 11 * 40 + 20, dts: 3000, isKey: false))
-        #expect(throws: CopyRange.Obstacle.openEnd) { try CopyRange(open, start: 0, end: 480, frameDuration: 40) }
+        #expect(throws: CopyRange.Obstacles(all: [.openEnd])) { try CopyRange(open, start: 0, end: 480, frameDuration: 40) }
+    }
+
+    @Test func bothEndsAreNamed() {
+        #expect(throws: CopyRange.Obstacles(all: [.beginning(nearest: 240), .end(nearest: 480)])) {
+            try CopyRange(entries(groups: 4), start: 200, end: 400, frameDuration: 40)
+        }
     }
 
     // MARK: Cards

@@ -76,9 +76,10 @@ final class ItemOpener: Sendable {
     private static let mostSlowSources = 1000
 
     /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
-    /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`.
+    /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`. What
+    /// cannot be decoded is written to `damages`.
     convenience init(
-        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false,
+        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false, damages: DamageLog? = nil,
         displaySize: @escaping @Sendable () -> (width: Int, height: Int)? = { nil }, files: (any AssetFiles)? = nil,
         onOutcome: @escaping @Sendable () -> Void
     ) {
@@ -108,7 +109,7 @@ final class ItemOpener: Sendable {
                 if request.time > .zero, !media.description.isStill {
                     time = try media.seek(to: request.time, precision: request.precision)
                 }
-                let reader = MediaItemReader(media, interruption: interruption) {
+                let reader = MediaItemReader(media, interruption: interruption, damages: damages.map { ($0, source) }) {
                     slowSources.withLock { sources in
                         if sources.count >= Self.mostSlowSources { sources.removeAll() }
                         sources.insert(source)

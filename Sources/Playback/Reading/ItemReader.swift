@@ -65,10 +65,16 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     let interruption: Interruption
     /// Called when the machine has shown to be too slow for a picture of each of its fields, once.
     private var onTooSlow: (@Sendable () -> Void)?
+    /// Told of what could not be decoded.
+    private let damages: (log: DamageLog, source: String)?
 
-    init(_ media: consuming MediaReader, interruption: Interruption, onTooSlow: @escaping @Sendable () -> Void) {
+    init(
+        _ media: consuming MediaReader, interruption: Interruption, damages: (log: DamageLog, source: String)? = nil,
+        onTooSlow: @escaping @Sendable () -> Void
+    ) {
         self.media = media
         self.interruption = interruption
+        self.damages = damages
         self.onTooSlow = onTooSlow
     }
 
@@ -89,11 +95,19 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
             onTooSlow()
             self.onTooSlow = nil
         }
+        tellDamage()
         return frame
     }
 
     func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
-        unsafe media.readSamples(into: destination, channelCount: channelCount)
+        defer { tellDamage() }
+        return unsafe media.readSamples(into: destination, channelCount: channelCount)
+    }
+
+    private func tellDamage() {
+        guard let damages else { return }
+        let damage = media.damage
+        if !damage.isEmpty { damages.log.add(damage, of: damages.source) }
     }
 
     func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { media.select(audio: choice, at: time) }
@@ -102,4 +116,14 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
         try media.seek(to: time, precision: precision)
     }
+}
+
+/// What could not be decoded of each source, by the worst of the passes through it.
+final class DamageLog: Sendable {
+    private let state = Monitor<[String: MediaDamage]>([:])
+
+    func add(_ damage: MediaDamage, of source: String) { state.withLock { $0[source, default: MediaDamage()].merge(damage) } }
+
+    /// What there is of a source; nil where all of it could be decoded.
+    subscript(source: String) -> MediaDamage? { state.withLock { $0[source] } }
 }

@@ -15,7 +15,8 @@ import KioskVocabulary
 /// Each ``advance()`` is a vblank of a display that is never late, beside a card that never drifts: vblank k shows the timeline at exactly
 /// k refresh periods, and the samples between two vblanks are those between two instants of the timeline. Where frames do not fit the
 /// refresh, the sound is not stretched to follow the picture, as it would be beside a display (``SoundLock``): samples pass as they are, and
-/// a frame stands for one vblank more or less when picture and sound are apart by ``FrameScheduler/lockedTolerance``.
+/// a frame stands for one vblank more or less when picture and sound are apart by ``FrameScheduler/lockedTolerance``. And a picture that the
+/// display would leave out is shown a vblank later where there is one for it (``FilmGrid``).
 package struct OfflinePlayback: ~Copyable {
     /// What ``advance()`` came to.
     package enum Step: Hashable, Sendable {
@@ -51,8 +52,11 @@ package struct OfflinePlayback: ~Copyable {
     private var feeder: Feeder
     private var scheduler: FrameScheduler
     private let refresh: FrameRate
+    private let grid: FilmGrid
+    private let cadences: [MediaTime?]
     private let count: Int
     private let clock: Monitor<HostTime>
+    private let damages = DamageLog()
     private let complaints: Monitor<[(place: Int, message: String)]>
     /// What the present vblank shows: one frame, none before the first.
     private var shown = UniqueDeque<EnqueuedFrame>(minimumCapacity: 2)
@@ -69,11 +73,13 @@ package struct OfflinePlayback: ~Copyable {
     /// Playback of `items`, one after the other, at a refresh that is kept from 10 to 240 Hz.
     ///
     /// - Parameters:
+    ///   - cadences: how long pictures of each item stand on average; nil where nobody knows.
     ///   - imageDuration: how long a still stands that has no duration of its own.
     ///   - transition: how long an item fades into the next at most; zero is a cut.
     ///   - samples: the format of the sound.
     package init(
-        _ items: [PlaylistItem], refresh: FrameRate, imageDuration: MediaTime, transition: MediaTime, samples: AudioFormat,
+        _ items: [PlaylistItem], cadences: [MediaTime?], refresh: FrameRate, imageDuration: MediaTime, transition: MediaTime,
+        samples: AudioFormat,
         decoderThreads: Int
     ) {
         var rules = PlaylistRules(loop: .off)
@@ -82,14 +88,14 @@ package struct OfflinePlayback: ~Copyable {
         let clock = Monitor(Self.origin), complaints = Monitor<[(place: Int, message: String)]>([])
         let audio = AudioQueue(format: samples) {}
         audio.isRunning = true
-        opener = ItemOpener(samples: samples, decoderThreads: decoderThreads, takesTime: true) {}
+        opener = ItemOpener(samples: samples, decoderThreads: decoderThreads, takesTime: true, damages: damages) {}
         feeder = Feeder(
             pipeline: pipeline, audio: audio, opener: opener, imageDuration: imageDuration, transition: transition,
             emit: { event in
                 if case .itemFailed(let item, let message) = event { complaints.withLock { $0.append((item.number, message)) } }
             }, wakePresenter: {}, interruptAudio: {}, now: { clock.withLock { $0 } })
         (self.pipeline, self.audio, self.clock, self.complaints) = (pipeline, audio, clock, complaints)
-        self.refresh = refresh
+        (self.refresh, grid, self.cadences) = (refresh, FilmGrid(refresh), cadences)
         count = items.count
         scheduler = FrameScheduler(refreshPeriod: refresh.time(of: 1), commitTime: .zero)
         // The vblank before the first.
@@ -156,6 +162,9 @@ package struct OfflinePlayback: ~Copyable {
         return new
     }
 
+    /// What could not be decoded of a source so far; nil where all of it could.
+    package func damage(of source: String) -> MediaDamage? { damages[source] }
+
     /// The playthroughs that have begun so far, in order; of those that fade in from where that begins.
     package var begun: [Beginning] { beginnings }
 
@@ -189,10 +198,13 @@ package struct OfflinePlayback: ~Copyable {
         }
     }
 
-    /// Drops the first picture that waits where the one behind it is due, too.
+    /// Drops the first picture that waits where it will not be shown: the one behind it is due by `instant`, too.
     private mutating func dropPassed(at instant: MediaTime) -> Bool {
+        let vblank = refresh.time(of: vblanks)
         let passed: EnqueuedFrame? = pipeline.withLock { pipeline in
-            guard pipeline.frames.count > 1, pipeline.frames.withFrame(at: 1, { $0.place.start <= instant }) else { return nil }
+            guard pipeline.frames.count > 1, pipeline.frames.withFrame(at: 1, { $0.place.start <= instant }),
+                picture(upTo: 1, at: vblank, in: pipeline.frames) > 0
+            else { return nil }
             return pipeline.frames.popFirst()
         }
         guard let passed else { return false }
@@ -214,7 +226,8 @@ package struct OfflinePlayback: ~Copyable {
         guard case .show(let index, _, _) = scheduler.decide(now: before, ready: candidates, clock: { instant + ($0 - vblank) }) else {
             return .same
         }
-        for _ in 0...index {
+        let chosen = pipeline.withLock { picture(upTo: index, at: instant, in: $0.frames) }
+        for _ in 0...chosen {
             guard let frame = pipeline.withLock({ $0.frames.popFirst() }) else { break }
             note(frame.place)
             _ = shown.popFirst()
@@ -222,6 +235,18 @@ package struct OfflinePlayback: ~Copyable {
         }
         pipeline.withLock { $0.seek.frameShown() }
         return .picture
+    }
+
+    /// Which of the pictures that wait is shown, where those up to index `due` are due: not an older one of another playthrough, or all that
+    /// follow would come as late.
+    private func picture(upTo due: Int, at instant: MediaTime, in frames: borrowing FrameQueue) -> Int {
+        guard let playthrough = frames.withFrame(at: due, { $0.place.playthrough }) else { return due }
+        let first = (0...due).first { frames.withFrame(at: $0) { $0.place.playthrough?.serial } == playthrough.serial } ?? due
+        let place = playthrough.position.item.number
+        return first
+            + grid.picture(upTo: due - first, at: instant, cadence: cadences.indices ~= place ? cadences[place] : nil) { index in
+                frames.withFrame(at: first + index) { $0.place.start }
+            }
     }
 
     private mutating func note(_ place: FramePlace) {
