@@ -1,0 +1,83 @@
+import KioskInput
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import Testing
+
+@testable import Controls
+
+/// Whatever happens on the shelf, in whatever order, it can be drawn, and the threads that draw ahead are asked for what is there. Thousands of
+/// fingers, keys, searches, files that come and go, screens and films, by chance; each seed is another walk.
+@Suite struct ShelfWalkTests {
+    @Test(arguments: 1...12) func anythingMayHappen(seed: UInt64) throws {
+        var random = SeededWalk(seed)
+        var viewer = ShelfViewer(random.below(40))
+        let names = [
+            "left", "right", "up", "down", "pageup", "pagedown", "home", "end", "enter", "ok", "esc", "back", "backspace", "red", "play",
+            "space",
+            "c", "l", "i", "p", "7", "1", "z",
+        ]
+        var isDown = false
+        for step in 0..<3000 {
+            let geometry = viewer.shelf.layout?.geometry
+            func place() -> (Double, Double) {
+                (Double(random.below(geometry?.width ?? 1)), Double(random.below(geometry?.height ?? 1)))
+            }
+            switch random.below(20) {
+            case 0..<6: try viewer.key(names[random.below(names.count)])
+            case 6..<9:
+                let (x, y) = place()
+                if geometry != nil, !isDown { viewer.tap(PixelRectangle(x: Int(x), y: Int(y), width: 1, height: 1)) }
+            case 9..<13:
+                let (x, y) = place()
+                guard geometry != nil else { break }
+                let phase: ContactEvent.Phase = !isDown ? .down : random.below(3) > 0 ? .move : random.below(4) > 0 ? .up : .cancelled
+                isDown = phase == .down || phase == .move
+                _ = viewer.contact(phase, x, y)
+            case 13:
+                let count = [0, 1, 3, 30, 300][random.below(5)]
+                viewer.shelf.setEntries(Array(ShelfViewer.entries(count + random.below(9)).shuffled(using: &random)), at: viewer.now)
+            case 14: viewer.shelf.find(["", "clip", "7", "clip 1", "zebra"][random.below(5)], at: viewer.now)
+            case 15:
+                let geometries = Gallery.glasses.map(\.geometry) + [ShelfViewer.desk]
+                viewer.shelf.setGeometry(random.below(8) == 0 ? nil : geometries[random.below(geometries.count)], at: viewer.now)
+            case 16:
+                var facts = ClipFacts()
+                if random.below(4) == 0 { facts.problem = "is empty (0 bytes): copy it again" }
+                if random.below(2) == 0 { facts.title = "Clip \(random.below(9))" }
+                let entries = ShelfViewer.entries(40)
+                viewer.shelf.set(facts, nil, of: entries[random.below(40)])
+            case 17:
+                let exports: [ShelfExport?] = [nil, .running(0.4, left: .seconds(9)), .done("/srv/films/film.mp4"), .failed("no room")]
+                viewer.shelf.set(exports[random.below(4)])
+            case 18:
+                if viewer.shelf.isOpen, random.below(3) == 0 { _ = viewer.shelf.close() } else { _ = viewer.shelf.open(at: viewer.now) }
+            default: viewer.wait(Int64([8, 16, 200, 3000, 70_000][random.below(5)]))
+            }
+            _ = viewer.shelf.advance(to: viewer.now)
+            // The thread that draws comes at some time, not at once.
+            if random.below(3) == 0 { viewer.shelf.prepare(at: viewer.now) }
+            let shelf = viewer.shelf
+            _ = shelf.parts(at: viewer.now)
+            if let wanted = shelf.wantedRow {
+                #expect(!wanted.cards.isEmpty && wanted.cards == shelf.cards(ofRow: wanted.row), "seed \(seed), step \(step)")
+            }
+            if let wanted = shelf.wantedThumbnail { #expect(shelf.entries.contains(wanted.entry), "seed \(seed), step \(step)") }
+            #expect(shelf.film.clips.count <= 100, "seed \(seed), step \(step)")
+        }
+    }
+}
+
+/// xorshift64*: the same walk of a seed everywhere.
+private struct SeededWalk: RandomNumberGenerator {
+    private var state: UInt64
+    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
+    mutating func next() -> UInt64 {
+        state ^= state >> 12
+        state ^= state << 25
+        state ^= state >> 27
+        return state &* 0x2545_f491_4f6c_dd1d
+    }
+    mutating func below(_ limit: Int) -> Int { limit <= 0 ? 0 : Int(next() % UInt64(limit)) }
+}
