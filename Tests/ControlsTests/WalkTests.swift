@@ -69,8 +69,63 @@ import Testing
     }
 }
 
+/// The same for the controls: whatever is played, on whatever screen, under any fingers and keys, they can be drawn, and ask for nothing that is not there.
+@Suite struct ControlsWalkTests {
+    @Test(arguments: 1...12) func anythingMayHappen(seed: UInt64) {
+        var random = SeededWalk(seed)
+        let screens =
+            Gallery.glasses.map(\.geometry) + [
+                Viewer.desk, ScreenGeometry(width: 1, height: 1, physicalWidth: nil, physicalHeight: nil),
+                ScreenGeometry(width: 64, height: 4096, physicalWidth: 1, physicalHeight: 9000),
+            ]
+        let times: [MediaTime] = [.zero, -.seconds(5), .seconds(0.01), .seconds(41), .seconds(120), .seconds(500_000), .seconds(1e9)]
+        let keys: [(String, Command)] = [
+            ("i", .showControls), ("h", .hideControls), ("space", .togglePlayback), ("right", .seekSteps(1)), ("left", .seekSteps(-1)),
+            ("volumeup", .changeVolume(by: 5)), ("mute", .toggleMute),
+        ]
+        var viewer = Viewer(screens[random.below(screens.count)], keys: keys)
+        viewer.obeys = random.below(2) == 0
+        var down: [Int] = []
+        for step in 0..<2000 {
+            func place() -> Double { Double(random.below(1400)) / 1000 - 0.2 }
+            switch random.below(16) {
+            case 0..<3: viewer.key(keys[random.below(keys.count)].0, device: 7 + random.below(2))
+            case 3..<6: viewer.tap(place(), place())
+            case 6..<8: if down.count < 4 { down.append(viewer.down(place(), place())) }
+            case 8..<10: if let finger = down.randomElement(using: &random) { viewer.move(finger, place(), place()) }
+            case 10..<12:
+                guard let finger = down.popLast() else { break }
+                if random.below(4) == 0 { viewer.cancel(finger) } else { viewer.up(finger) }
+            case 12:
+                viewer.now.time = times[random.below(times.count)]
+                viewer.now.duration = random.below(3) == 0 ? nil : times[random.below(times.count)]
+                viewer.now.bufferedUntil = random.below(2) == 0 ? nil : times[random.below(times.count)]
+                viewer.now.isSeekable = random.below(2) == 0
+            case 13:
+                viewer.now.status = [.playing, .paused, .waiting][random.below(3)]
+                viewer.now.hasEnded = random.below(5) == 0
+                viewer.now.item = random.below(5) == 0 ? nil : random.below(3)
+                (viewer.now.place, viewer.now.count) = (random.below(7), random.below(3))
+                viewer.now.title =
+                    ["", "Autumn", String(repeating: "Herbst am Hafen ", count: 200), "e\u{301}\u{202e}\u{0}"][random.below(4)]
+                viewer.now.volume = [0, 100, -7, 1000][random.below(4)]
+            case 14:
+                viewer.geometry = screens[random.below(screens.count)]
+                viewer.show(progress: [nil, 0, 55, 100, -3, 700][random.below(6)])
+            default: viewer.wait(.milliseconds([8, 16, 300, 4000, 40_000][random.below(5)]))
+            }
+            for part in viewer.parts { #expect((0...1).contains(part.alpha), "seed \(seed), step \(step)") }
+            for command in viewer.take() {
+                if case .scrub(let time) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
+                if case .endScrub(let time) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
+                if case .setVolume(let volume) = command { #expect(0...100 ~= volume, "seed \(seed), step \(step)") }
+            }
+        }
+    }
+}
+
 /// xorshift64*: the same walk of a seed everywhere.
-private struct SeededWalk: RandomNumberGenerator {
+struct SeededWalk: RandomNumberGenerator {
     private var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
     mutating func next() -> UInt64 {
