@@ -21,8 +21,8 @@ extension RecordingScreen {
     /// What its thread is asked for.
     struct Inbox {
         var orders: [(order: RecordingOrder, time: HostTime)] = []
-        /// Whether what has come of an order is not known yet.
-        var isBusy = false
+        /// Whether the camera has been asked for, and nobody knows yet what has come of that.
+        var isOpening = false
         /// Whether what is on the screen has changed.
         var isToBeShown = false
         var isClosed = false

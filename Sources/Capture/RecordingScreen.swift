@@ -64,15 +64,15 @@ package final class RecordingScreen: Sendable {
     package func order(_ order: RecordingOrder) {
         inbox.signal { inbox in
             inbox.orders.append((order, .now))
-            inbox.isBusy = true
+            if order == .preview || order == .start || order == .toggle { inbox.isOpening = true }
         }
     }
 
-    /// How it is: `opening` from when something was asked for until it has been looked at.
+    /// How it is: `opening` as soon as the camera has been asked for.
     package var facts: Facts {
-        let isBusy = inbox.withLock { $0.isBusy }
+        let isOpening = inbox.withLock { $0.isOpening }
         var facts = known.withLock { $0 }
-        if isBusy, facts.state == "idle" { facts.state = "opening" }
+        if isOpening, facts.state == "idle" { facts.state = "opening" }
         return facts
     }
 
@@ -135,7 +135,7 @@ package final class RecordingScreen: Sendable {
         }
         if let message = work.message, message.until < .now { work.message = nil }
         show(&work)
-        inbox.withLock { if $0.orders.isEmpty { $0.isBusy = false } }
+        inbox.withLock { if $0.orders.isEmpty { $0.isOpening = false } }
         if !isClosed { return true }
         finish(&work)
         return false

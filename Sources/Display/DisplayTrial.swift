@@ -21,7 +21,6 @@ package struct DisplayTrial: Sendable {
     /// Time to prepare a picture, on average and at worst but for the first, in which memory is made and the driver asked.
     package private(set) var preparing = MediaTime.zero, worst = MediaTime.zero
     package private(set) var problem: String?
-    private var lacksDisplay = false
 
     /// No trial shows more pictures, or lasts longer.
     package static let mostPictures = 120, timeLimit = MediaTime.seconds(4)
@@ -46,7 +45,7 @@ package struct DisplayTrial: Sendable {
                 var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(turned)")
                 let pictures = TestPictures(format)
                 trial.show(settings, path, settings.rotation + rotation) { pictures.next() }
-                if trial.lacksDisplay { return false }
+                if trial.mode.isEmpty { return false }
                 report(trial)
             }
         }
@@ -73,7 +72,7 @@ package struct DisplayTrial: Sendable {
         let output = DisplayOutput.open(settings)
         defer { output.close() }
         guard let mode = output.mode else {
-            (problem, lacksDisplay) = ("no display", true)
+            problem = "no display"
             return
         }
         (self.mode, countsVblanks) = (mode.name, output.reportsVblank)

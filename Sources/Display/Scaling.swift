@@ -72,15 +72,14 @@ struct ScratchPicture: ~Copyable {
     var planes: PicturePlanes { PicturePlanes(av) }
 }
 
-/// A libswscale context: one conversion between two formats and sizes. Where all there is to do is to halve a picture it is done without libswscale.
+/// One conversion between two formats and sizes: a libswscale context, or, where a picture has only to be halved, kiosk's own function.
 struct ScaleContext: ~Copyable {
     private enum Way {
-        case libswscale(OpaquePointer)
-        /// ``kiosk_halve``; the sizes of the planes that it writes.
-        case halving([(width: Int32, height: Int32)])
+        case libswscale(OpaquePointer, sourceHeight: Int32)
+        /// `kiosk_halve`; the sizes in bytes of the planes that it writes.
+        case halving(luma: (width: Int32, height: Int32), chroma: (width: Int32, height: Int32))
     }
     private let way: Way
-    private let sourceHeight: Int32
 
     /// nil when libswscale cannot do it. `colour` and `brightness` are for conversions to RGB; ``ConversionRounding`` finds the brightness where
     /// none is given. `keepsRange` is for gray to YUV, where libswscale would take the numbers for full range and compress them.
@@ -88,9 +87,7 @@ struct ScaleContext: ~Copyable {
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
         colour: ColourDescription? = nil, brightness: Int32? = nil, keepsRange: Bool = false
     ) -> ScaleContext? {
-        if colour == nil, flags & SWS_AREA != 0, let planes = halves(from: from, to: to) {
-            return ScaleContext(way: .halving(planes), sourceHeight: Int32(from.height))
-        }
+        if colour == nil, flags & SWS_AREA != 0, let way = halving(from: from, to: to) { return ScaleContext(way: way) }
         // Filters have a limit, which extreme reductions exceed; the nearest pixel is good enough for those.
         for flags in [flags, SWS_POINT] {
             guard
@@ -106,7 +103,7 @@ struct ScaleContext: ~Copyable {
             } else if keepsRange {
                 _ = sws_setColorspaceDetails(context, standard, 1, standard, 1, 0, 1 << 16, 1 << 16)
             }
-            return ScaleContext(way: .libswscale(context), sourceHeight: Int32(from.height))
+            return ScaleContext(way: .libswscale(context, sourceHeight: Int32(from.height)))
         }
         return nil
     }
@@ -122,10 +119,10 @@ struct ScaleContext: ~Copyable {
         return (isReduction ? SWS_AREA : SWS_BICUBIC) | (isAccurate ? SWS_ACCURATE_RND : 0)
     }
 
-    /// The planes of a picture that is half of another one of the same format: luma and chroma apart, in bytes. nil where it is none.
-    private static func halves(
+    /// For a picture in planes of bytes that is half of another one of the same format; nil where it is none.
+    private static func halving(
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int)
-    ) -> [(width: Int32, height: Int32)]? {
+    ) -> Way? {
         guard from.format == to.format, from.width == 2 * to.width, from.height == 2 * to.height else { return nil }
         let (across, down): (Int32, Int32)
         switch to.format {
@@ -137,45 +134,46 @@ struct ScaleContext: ~Copyable {
         let (width, height) = (Int32(to.width), Int32(to.height))
         // What a chroma sample on the edge covers would be beyond it.
         guard width & across == 0, height & down == 0 else { return nil }
-        let chroma = (width >> across, height >> down)
-        return [(width, height), chroma, chroma]
+        return .halving(luma: (width, height), chroma: (width >> across, height >> down))
     }
 
-    private init(way: Way, sourceHeight: Int32) { (self.way, self.sourceHeight) = (way, sourceHeight) }
+    private init(way: Way) { self.way = way }
 
-    deinit { if case .libswscale(let context) = way { sws_freeContext(context) } }
+    deinit { if case .libswscale(let context, _) = way { sws_freeContext(context) } }
 
     /// Converts one picture. The corresponding C function is `sws_scale`.
     func run(from source: PicturePlanes, to target: PicturePlanes) {
-        guard case .libswscale(let context) = way else { return halve(source, to: target) }
+        switch way {
+        case .halving(let luma, let chroma):
+            let (from, to, steps, strides) = (source.data, target.data, source.strides, target.strides)
+            kiosk_halve(from.0!, Int(steps.0), to.0!, Int(strides.0), luma.width, luma.height)
+            kiosk_halve(from.1!, Int(steps.1), to.1!, Int(strides.1), chroma.width, chroma.height)
+            kiosk_halve(from.2!, Int(steps.2), to.2!, Int(strides.2), chroma.width, chroma.height)
+        case .libswscale(let context, let height): run(context, height, from: source, to: target)
+        }
+    }
+
+    private func run(_ context: OpaquePointer, _ height: Int32, from source: PicturePlanes, to target: PicturePlanes) {
         withUnsafePointer(to: source.data) { data in
             data.withMemoryRebound(to: UnsafePointer<UInt8>?.self, capacity: 4) { sourceData in
                 withUnsafePointer(to: source.strides) { strides in
                     strides.withMemoryRebound(to: Int32.self, capacity: 4) { sourceStrides in
-                        run(context, sourceData, sourceStrides, target)
+                        run(context, height, sourceData, sourceStrides, target)
                     }
                 }
             }
         }
     }
 
-    private func halve(_ source: PicturePlanes, to target: PicturePlanes) {
-        guard case .halving(let sizes) = way else { return }
-        let from = [(source.data.0, source.strides.0), (source.data.1, source.strides.1), (source.data.2, source.strides.2)]
-        let to = [(target.data.0, target.strides.0), (target.data.1, target.strides.1), (target.data.2, target.strides.2)]
-        for (size, (source, target)) in zip(sizes, zip(from, to)) {
-            kiosk_halve(source.0!, Int(source.1), target.0!, Int(target.1), size.width, size.height)
-        }
-    }
-
     private func run(
-        _ context: OpaquePointer, _ data: UnsafePointer<UnsafePointer<UInt8>?>, _ strides: UnsafePointer<Int32>, _ target: PicturePlanes
+        _ context: OpaquePointer, _ height: Int32, _ data: UnsafePointer<UnsafePointer<UInt8>?>, _ strides: UnsafePointer<Int32>,
+        _ target: PicturePlanes
     ) {
         withUnsafePointer(to: target.data) { targetData in
             targetData.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 4) { targetData in
                 withUnsafePointer(to: target.strides) { targetStrides in
                     targetStrides.withMemoryRebound(to: Int32.self, capacity: 4) { targetStrides in
-                        _ = sws_scale(context, data, strides, 0, sourceHeight, targetData, targetStrides)
+                        _ = sws_scale(context, data, strides, 0, height, targetData, targetStrides)
                     }
                 }
             }

@@ -35,8 +35,8 @@ struct ExportPlan {
     static let defaultRate = FrameRate(30)!
 
     /// Opens every source, and where the film's rate depends on the clips looks at every packet of those that may be uneven; blocks for as long as
-    /// that takes. `findsRate` is whether their rate is to be found, where the arrangement has one.
-    /// `musicFault` is why the music cannot be used: it is named with the clips that cannot be.
+    /// that takes. With `findsRate` it does so where the arrangement has a rate, too. `musicFault` is why the music cannot be used: it is named with the
+    /// clips that cannot be.
     init(
         _ arrangement: Arrangement, findsRate: Bool = false, musicFault: ExportError? = nil, isCancelled: () -> Bool = { false }
     ) throws(ExportError) {

@@ -113,18 +113,18 @@ struct VideoDecoder: ~Copyable, Sendable {
         }
         if place != nil { kept.append(packet) }
         guard let raw = codec?.raw else { return }
-        let (flags, time) = (packet.raw.pointee.flags, MediaTime(ticks: packet.raw.pointee.pts, of: plan.timeBase))
+        let (flags, stamp) = (packet.raw.pointee.flags, packet.raw.pointee.pts)
         if flags & AV_PKT_FLAG_KEY != 0 { hasSentKey = true }
         if flags & AV_PKT_FLAG_CORRUPT != 0 {
-            damage.addPicture(at: time)
-            damagedStamp = packet.raw.pointee.pts
+            damage.addPicture(at: MediaTime(ticks: stamp, of: plan.timeBase))
+            damagedStamp = stamp
         }
-        passOver(avcodec_send_packet(raw, packet.raw), at: time)
+        if isDamage(avcodec_send_packet(raw, packet.raw)) { damage.addPicture(at: MediaTime(ticks: stamp, of: plan.timeBase)) }
     }
 
-    /// Counts what software makes of a packet where that is an error. With several threads it may be an earlier one.
-    private mutating func passOver(_ status: Int32, at time: MediaTime?) {
-        if status < 0, status != kAVERROR_EAGAIN, status != kAVERROR_EOF, hasSentKey { damage.addPicture(at: time) }
+    /// Whether what software makes of a packet is an error that counts. With several threads it may be one of an earlier packet.
+    private func isDamage(_ status: Int32) -> Bool {
+        status < 0 && status != kAVERROR_EAGAIN && status != kAVERROR_EOF && hasSentKey
     }
 
     private mutating func sendToHardware(_ packet: borrowing Packet) {
@@ -225,7 +225,7 @@ struct VideoDecoder: ~Copyable, Sendable {
             if hardware == nil {
                 // Errors are passed over: the frames of other threads may still come behind them.
                 for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
-                    passOver(status, at: lastTime)
+                    if isDamage(status) { damage.addPicture(at: lastTime) }
                     status = avcodec_receive_frame(raw, frame)
                 }
             }

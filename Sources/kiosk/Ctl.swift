@@ -38,7 +38,7 @@ struct Ctl: ParsableCommand {
         let path = try address.path()
         if words.first == "watch" { return try watch(path, Array(words.dropFirst())) }
         var answer = try Self.ask(path, words)
-        if words.first == "record" { answer = try Self.settled(answer, path) }
+        if words.first == "record", words.dropFirst().first != "status" { answer = try Self.settled(answer, path) }
         if isJSON { return print(answer.line) }
         for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown)") }
     }

@@ -279,6 +279,7 @@ extension BedTests.Recordings {
             at(8, Stage.tap(.keep, Stage.reviewing))
             at(9, .shell("cp \(disk)/film-*.mp4 \(stage.folder)/kept.mp4; \(stage.ctl) record start 2>&1; echo \"said $?\""), "refused")
             at(11, .shell("\(stage.ctl) record status"), "no space")
+            at(11.5, .shell("\(stage.ctl) record stop 2>&1; echo \"said $?\""), "nothing to stop")
             at(12, .shell("rm \(disk)/other; mount -o remount,ro \(disk); \(stage.ctl) record start"))
             at(14, .shell("\(stage.ctl) record status"), "read-only")
             at(14.5, .screenshot(), "read-only")
@@ -294,6 +295,8 @@ extension BedTests.Recordings {
             status("read-only").contains("state: idle") && status("read-only").contains("its disk cannot be written to"),
             "\(status("read-only"))")
         #expect(status("refused").contains("are free on its disk") && status("refused").contains("said 1"), "\(status("refused"))")
+        // Who asks for something else is not told of that as if it were new.
+        #expect(status("nothing to stop").contains("state: idle") && status("nothing to stop").contains("said 0"), "\(record.outputs)")
         // The playlist does not stop for a film that cannot be made.
         let from = Duration.seconds(9.5), frames = record.frames.filter { $0.time > from }
         #expect(frames.count > 280 && record.wrongHolds(from: from).isEmpty, "\(frames.count) frames, \(record.wrongHolds(from: from))")

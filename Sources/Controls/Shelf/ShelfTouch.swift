@@ -215,7 +215,7 @@ extension ShelfState {
     }
 }
 
-/// What a key means on the shelf.
+/// What a key means on the shelf, and on what lies over the camera's picture (``RecordingPanel``).
 enum ShelfKey: Hashable, Sendable {
     case left, right, up, down, pageUp, pageDown, home, end
     case enter, play, back, erase, film

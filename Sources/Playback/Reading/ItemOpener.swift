@@ -76,8 +76,8 @@ final class ItemOpener: Sendable {
     private static let mostSlowSources = 1000
 
     /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
-    /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`. What
-    /// cannot be decoded is written to `damages`.
+    /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`. What cannot be
+    /// decoded is written to `damages`.
     convenience init(
         samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false, damages: DamageLog? = nil,
         displaySize: @escaping @Sendable () -> (width: Int, height: Int)? = { nil }, files: (any AssetFiles)? = nil,
