@@ -11,6 +11,10 @@ extension MachineTests {
         try machine.setPlaylist(["/srv/kiosk/one.mp4", "/media/share"])
         try machine.pull("stick")
         try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'the playlist has changed: .*new: far.mp4'")
+        // The stick's clip may be on the screen or ready to be shown: it is played to its end, and what follows it then is the share's, which
+        // has taken its place. Behind the disk's clip there is the share's alone.
+        try machine.wait(for: PlayOrder.stick)
+        try machine.wait(for: PlayOrder.disk)
         try machine.wait(for: PlayOrder.stick)
         let order = PlayOrder.whole
         let whole = try machine.watch(seams: 3, of: order)
