@@ -46,6 +46,7 @@ package enum ControlCommand: String, Hashable, Sendable, CaseIterable {
     case shelfPlayFrom = "shelf play-from"
     case shelfAdd = "shelf add"
     case shelfRemove = "shelf remove"
+    case shelfMove = "shelf move"
     case shelfClear = "shelf clear"
     case shelfFilm = "shelf film"
     case shelfExport = "shelf export"
@@ -389,6 +390,16 @@ extension ControlSchema {
             schema(
                 "Takes a clip out of the film; the last one, where it is in it several times.", [shelved],
                 answer: [ControlMember("clips", "how many it has")])
+        case .shelfMove:
+            schema(
+                "Moves a clip to another place of the film.",
+                [
+                    ControlParameter(
+                        name: "clip", kind: .integer(1...1_000_000), isRequired: true, text: "Its place in the film.", word: .place),
+                    ControlParameter(
+                        name: "to", kind: .integer(1...1_000_000), isRequired: true, text: "Its place then; beyond the end is the end.",
+                        word: .place),
+                ], answer: [ControlMember("clips", "their paths, in order")])
         case .shelfClear: schema("Begins the film anew, with nothing in it.")
         case .shelfFilm:
             schema(

@@ -146,9 +146,8 @@ package final class RemoteControl: Sendable {
         case .metadata: return .answer(ControlAnswer(try metadata(arguments)))
         case .cover: return try cover(arguments)
         case .cache: return .answer(ControlAnswer(try cached()))
-        case .shelfOpen, .shelfClose, .shelfSearch, .shelfList, .shelfPlay, .shelfPlayFrom, .shelfAdd, .shelfRemove, .shelfClear,
-            .shelfFilm,
-            .shelfExport, .shelfCancel:
+        case .shelfOpen, .shelfClose, .shelfSearch, .shelfList, .shelfPlay, .shelfPlayFrom, .shelfAdd, .shelfRemove, .shelfMove,
+            .shelfClear, .shelfFilm, .shelfExport, .shelfCancel:
             return .answer(ControlAnswer(try surroundings.shelf(request)))
         case .screenshot: return try surroundings.screenshot()
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own

@@ -187,6 +187,16 @@ final class ShelfWiring: Sendable {
             return ["count": .number(Double(count))]
         case .shelfList: return list(controls.shelf, arguments)
         case .shelfFilm: return film(controls.shelf)
+        case .shelfMove:
+            let place = (arguments.integer("clip") ?? 1) - 1, count = controls.shelf.film.clips.count
+            guard place < count else {
+                throw ControlRefusal(code: "no-such-item", message: "the film has no clip \(place + 1): it has \(count)")
+            }
+            change { shelf in
+                shelf.moveClip(at: place, to: (arguments.integer("to") ?? 1) - 1)
+                return ([], ())
+            }
+            return ["clips": .array(controls.shelf.film.clips.map { .string($0.source) })]
         case .shelfClear:
             change { shelf in
                 shelf.clearFilm()

@@ -133,6 +133,98 @@ import Testing
         #expect(shelf.film.clips == [b, b])
     }
 
+    @Test func `a clip of the film that is touched is moved and taken out`() {
+        var viewer = ShelfViewer(10)
+        let (a, b, c) = (viewer.shelf.entries[0], viewer.shelf.entries[1], viewer.shelf.entries[2])
+        for entry in [a, b, c] { viewer.shelf.add(entry) }
+        viewer.tap(viewer.shelf.layout!.buttons[.film]!)
+        #expect(viewer.shelf.panelText?.buttons == [.export, .clear, .dismiss] && viewer.shelf.panelText?.lines.count == 4)
+        viewer.tap(viewer.place(ofClip: 0))
+        #expect(viewer.shelf.chosenClip == 0 && viewer.shelf.panelText?.buttons == [.earlier, .later, .removeClip, .back])
+        for order in [[b, a, c], [b, c, a], [b, c, a]] {
+            viewer.tap(viewer.place(of: .later))
+            #expect(viewer.shelf.film.clips == order)
+        }
+        #expect(viewer.shelf.chosenClip == 2)
+        for order in [[b, a, c], [a, b, c], [a, b, c]] {
+            viewer.tap(viewer.place(of: .earlier))
+            #expect(viewer.shelf.film.clips == order)
+        }
+        viewer.tap(viewer.place(ofClip: 1))
+        viewer.tap(viewer.place(of: .removeClip))
+        #expect(viewer.shelf.film.clips == [a, c] && viewer.shelf.panel == .film)
+        viewer.tap(viewer.place(ofClip: 1))
+        viewer.tap(viewer.place(of: .back))
+        #expect(viewer.tap(viewer.place(of: .export)) == [.export(viewer.shelf.film)])
+        // What is made is not changed meanwhile.
+        let progress = viewer.shelf.panelText
+        #expect(progress?.clips.isEmpty == true)
+        let place = viewer.shelf.panelPlaces!
+        viewer.tap(PixelRectangle(x: place.box.x + place.lines[1].x, y: place.box.y + place.lines[1].y, width: 9, height: 9))
+        #expect(viewer.shelf.panelText == progress)
+    }
+
+    @Test func `keys go through the clips of a long film, and those around the chosen one are seen`() throws {
+        var viewer = ShelfViewer(40)
+        for entry in viewer.shelf.entries { viewer.shelf.add(entry) }
+        try viewer.key("red")
+        #expect(viewer.shelf.panelText?.clips == 0..<6 && viewer.shelf.panelText?.lines[6] == "and 34 more")
+        for _ in 0..<20 { try viewer.key("down") }
+        #expect(viewer.shelf.chosenClip == 19 && viewer.shelf.panelText?.clips == 17..<23)
+        #expect(viewer.shelf.panelText?.lines[2] == "20  clip 20")
+        // Later, twice with one button.
+        for key in ["right", "enter", "enter"] { try viewer.key(key) }
+        #expect(viewer.shelf.film.clips[21] == viewer.shelf.entries[19] && viewer.shelf.chosenClip == 21)
+        for _ in 0..<50 { try viewer.key("down") }
+        #expect(viewer.shelf.chosenClip == 39 && viewer.shelf.panelText?.clips == 34..<40)
+        try viewer.key("back")
+        #expect(viewer.shelf.panel == .film)
+        try viewer.key("down")
+        #expect(viewer.shelf.chosenClip == 0)
+        try viewer.key("up")
+        #expect(viewer.shelf.panel == .film)
+        try viewer.key("back")
+        #expect(viewer.shelf.panel == nil && viewer.shelf.isOpen)
+    }
+
+    @Test(arguments: Gallery.glasses.map(\.geometry)) func `a finger comes to every clip, on a low screen too`(geometry: ScreenGeometry) {
+        var viewer = ShelfViewer(10, on: geometry)
+        for entry in viewer.shelf.entries { viewer.shelf.add(entry) }
+        viewer.shelf.add(ShelfEntry(source: "/srv/song.m4a", version: nil))
+        viewer.tap(viewer.shelf.layout!.buttons[.film]!)
+        for place in 0..<10 {
+            #expect(viewer.shelf.panelText?.clips.contains(place) == true, "\(place)")
+            viewer.tap(viewer.place(ofClip: place))
+            #expect(viewer.shelf.chosenClip == place)
+        }
+    }
+
+    @Test func `a clip that is chosen is not mistaken for another one when files go`() {
+        var viewer = ShelfViewer(10)
+        let entries = viewer.shelf.entries
+        for entry in entries.prefix(3) { viewer.shelf.add(entry) }
+        viewer.tap(viewer.shelf.layout!.buttons[.film]!)
+        viewer.tap(viewer.place(ofClip: 1))
+        viewer.shelf.setEntries(Array(entries.dropLast()), at: viewer.now)
+        #expect(viewer.shelf.chosenClip == 1)
+        viewer.shelf.setEntries(Array(entries.dropFirst()), at: viewer.now)
+        #expect(viewer.shelf.chosenClip == nil && viewer.shelf.panel == .film && viewer.shelf.film.clips == [entries[1], entries[2]])
+    }
+
+    @Test func `a clip is moved to any place, and what became of the film before is forgotten`() {
+        var shelf = ShelfViewer(10).shelf
+        let (a, b, c) = (shelf.entries[0], shelf.entries[1], shelf.entries[2])
+        for entry in [a, b, c] { shelf.add(entry) }
+        shelf.set(.done("/srv/films/film.mp4"))
+        shelf.moveClip(at: 3, to: 0)
+        shelf.moveClip(at: -1, to: 0)
+        #expect(shelf.film.clips == [a, b, c] && shelf.export != nil)
+        shelf.moveClip(at: 0, to: 99)
+        #expect(shelf.film.clips == [b, c, a] && shelf.export == nil)
+        shelf.moveClip(at: 2, to: -5)
+        #expect(shelf.film.clips == [a, b, c])
+    }
+
     @Test func `what cannot be played, and what is too much, is not put into the film`() {
         var shelf = ShelfViewer(200).shelf
         let broken = shelf.entries[3]

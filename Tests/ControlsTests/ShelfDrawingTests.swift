@@ -39,6 +39,15 @@ import Testing
                 viewer.tap(viewer.shelf.layout!.buttons[.film]!)
             }
         ),
+        (
+            "order",
+            { viewer in
+                for place in [0, 3, 4, 1, 6, 7, 8, 9] { viewer.shelf.add(viewer.shelf.entries[place]) }
+                viewer.shelf.add(ShelfEntry(source: "/srv/Song of the sea.m4a", version: nil))
+                viewer.tap(viewer.shelf.layout!.buttons[.film]!)
+                viewer.tap(viewer.place(ofClip: 1))
+            }
+        ),
         ("nothing", { viewer in viewer.shelf.find("zebra", at: viewer.now) }),
     ]
 

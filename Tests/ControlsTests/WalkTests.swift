@@ -52,6 +52,7 @@ import Testing
                 let exports: [ShelfExport?] = [nil, .running(0.4, left: .seconds(9)), .done("/srv/films/film.mp4"), .failed("no room")]
                 viewer.shelf.set(exports[random.below(4)])
             case 18:
+                if random.below(2) == 0, let entry = viewer.shelf.entries.randomElement(using: &random) { viewer.shelf.add(entry) }
                 if viewer.shelf.isOpen, random.below(3) == 0 { _ = viewer.shelf.close() } else { _ = viewer.shelf.open(at: viewer.now) }
             default: viewer.wait(Int64([8, 16, 200, 3000, 70_000][random.below(5)]))
             }
@@ -65,6 +66,10 @@ import Testing
             }
             if let wanted = shelf.wantedThumbnail { #expect(shelf.entries.contains(wanted.entry), "seed \(seed), step \(step)") }
             #expect(shelf.film.clips.count <= 100, "seed \(seed), step \(step)")
+            if let text = shelf.panelText, let places = shelf.panelPlaces {
+                #expect(text.clips.count <= text.lines.count && places.lines.count == text.lines.count + 1, "seed \(seed), step \(step)")
+                #expect(text.clips.isEmpty || text.clips.upperBound <= shelf.film.clips.count, "seed \(seed), step \(step)")
+            }
         }
     }
 }

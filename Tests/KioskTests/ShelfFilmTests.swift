@@ -122,12 +122,19 @@ import Testing
         // It is read when its card is looked at.
         #expect(box.comes(to: 1, "shelf", "add", "empty.mp4"))
         #expect(try box.ctl("shelf", "add", "empty.mp4").errors.contains("empty.mp4: is empty"))
+        // Before, it was put into it.
+        _ = try box.ctl("shelf", "clear")
         for _ in 0..<2 { _ = try box.ctl("shelf", "add", "thirty.mp4") }
         _ = try box.ctl("shelf", "add", "faststart.mp4")
         _ = try box.ctl("shelf", "remove", "thirty.mp4")
         let film = try box.ctl("shelf", "film").output
-        let clips = film.matches(of: #/(thirty|faststart)\.mp4/#).map { String($0.output.1) }
-        #expect(clips == ["thirty", "faststart"], "\(film)")
+        func clips(_ answer: String) -> [String] { answer.matches(of: #/(thirty|faststart)\.mp4/#).map { String($0.output.1) } }
+        #expect(clips(film) == ["thirty", "faststart"], "\(film)")
+        let moved = try box.ctl("shelf", "move", "1", "2")
+        #expect(clips(moved.output) == ["faststart", "thirty"], "\(moved)")
+        #expect(try clips(box.ctl("shelf", "move", "1", "9").output) == ["thirty", "faststart"])
+        let refused = try box.ctl("shelf", "move", "3", "1")
+        #expect(refused.status() == 1 && refused.errors.contains("the film has no clip 3: it has 2"), "\(refused)")
         // What has read them waits for everything else: SCHED_IDLE of linux/sched.h.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(kiosk.pid)/task").compactMap { pid_t($0) }
         let reader = threads.first { (try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)) == "thumbnails\n" }

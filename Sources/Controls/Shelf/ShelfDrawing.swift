@@ -176,8 +176,15 @@ struct ShelfDrawing: ~Copyable {
             canvas.ring(0, 0, Double(places.box.width), Double(places.box.height), radius, max(1, radius * 0.06), .white(0.12))
             for (index, line) in ([text.title] + text.lines).enumerated() {
                 let place = places.lines[index]
+                let isChosen = index > 0 && index <= text.clips.count && text.clips.lowerBound + index - 1 == text.chosenClip
+                if isChosen {
+                    let inset = Double(geometry.pixels(2))
+                    canvas.rounded(
+                        Double(place.x) - inset, Double(place.y), Double(place.width) + 2 * inset, Double(place.height), inset,
+                        .color(theme.accent, 1))
+                }
                 let label = Part.Text(
-                    text: line, size: geometry.pixels(index == 0 ? 5.2 : 3.8), isBold: index == 0, shade: index == 0 ? 100 : 72,
+                    text: line, size: geometry.pixels(index == 0 ? 5.2 : 3.8), isBold: index == 0, shade: index == 0 || isChosen ? 100 : 72,
                     hasEllipsis: true, width: place.width, height: place.height)
                 typesetter.draw(label, on: canvas, Double(place.x), Double(place.y))
             }

@@ -154,10 +154,8 @@ struct ShelfLayout: Hashable, Sendable {
         return max(1, Int((geometry.millimetres.height - 4 - rest) / Self.lineHeight))
     }
 
-    /// A panel with so many lines below its title, whether there is a bar of progress, and so many buttons: itself, and where these are in it.
-    func panel(
-        lines: Int, hasProgress: Bool, buttons: Int
-    ) -> (box: PixelRectangle, lines: [PixelRectangle], bar: PixelRectangle, buttons: [PixelRectangle]) {
+    /// A panel with so many lines below its title, whether there is a bar of progress, and so many buttons.
+    func panel(lines: Int, hasProgress: Bool, buttons: Int) -> PanelPlaces {
         let (width, height) = geometry.millimetres
         let across = min(width - 8, 150), pad = Self.pad
         let perRow = buttonsAcross(buttons)
@@ -183,7 +181,7 @@ struct ShelfLayout: Hashable, Sendable {
                 pad + Double(index % perRow) * (cell + 3),
                 pad + textHeight + barHeight + 2 + Double(index / perRow) * (buttonHeight + 3), cell, buttonHeight)
         }
-        return (box(x, y, across, min(down, height)), texts, bar, places)
+        return PanelPlaces(box: box(x, y, across, min(down, height)), lines: texts, bar: bar, buttons: places)
     }
 
     // MARK: The keyboard

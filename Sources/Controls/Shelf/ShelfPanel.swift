@@ -7,19 +7,23 @@ import KioskVocabulary
 enum ShelfButton: Hashable, Sendable {
     case play, playFrom, add, remove, useAsMusic, dropMusic
     case export, cancelExport, clear, dismiss
+    case earlier, later, removeClip, back
 
     var label: String {
         switch self {
         case .play: "Play"
         case .playFrom: "Play from here"
         case .add: "Add to the film"
-        case .remove: "Take out"
+        case .remove, .removeClip: "Take out"
         case .useAsMusic: "Use as music"
         case .dropMusic: "No music"
         case .export: "Make the film"
         case .cancelExport: "Cancel"
         case .clear: "Clear"
         case .dismiss: "Close"
+        case .earlier: "Earlier"
+        case .later: "Later"
+        case .back: "Back"
         }
     }
 
@@ -31,9 +35,20 @@ enum ShelfButton: Hashable, Sendable {
 struct ShelfPanelText: Hashable, Sendable {
     var title: String
     var lines: [String]
+    /// The places of the film's clips that the first lines are, and which of them is chosen.
+    var clips = 0..<0
+    var chosenClip: Int?
     /// 0…100.
     var percent: Int?
     var buttons: [ShelfButton]
+}
+
+/// Where a panel is on the screen, and in it the title and the lines below it, the bar of progress, and the buttons.
+struct PanelPlaces {
+    var box: PixelRectangle
+    var lines: [PixelRectangle]
+    var bar: PixelRectangle
+    var buttons: [PixelRectangle]
 }
 
 // What lies over the cards, and what its buttons do.
@@ -46,11 +61,14 @@ extension ShelfState {
         var text =
             switch panel {
             case .entry(let entry): text(about: entry)
-            case .film: filmText
+            case .film, .clip: filmText(layout)
             }
         // On a low screen the last line is what counts.
         let most = layout.mostLines(hasProgress: text.percent != nil, buttons: text.buttons.count)
-        if text.lines.count > most { text.lines = text.lines.prefix(most - 1) + text.lines.suffix(1) }
+        if text.lines.count > most {
+            text.lines = text.lines.prefix(most - 1) + text.lines.suffix(1)
+            text.clips = text.clips.prefix(most - 1)
+        }
         return text
     }
 
@@ -82,34 +100,57 @@ extension ShelfState {
         return lines
     }
 
-    private var filmText: ShelfPanelText {
-        var lines: [String] = []
-        for (number, clip) in film.clips.prefix(Self.mostLines).enumerated() {
-            lines.append("\(number + 1)  \(facts[clip]?.title ?? clip.title)")
-        }
-        if film.clips.count > Self.mostLines { lines.append("and \(film.clips.count - Self.mostLines) more") }
-        if film.clips.isEmpty { lines.append("Nothing has been chosen yet: touch a clip, and add it.") }
-        if let music = film.music { lines.append("Music: \(facts[music]?.title ?? music.title)") }
-        var text = ShelfPanelText(title: "Your film", lines: lines, buttons: [])
+    /// The place of the film's clip that is chosen in its panel; nil while the film is made, when nothing is changed.
+    var chosenClip: Int? {
+        guard case .clip(let place)? = panel, film.clips.indices.contains(place), export?.isRunning != true else { return nil }
+        return place
+    }
+
+    private func filmText(_ layout: ShelfLayout) -> ShelfPanelText {
+        var text = ShelfPanelText(title: "Your film", lines: [], chosenClip: chosenClip, buttons: filmButtons)
+        var below: [String] = []
+        if film.clips.isEmpty { below.append("Nothing has been chosen yet: touch a clip, and add it.") }
+        if let music = film.music { below.append("Music: \(facts[music]?.title ?? music.title)") }
         switch export {
         case .running(let share, let left):
             text.percent = Int(share * 100)
-            text.lines.append("\(Int(share * 100)) % is made" + (left.map { ", \(NowPlaying.text(Int($0.seconds.rounded()))) left" } ?? ""))
-            text.buttons = [.cancelExport, .dismiss]
-            return text
-        case .done(let path): text.lines.append("It is there: \(path.split(separator: "/").last.map(String.init) ?? path)")
-        case .failed(let reason): text.lines += wrapped("It could not be made: \(reason)")
-        case nil: break
+            below.append("\(Int(share * 100)) % is made" + (left.map { ", \(NowPlaying.text(Int($0.seconds.rounded()))) left" } ?? ""))
+        case .done(let path): below.append("It is there: \(path.split(separator: "/").last.map(String.init) ?? path)")
+        case .failed(let reason): below += wrapped("It could not be made: \(reason)")
+        case nil: if !film.clips.isEmpty { below.append("Touch a clip to move it, or to take it out.") }
         }
-        if !film.clips.isEmpty { text.buttons.append(.export) }
-        if film.music != nil { text.buttons.append(.dropMusic) }
-        if !film.clips.isEmpty || film.music != nil { text.buttons.append(.clear) }
-        text.buttons.append(.dismiss)
+        let most = layout.mostLines(hasProgress: text.percent != nil, buttons: text.buttons.count)
+        // On a low screen there are several clips, so that one can go on from each to the next.
+        while export == nil, !below.isEmpty, most - below.count < min(3, film.clips.count) { below.removeLast() }
+        let room = most - below.count
+        let isLong = film.clips.count > min(Self.mostLines, room) && room > 2
+        let listed = listedClips(min(Self.mostLines, isLong ? room - 1 : room))
+        text.lines = listed.map { "\($0 + 1)  \(facts[film.clips[$0]]?.title ?? film.clips[$0].title)" }
+        if isLong { text.lines.append("and \(film.clips.count - listed.count) more") }
+        text.lines += below
+        if export?.isRunning != true { text.clips = listed }
         return text
     }
 
+    private var filmButtons: [ShelfButton] {
+        if export?.isRunning == true { return [.cancelExport, .dismiss] }
+        if chosenClip != nil { return [.earlier, .later, .removeClip, .back] }
+        var buttons: [ShelfButton] = []
+        if !film.clips.isEmpty { buttons.append(.export) }
+        if film.music != nil { buttons.append(.dropMusic) }
+        if !film.clips.isEmpty || film.music != nil { buttons.append(.clear) }
+        return buttons + [.dismiss]
+    }
+
+    /// The places of so many clips of the film, at least one: the first ones, or those around the one that is chosen.
+    private func listedClips(_ most: Int) -> Range<Int> {
+        let size = min(max(1, most), film.clips.count)
+        let first = min(max((chosenClip ?? 0) - (size - 1) / 2, 0), film.clips.count - size)
+        return first..<first + size
+    }
+
     /// Where the panel and what is in it are.
-    var panelPlaces: (box: PixelRectangle, lines: [PixelRectangle], bar: PixelRectangle, buttons: [PixelRectangle])? {
+    var panelPlaces: PanelPlaces? {
         guard let layout, let text = panelText else { return nil }
         return layout.panel(lines: text.lines.count, hasProgress: text.percent != nil, buttons: text.buttons.count)
     }
@@ -139,6 +180,17 @@ extension ShelfState {
         case .cancelExport: return [.cancelExport]
         case .clear: clearFilm()
         case .dismiss: panel = nil
+        case .earlier, .later:
+            guard let place = chosenClip else { break }
+            let other = min(max(place + (button == .later ? 1 : -1), 0), film.clips.count - 1)
+            moveClip(at: place, to: other)
+            panel = .clip(other)
+            // It is pressed again and again.
+            return []
+        case .removeClip:
+            if let place = chosenClip { removeClip(at: place) }
+            panel = .film
+        case .back: panel = .film
         }
         chosenButton = 0
         return []

@@ -67,6 +67,8 @@ package struct ShelfState: Sendable {
         case entry(ShelfEntry)
         /// The film that is put together.
         case film
+        /// The same, with what can be done with its clip at this place; the film alone where there is none such.
+        case clip(Int)
     }
 
     /// What a finger is on.
@@ -74,6 +76,8 @@ package struct ShelfState: Sendable {
         case head(ShelfLayout.HeadButton)
         case card(Int)
         case button(ShelfButton)
+        /// A line of the film's panel, with the clip at this place.
+        case clip(Int)
         case key(Int)
         /// The bar at the right that says where it is.
         case bar
@@ -176,8 +180,9 @@ package struct ShelfState: Sendable {
         facts = facts.filter { places[$0.key] != nil }
         for (entry, facts) in facts { if let title = facts.title, let place = places[entry] { index.add(title, at: place) } }
         thumbnails.keepOnly(Set(new))
-        let sources = Set(new.map(\.source))
+        let sources = Set(new.map(\.source)), clips = film.clips
         film.clips.removeAll { !sources.contains($0.source) }
+        if case .clip? = panel, film.clips != clips { panel = .film }
         if let music = film.music, !sources.contains(music.source) { film.music = nil }
         if case .entry(let entry)? = panel, places[entry] == nil { panel = nil }
         shown = index.places(search)
@@ -303,20 +308,39 @@ package struct ShelfState: Sendable {
     package mutating func add(_ entry: ShelfEntry) {
         if objection(toAdding: entry) != nil { return }
         if entry.kind == .sound { film.music = entry } else { film.clips.append(entry) }
-        if export?.isRunning == false { export = nil }
+        forgetExport()
     }
 
     /// Takes an entry out of the film; the last one, where it is in it several times.
     package mutating func remove(_ entry: ShelfEntry) {
         if let last = film.clips.lastIndex(where: { $0.source == entry.source }) { film.clips.remove(at: last) }
         if film.music?.source == entry.source { film.music = nil }
+        forgetExport()
+    }
+
+    /// Moves a clip of the film to another place, both from 0; beyond the end is the end. Nothing where there is none such.
+    package mutating func moveClip(at place: Int, to other: Int) {
+        guard film.clips.indices.contains(place) else { return }
+        let clip = film.clips.remove(at: place)
+        film.clips.insert(clip, at: min(max(other, 0), film.clips.count))
+        forgetExport()
+    }
+
+    /// Takes the clip at a place out of the film.
+    mutating func removeClip(at place: Int) {
+        guard film.clips.indices.contains(place) else { return }
+        film.clips.remove(at: place)
+        forgetExport()
     }
 
     /// Begins anew.
     package mutating func clearFilm() {
         film = ShelfFilm()
-        if export?.isRunning == false { export = nil }
+        forgetExport()
     }
+
+    /// What became of a film is not told of another one.
+    private mutating func forgetExport() { if export?.isRunning == false { export = nil } }
 
     /// Has the film be made.
     package mutating func makeFilm() -> [ShelfAction] {

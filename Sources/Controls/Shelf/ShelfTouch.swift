@@ -97,10 +97,14 @@ extension ShelfState {
     /// What lies at a place of the screen.
     func target(_ x: Int, _ y: Int, at time: HostTime) -> Target {
         guard let layout else { return .nothing }
-        if let places = panelPlaces, let buttons = panelText?.buttons {
+        if let places = panelPlaces, let text = panelText {
             guard places.box.holds(x, y) else { return .outside }
-            let index = places.buttons.firstIndex { $0.holds(x - places.box.x, y - places.box.y, slop: layout.geometry.pixels(1)) }
-            return index.map { .button(buttons[$0]) } ?? .panel
+            let (x, y) = (x - places.box.x, y - places.box.y)
+            if let index = places.buttons.firstIndex(where: { $0.holds(x, y, slop: layout.geometry.pixels(1)) }) {
+                return .button(text.buttons[index])
+            }
+            let lines = places.lines.dropFirst().prefix(text.clips.count)
+            return lines.firstIndex { $0.holds(x, y) }.map { .clip(text.clips.lowerBound + $0 - 1) } ?? .panel
         }
         if showsKeyboard, layout.keyboard.box.holds(x, y) {
             return layout.keyboard.keys.firstIndex { $0.place.holds(x, y, slop: layout.geometry.pixels(0.6)) }.map { .key($0) } ?? .panel
@@ -133,6 +137,8 @@ extension ShelfState {
         case .button(let button):
             // What was touched may have gone meanwhile: a film that is made is not cancelled any more.
             if panelText?.buttons.contains(button) == true { return press(button) }
+        case .clip(let place):
+            if panelText?.clips.contains(place) == true { (panel, chosenButton) = (.clip(place), 0) }
         case .key(let place):
             guard let key = layout?.keyboard.keys[place].key else { break }
             switch key {
@@ -187,14 +193,22 @@ extension ShelfState {
         chosenButton = min(chosenButton, buttons.count - 1)
         showsFocus = true
         switch key {
+        case .up where chosenClip != nil, .down where panelText?.clips.isEmpty == false: chooseClip(key == .up ? -1 : 1)
         case .left, .up: chosenButton = max(0, chosenButton - 1)
         case .right, .down: chosenButton = min(buttons.count - 1, chosenButton + 1)
         case .enter: return press(buttons[chosenButton])
         case .play: if buttons.contains(.play) { return press(.play) }
-        case .back: panel = nil
+        case .back: panel = chosenClip == nil ? nil : .film
         default: break
         }
         return []
+    }
+
+    /// Chooses the next clip of the film, or the one before; before the first there are the buttons of the film.
+    private mutating func chooseClip(_ step: Int) {
+        let place = chosenClip.map { min($0 + step, film.clips.count - 1) } ?? 0
+        if place < 0 || chosenClip == nil { chosenButton = 0 }
+        panel = place < 0 ? .film : .clip(place)
     }
 
     private mutating func moveFocus(by count: Int, at time: HostTime, _ layout: ShelfLayout) {

@@ -87,14 +87,23 @@ extension ShelfState {
         }
         if let text = panelText, let places = panelPlaces {
             add(.panel(text, layout, chosen: showsFocus ? min(chosenButton, text.buttons.count - 1) : nil), places.box.x, places.box.y)
-            if case .button(let button)? = touch?.target, touch?.isOn == true, let index = text.buttons.firstIndex(of: button) {
-                let place = places.buttons[index]
+            if let (place, radius) = touched(text, places) {
                 add(
-                    .glow(width: place.width, height: place.height, radius: geometry.pixels(2.4)), places.box.x + place.x,
+                    .glow(width: place.width, height: place.height, radius: geometry.pixels(radius)), places.box.x + place.x,
                     places.box.y + place.y)
             }
         }
         return parts
+    }
+
+    /// The button or line of the panel that is touched, and the radius of its corners in millimetres.
+    private func touched(_ text: ShelfPanelText, _ places: PanelPlaces) -> (place: PixelRectangle, radius: Double)? {
+        guard let touch, touch.isOn else { return nil }
+        switch touch.target {
+        case .button(let button): return text.buttons.firstIndex(of: button).map { (places.buttons[$0], 2.4) }
+        case .clip(let place) where text.clips.contains(place): return (places.lines[place - text.clips.lowerBound + 1], 2)
+        default: return nil
+        }
     }
 
     /// The card that is touched, and the one that keys are at.
