@@ -107,7 +107,9 @@ struct Run {
             if clips.first != nil, host.decoding == nil {
                 throw BedError.failed("ffmpeg failed in \(folder): \(text(folder + "/reference"))")
             }
-            if let reason = host.shortfall(refresh: machine.mode.refresh) { throw BedError.unable("\(reason) (\(folder))") }
+            if let reason = host.shortfall(refresh: machine.mode.refresh, in: machine.time) {
+                throw BedError.unable("\(reason) (\(folder))")
+            }
         }
         let events = timeline.entries.enumerated().map { id, entry in
             Record.Event(name: entry.name, time: report.done[id].map { .microseconds($0 - start) })
@@ -181,16 +183,22 @@ struct Outcome {
     static func ofGuest(_ command: [String], isAlone: Bool) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             Thread {
-                let environment = ProcessInfo.processInfo.environment
-                let cache = environment["XDG_CACHE_HOME"] ?? environment["HOME", default: ""] + "/.cache"
-                let lock = open(cache + "/kiosk/bed/running", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-                defer { close(lock) }
                 if !isAlone { places.wait() }
                 defer { if !isAlone { places.signal() } }
-                flock(lock, isAlone ? LOCK_EX : LOCK_SH)
+                let permission = permissionForGuest(isAlone: isAlone)
+                defer { close(permission) }
                 continuation.resume(with: Result { try of(command) })
             }.start()
         }
+    }
+
+    /// Waits until a guest may run: alone on this machine, or beside others that need not be. Closing the descriptor gives the permission back.
+    static func permissionForGuest(isAlone: Bool) -> Int32 {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? environment["HOME", default: ""] + "/.cache"
+        let lock = open(cache + "/kiosk/bed/running", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        flock(lock, isAlone ? LOCK_EX : LOCK_SH)
+        return lock
     }
 
     /// A guest has one processor, and up to 3 GB of memory.

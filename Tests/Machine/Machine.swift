@@ -52,7 +52,7 @@ final class Machine: @unchecked Sendable {
         qemu.standardOutput = FileHandle(forWritingAtPath: log)
         qemu.standardError = qemu.standardOutput
         try qemu.run()
-        let end = Date() + 20
+        let end = Date() + 60
         while true {
             if let qmp = try? QMP(folder + "/qmp.sock") { return (qemu, qmp) }
             guard qemu.isRunning, Date() < end else {

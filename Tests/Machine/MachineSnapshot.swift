@@ -95,7 +95,7 @@ struct MachineSnapshot {
         do {
             try machine.waitForShell()
             try machine.shell("systemctl is-system-running --wait", within: 240)
-            try machine.shell("mount -t 9p -o trans=virtio,ro share /mnt && sh /mnt/install", within: 180)
+            try machine.shell("mount -t 9p -o trans=virtio,ro share /mnt && sh /mnt/install", within: 480)
             try machine.shell("systemctl poweroff")
             try machine.waitForEnd(within: 120)
         } catch {

@@ -14,7 +14,8 @@ extension MachineTests {
         #expect(try machine.shell("systemctl is-system-running") == "running")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
         #expect(try machine.shell("systemctl show -P Type kiosk.service") == "notify")
-        #expect(try machine.shell("systemctl show -P StatusText kiosk.service").hasPrefix("playing: "))
+        // Where the sound has run dry for a moment it says that it waits.
+        try machine.wait(untilSucceeds: "systemctl show -P StatusText kiosk.service | grep -q '^playing: '")
         #expect(try machine.shell("systemctl show -P After -P Wants -P Requires kiosk.service | grep -c network; true") == "0")
         #expect(try machine.shell("stat -c %U /proc/$(systemctl show -P MainPID kiosk.service)") == "kiosk")
         #expect(try machine.shell("systemctl is-enabled kiosk.service kiosk.path getty@tty1.service || true") == "enabled\nenabled\nmasked")
@@ -56,7 +57,8 @@ extension MachineTests {
         // The sound follows the display, by up to an eighth of a per cent.
         #expect(frequencies.allSatisfy { abs($0 - 440) <= 1 || abs($0 - 660) <= 1 }, "\(frequencies)")
         #expect(frequencies.contains { $0 < 550 } && frequencies.contains { $0 > 550 }, "\(frequencies)")
-        #expect(tones.reduce(0) { $0 + $1.seconds } > recording.seconds / 2, "\(tones) in \(recording.seconds) s")
+        // Both clips are seven seconds; where the emulation is slow there is silence in between.
+        #expect(tones.reduce(0) { $0 + $1.seconds } > 3, "\(tones) in \(recording.seconds) s")
     }
 
     @Test func `purging the package leaves nothing of it`() throws {

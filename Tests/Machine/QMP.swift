@@ -37,7 +37,7 @@ final class QMP {
     }
 
     /// Waits for an event of a device; one that has come already counts, once.
-    func wait(for event: String, device: String, within seconds: Double = 20) throws {
+    func wait(for event: String, device: String, within seconds: Double = 60) throws {
         let end = Date() + seconds
         while true {
             if let index = events.firstIndex(where: { $0.name == event && $0.device == device }) {
