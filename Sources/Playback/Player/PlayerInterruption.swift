@@ -21,12 +21,13 @@ extension Player {
     private func changeInterruption(_ change: (inout Pipeline) -> InterruptionState.Action) {
         interruptionWatch.withLock { watch in
             let (action, isInterrupted) = pipeline.withLock { (change(&$0), $0.interruption.isInterrupted) }
-            carryOut(action)
-            guard isInterrupted != (watch != nil) else { return }
-            if let observer = watch.take() {
+            // Its end is told before what follows from it is seen: who ends the player then has been told.
+            if !isInterrupted, let observer = watch.take() {
                 removeObserver(observer)
                 events.send(.interruptionEnded)
-            } else {
+            }
+            carryOut(action)
+            if isInterrupted, watch == nil {
                 watch = addPeriodicTimeObserver(forInterval: .milliseconds(500)) { [weak self] _ in self?.endOverdueInterruptions() }
                 events.send(.interruptionBegan)
             }
