@@ -188,15 +188,12 @@ final class ShelfWiring: Sendable {
         case .shelfList: return list(controls.shelf, arguments)
         case .shelfFilm: return film(controls.shelf)
         case .shelfMove:
-            let place = (arguments.integer("clip") ?? 1) - 1, count = controls.shelf.film.clips.count
-            guard place < count else {
-                throw ControlRefusal(code: "no-such-item", message: "the film has no clip \(place + 1): it has \(count)")
+            let place = arguments.integer("clip") ?? 1, other = arguments.integer("to") ?? 1
+            let (isMoved, film) = change { shelf in ([], (shelf.moveClip(at: place - 1, to: other - 1), shelf.film)) }
+            guard isMoved else {
+                throw ControlRefusal(code: "no-such-item", message: "the film has no clip \(place): it has \(film.clips.count)")
             }
-            change { shelf in
-                shelf.moveClip(at: place, to: (arguments.integer("to") ?? 1) - 1)
-                return ([], ())
-            }
-            return ["clips": .array(controls.shelf.film.clips.map { .string($0.source) })]
+            return ["clips": Self.paths(film)]
         case .shelfClear:
             change { shelf in
                 shelf.clearFilm()
@@ -256,9 +253,11 @@ final class ShelfWiring: Sendable {
         return ["count": .number(Double(found.count)), "open": .bool(shelf.isOpen), "items": .array(items)]
     }
 
+    private static func paths(_ film: ShelfFilm) -> JSONValue { .array(film.clips.map { .string($0.source) }) }
+
     private func film(_ shelf: ShelfState) -> [String: JSONValue] {
         var members: [String: JSONValue] = [
-            "clips": .array(shelf.film.clips.map { .string($0.source) }), "music": shelf.film.music.map { .string($0.source) } ?? .null,
+            "clips": Self.paths(shelf.film), "music": shelf.film.music.map { .string($0.source) } ?? .null,
         ]
         switch shelf.export {
         case nil: members["state"] = .string("none")

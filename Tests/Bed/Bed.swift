@@ -26,8 +26,8 @@ package enum Bed {
     /// The reason why there is no bed; nil where there is one.
     package static var unavailability: String? { if case .failure(let error) = ready { "\(error)" } else { nil } }
 
-    /// Runs a shell line in a guest, with these options of Tests/Bed/run, and returns what it has written to standard output. For `-V`: other
-    /// guests run beside it.
+    /// Runs a shell line in a guest, with these options of Tests/Bed/run, and returns what it has written to standard output. Other
+    /// guests may run beside it, so it is for runs in which computing takes no time (`-V`).
     package static func shell(_ line: String, arguments: [String]) throws -> String {
         let permission = Outcome.permissionForGuest(isAlone: false)
         defer { close(permission) }
@@ -63,8 +63,8 @@ package enum Bed {
 
     /// Runs `program` and returns what happened.
     ///
-    /// A run that was starved of processor time by the host is repeated (``attempts``). In virtual time nothing is starved, though the host may
-    /// be too slow for what is judged: there a run that does not come to its end is repeated once, and then has failed.
+    /// A run that was starved of processor time by the host is repeated (``attempts``). In virtual time nothing is starved: there a run
+    /// that does not come to its end is repeated once, and then has failed.
     ///
     /// - Parameters:
     ///   - name: what the run is called; its folder is named for it.
@@ -86,7 +86,7 @@ package enum Bed {
         }
         let run = Run(
             name: name, duration: duration, clips: clips, program: program, machine: machine, area: area, timeline: entries)
-        var complaint = "", isUnable = false
+        var complaint = ""
         var triesLeft = machine.time == .real ? attempts : 2
         while triesLeft > 0 {
             triesLeft -= 1
@@ -94,14 +94,13 @@ package enum Bed {
                 return try await run.perform()
             } catch BedError.unable(let reason) {
                 // That is mostly what the host is like, and not what else it does.
-                (complaint, isUnable) = (reason, true)
+                complaint = reason
                 triesLeft = min(triesLeft, 1)
             } catch BedError.starved(let reason) {
-                (complaint, isUnable) = (reason, false)
+                complaint = reason
             }
         }
-        let isStarved = machine.time == .real || isUnable
-        throw isStarved ? BedError.starved(complaint) : BedError.failed("twice not brought to its end: \(complaint)")
+        throw machine.time == .real ? BedError.starved(complaint) : BedError.failed("twice not brought to its end: \(complaint)")
     }
 
     /// The folders of runs, kept until it is known whether what they show is right. Set ``Bed/folders`` to collect them.

@@ -19,7 +19,7 @@ package struct Machine: Sendable {
     /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
     package var time = Time.real
     /// Whether what the guest can do is measured before the player starts (``Host``), which takes a second or two; where it is too little
-    /// for what is judged, the run counts as starved. For time in which computing takes some.
+    /// for what is judged in real time, the run counts as starved.
     package var measuresHost = false
     /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
     package var isRealTime = geteuid() == 0
@@ -72,8 +72,8 @@ package struct Machine: Sendable {
     /// One that is measured before each run, for what is judged in real time.
     package static var measured: Machine { Machine { $0.measuresHost = true } }
 
-    /// Where computing takes no time the host is never an excuse.
-    var isMeasured: Bool { measuresHost && time != .free }
+    /// In virtual time the host is never an excuse.
+    var isMeasured: Bool { measuresHost && time == .real }
 
     /// The options for Tests/Bed/run.
     var options: [String] {

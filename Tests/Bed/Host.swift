@@ -1,4 +1,4 @@
-/// What the guest could do just before a run in which computing takes time, measured in the same guest: the host decides that, and it can change from run to
+/// What the guest could do just before a run in real time, measured in the same guest: the host decides that, and it can change from run to
 /// run. The director measures (`able` and `reference` in guest/direct.c).
 package struct Host: Sendable, Equatable {
     /// Mean time of a system call, of a change from one process to another, and of a page touched for the first time.
@@ -22,12 +22,11 @@ package struct Host: Sendable, Equatable {
     /// Why nothing can be concluded from what a player does on time there, at so many vblanks a second; nil where it can.
     ///
     /// For each frame a player needs some 60 system calls (flip, sound, threads that wait for each other) and 24 changes between threads:
-    /// they may take a tenth of a vblank period. (On an Intel Xeon with nothing else to do it is 0.7 ms: 6 and 14 µs each.) In virtual time,
-    /// where nothing else takes the processor, they may take half of it. And ffmpeg may take half of the time to decode and convert, since a
-    /// player has more to do than that.
-    func shortfall(refresh: Int, in time: Machine.Time = .real) -> String? {
+    /// they may take a tenth of a vblank period. (On an Intel Xeon with nothing else to do it is 0.7 ms: 6 and 14 µs each.) And ffmpeg may
+    /// take half of the time to decode and convert, since a player has more to do than that.
+    func shortfall(refresh: Int) -> String? {
         let overhead = call * 60 + change * 24
-        if overhead > .seconds(1) / ((time == .real ? 10 : 2) * refresh) {
+        if overhead > .seconds(1) / (10 * refresh) {
             let costs = "a system call takes \(call.microseconds) µs, a change of threads \(change.microseconds) µs"
             return "\(costs): too much for \(refresh) Hz"
         }

@@ -107,9 +107,7 @@ struct Run {
             if clips.first != nil, host.decoding == nil {
                 throw BedError.failed("ffmpeg failed in \(folder): \(text(folder + "/reference"))")
             }
-            if let reason = host.shortfall(refresh: machine.mode.refresh, in: machine.time) {
-                throw BedError.unable("\(reason) (\(folder))")
-            }
+            if let reason = host.shortfall(refresh: machine.mode.refresh) { throw BedError.unable("\(reason) (\(folder))") }
         }
         let events = timeline.entries.enumerated().map { id, entry in
             Record.Event(name: entry.name, time: report.done[id].map { .microseconds($0 - start) })

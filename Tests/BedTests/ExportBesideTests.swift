@@ -5,14 +5,14 @@ import Testing
 extension BedTests {
     /// A film that is made while the player plays, on the one processor that there is.
     @Suite struct ExportBeside {
-        /// In virtual time, in which computing takes as long as it does, and nothing else on the host is in the way.
+        /// In virtual time, in which computing takes as long as it does, and the host cannot be in the way.
         @Test func `a film is made beside the player, and no vblank is missed`() async throws {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let short = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
             let film = NSTemporaryDirectory() + "kiosk-film-\(UUID().uuidString).mp4"
             defer { try? FileManager.default.removeItem(atPath: film) }
             let record = try await Bed.run(
-                "export-beside", for: .seconds(14), playing: [clip], on: Machine { ($0.time, $0.measuresHost) = (.virtual, true) }
+                "export-beside", for: .seconds(14), playing: [clip], on: Machine { $0.time = .virtual }
             ) { at in
                 let sources = Array(repeating: short.path, count: 6).joined(separator: " ")
                 at(2, .shell("$(readlink /proc/$PLAYER/exe) export \(sources) -o \(film) --quiet; echo status=$?"), "export")
@@ -41,8 +41,7 @@ extension BedTests.ExportBeside {
             input: "[shelf]\nfolders = [\"\(folder)\"]\nexport-folder = \"\(folder)/films\"\ncache = \"off\"",
             control: "socket = \"\(socket)\"")
         let record = try await Bed.run(
-            "shelf-film", for: .seconds(24), playing: [clip], .kiosk(configuration),
-            on: Machine { ($0.time, $0.measuresHost) = (.virtual, true) }
+            "shelf-film", for: .seconds(24), playing: [clip], .kiosk(configuration), on: Machine { $0.time = .virtual }
         ) { at in
             let ctl = "$(readlink /proc/$PLAYER/exe) ctl --socket \(socket)"
             at(1.5, .shell("\(ctl) watch export & w=$!; sleep 20; kill $w"), "watch")

@@ -166,7 +166,6 @@ extension BedTests {
             #expect(output.contains("answers=\(count)\n"), "\(output)")
             let text = try #require(output.components(separatedBy: "nanoseconds=").last?.trimmingCharacters(in: .whitespacesAndNewlines))
             let rate = Double(count) / (try #require(Double(text)) / 1e9)
-            if machine.time == .real, rate < 1000 { throw BedError.unable("the client came to \(Int(rate)) commands a second") }
             #expect(rate >= 1000, "\(rate) commands a second")
             #expect(record.seams.count >= seconds / 2 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
             #expect(record.wrongHolds == [])

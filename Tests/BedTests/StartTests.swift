@@ -27,12 +27,10 @@ extension BedTests {
             #expect(holds.count > 100 && holds.allSatisfy { $0 == 1 }, "\(holds)")
         }
 
-        /// With a touch screen, whose controls have fonts to look up. In virtual time in which computing takes what it takes the processor: it
-        /// has to be fast enough for that.
+        /// With a touch screen, whose controls have fonts to look up. In virtual time in which computing takes what it takes the processor.
         @Test func `the second picture follows the first, and the sound has no hole`() async throws {
             let clip = try BedGallery.clip("a60", frames: 300, frameRate: 60)
-            let machine = Machine { ($0.time, $0.measuresHost) = (.virtual, true) }
-            let record = try await Bed.run("motion", for: .seconds(2), playing: [clip], .kiosk(), on: machine)
+            let record = try await Bed.run("motion", for: .seconds(2), playing: [clip], .kiosk(), on: Machine { $0.time = .virtual })
             // The first half second: 60 pictures a second are nearly all that the core can do, and what comes later is not the start.
             let holds = record.frames.prefix(30).map(\.vblanks)
             #expect(holds.count == 30 && holds[0] <= 2 && holds.dropFirst().allSatisfy { $0 == 1 }, "\(holds)")

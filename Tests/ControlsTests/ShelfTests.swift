@@ -79,7 +79,7 @@ struct ShelfViewer {
     /// The line of the film's panel with the clip at this place, which has to be one of those that are listed.
     func place(ofClip clip: Int) -> PixelRectangle {
         let places = shelf.panelPlaces!
-        let place = places.lines[clip - shelf.panelText!.clips.lowerBound + 1]
+        let place = places.lines[shelf.panelText!.line(ofClip: clip)!]
         return PixelRectangle(x: places.box.x + place.x, y: places.box.y + place.y, width: place.width, height: place.height)
     }
 }

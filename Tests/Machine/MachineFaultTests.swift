@@ -148,7 +148,7 @@ extension Machine {
     fileprivate func waitForTone() throws {
         let path = folder + "/usb-audio.wav"
         let start = (try? SoundRecording(path).seconds) ?? 0
-        let end = Date() + 120
+        let end = Date() + 30
         while true {
             let tones = (try? SoundRecording(path).tones(from: start)) ?? []
             if tones.contains(where: { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }) { return }

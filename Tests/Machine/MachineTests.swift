@@ -57,8 +57,7 @@ extension MachineTests {
         // The sound follows the display, by up to an eighth of a per cent.
         #expect(frequencies.allSatisfy { abs($0 - 440) <= 1 || abs($0 - 660) <= 1 }, "\(frequencies)")
         #expect(frequencies.contains { $0 < 550 } && frequencies.contains { $0 > 550 }, "\(frequencies)")
-        // Both clips are seven seconds; where the emulation is slow there is silence in between.
-        #expect(tones.reduce(0) { $0 + $1.seconds } > 3, "\(tones) in \(recording.seconds) s")
+        #expect(tones.reduce(0) { $0 + $1.seconds } > recording.seconds / 2, "\(tones) in \(recording.seconds) s")
     }
 
     @Test func `purging the package leaves nothing of it`() throws {

@@ -174,18 +174,18 @@ struct ShelfDrawing: ~Copyable {
             let radius = Double(geometry.pixels(4))
             canvas.rounded(0, 0, Double(places.box.width), Double(places.box.height), radius, .color(Self.field, 1))
             canvas.ring(0, 0, Double(places.box.width), Double(places.box.height), radius, max(1, radius * 0.06), .white(0.12))
+            let chosenLine = text.chosenClip.flatMap(text.line(ofClip:))
             for (index, line) in ([text.title] + text.lines).enumerated() {
                 let place = places.lines[index]
-                let isChosen = index > 0 && index <= text.clips.count && text.clips.lowerBound + index - 1 == text.chosenClip
-                if isChosen {
+                if index == chosenLine {
                     let inset = Double(geometry.pixels(2))
                     canvas.rounded(
                         Double(place.x) - inset, Double(place.y), Double(place.width) + 2 * inset, Double(place.height), inset,
                         .color(theme.accent, 1))
                 }
                 let label = Part.Text(
-                    text: line, size: geometry.pixels(index == 0 ? 5.2 : 3.8), isBold: index == 0, shade: index == 0 || isChosen ? 100 : 72,
-                    hasEllipsis: true, width: place.width, height: place.height)
+                    text: line, size: geometry.pixels(index == 0 ? 5.2 : 3.8), isBold: index == 0,
+                    shade: index == 0 || index == chosenLine ? 100 : 72, hasEllipsis: true, width: place.width, height: place.height)
                 typesetter.draw(label, on: canvas, Double(place.x), Double(place.y))
             }
             if let percent = text.percent {

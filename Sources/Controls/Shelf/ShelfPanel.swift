@@ -41,6 +41,9 @@ struct ShelfPanelText: Hashable, Sendable {
     /// 0…100.
     var percent: Int?
     var buttons: [ShelfButton]
+
+    /// The line of the clip at a place of the film, counted from the title; nil where it is not among the lines.
+    func line(ofClip place: Int) -> Int? { clips.contains(place) ? place - clips.lowerBound + 1 : nil }
 }
 
 /// Where a panel is on the screen, and in it the title and the lines below it, the bar of progress, and the buttons.

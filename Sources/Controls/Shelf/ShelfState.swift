@@ -318,12 +318,14 @@ package struct ShelfState: Sendable {
         forgetExport()
     }
 
-    /// Moves a clip of the film to another place, both from 0; beyond the end is the end. Nothing where there is none such.
-    package mutating func moveClip(at place: Int, to other: Int) {
-        guard film.clips.indices.contains(place) else { return }
+    /// Moves a clip of the film to another place, both from 0; beyond the end is the end. False where there is none such.
+    @discardableResult
+    package mutating func moveClip(at place: Int, to other: Int) -> Bool {
+        guard film.clips.indices.contains(place) else { return false }
         let clip = film.clips.remove(at: place)
         film.clips.insert(clip, at: min(max(other, 0), film.clips.count))
         forgetExport()
+        return true
     }
 
     /// Takes the clip at a place out of the film.

@@ -103,8 +103,8 @@ extension ShelfState {
             if let index = places.buttons.firstIndex(where: { $0.holds(x, y, slop: layout.geometry.pixels(1)) }) {
                 return .button(text.buttons[index])
             }
-            let lines = places.lines.dropFirst().prefix(text.clips.count)
-            return lines.firstIndex { $0.holds(x, y) }.map { .clip(text.clips.lowerBound + $0 - 1) } ?? .panel
+            let clip = text.clips.first { clip in text.line(ofClip: clip).map { places.lines[$0].holds(x, y) } ?? false }
+            return clip.map { .clip($0) } ?? .panel
         }
         if showsKeyboard, layout.keyboard.box.holds(x, y) {
             return layout.keyboard.keys.firstIndex { $0.place.holds(x, y, slop: layout.geometry.pixels(0.6)) }.map { .key($0) } ?? .panel

@@ -101,7 +101,7 @@ extension ShelfState {
         guard let touch, touch.isOn else { return nil }
         switch touch.target {
         case .button(let button): return text.buttons.firstIndex(of: button).map { (places.buttons[$0], 2.4) }
-        case .clip(let place) where text.clips.contains(place): return (places.lines[place - text.clips.lowerBound + 1], 2)
+        case .clip(let place): return text.line(ofClip: place).map { (places.lines[$0], 2) }
         default: return nil
         }
     }

@@ -21,7 +21,7 @@ extension Player {
     private func changeInterruption(_ change: (inout Pipeline) -> InterruptionState.Action) {
         interruptionWatch.withLock { watch in
             let (action, isInterrupted) = pipeline.withLock { (change(&$0), $0.interruption.isInterrupted) }
-            // Its end is told before what follows from it is seen: who ends the player then has been told.
+            // The event comes before playing goes on: a caller that sees it play, and stops the player, has been told.
             if !isInterrupted, let observer = watch.take() {
                 removeObserver(observer)
                 events.send(.interruptionEnded)
