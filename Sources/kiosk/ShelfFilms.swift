@@ -16,6 +16,8 @@ final class ShelfFilms: Sendable {
         var thread: Thread?
         /// The folder that has been looked at.
         var folder: String?
+        /// Films that are not there yet: the first is being made.
+        var orders: [FilmOrder] = []
     }
 
     private let state: Mutex<State>
@@ -58,7 +60,9 @@ final class ShelfFilms: Sendable {
                 isCancelled.store(false, ordering: .relaxed)
                 tell(.running(0, left: nil))
                 if let objection = objection(toFilmsIn: folder) { return fail("[shelf] export-folder \(folder): \(objection)") }
-                make(FilmOrder.begin(in: folder, clips: film.clips.map(\.source), music: film.music?.source))
+                let order = FilmOrder.begin(in: folder, clips: film.clips.map(\.source), music: film.music?.source)
+                state.withLock { $0.orders = [order] }
+                make(order)
             }
         }
     }
@@ -69,7 +73,15 @@ final class ShelfFilms: Sendable {
     /// Ends: the film that is being made is made anew at the next start. Blocks for some seconds at most.
     func stop() {
         hasEnded.store(true, ordering: .relaxed)
+        // By this thread: the one that makes the film may get no processor before the process is gone.
+        for order in state.withLock({ $0.orders }) { interrupt(order) }
         _ = state.withLock { $0.thread.take() }?.join(until: .now + .seconds(2))
+    }
+
+    /// The player has ended, or the viewer has given up the film `order`.
+    private func interrupt(_ order: FilmOrder) {
+        let (isFirst, isGivenUp) = (state.withLock { $0.orders.first === order }, isCancelled.load(ordering: .relaxed))
+        if isFirst, isGivenUp { order.end() } else { order.postpone() }
     }
 
     private func run(_ body: @escaping @Sendable () -> Void) {
@@ -91,10 +103,11 @@ final class ShelfFilms: Sendable {
     private func resume(_ folder: String) {
         turn.withLock { _ in
             let left = FilmOrder.tidy(folder)
+            state.withLock { $0.orders = left.orders }
             for (path, reason) in left.givenUp { log.warning("\(path) is not made: \(reason)") }
             for order in left.orders {
                 if hasEnded.load(ordering: .relaxed) {
-                    order.postpone()
+                    interrupt(order)
                     continue
                 }
                 log.notice("\(order.path) was being made when the player ended: it is made again")
@@ -116,7 +129,9 @@ final class ShelfFilms: Sendable {
     /// How often its progress is told.
     private static let interval = MediaTime.milliseconds(500)
 
+    /// Makes the first of the films that are not there yet.
     private func make(_ order: FilmOrder) {
+        defer { state.withLock { $0.orders.removeAll { $0 === order } } }
         let configuration = state.withLock { $0.configuration }
         let arrangement = Arrangement(showing: order.clips, music: order.music, in: configuration)
         var options = ExportSession.Options(output: order.path)
@@ -133,7 +148,7 @@ final class ShelfFilms: Sendable {
             log.notice("\(order.path) was made: \(report.length)")
             tell(.done(order.path))
         } catch {
-            if hasEnded.load(ordering: .relaxed) { order.postpone() } else { order.end() }
+            if hasEnded.load(ordering: .relaxed) { interrupt(order) } else { order.end() }
             if error == .cancelled { tell(.failed("it was cancelled")) } else { fail(error.description) }
         }
     }
