@@ -31,7 +31,7 @@ package final class Interruption: Sendable {
     package var deadline: HostTime { HostTime(nanoseconds: deadlineNanoseconds.load(ordering: .relaxed)) }
 
     /// Begins an operation that may take `time`.
-    func allow(_ time: MediaTime) { deadlineNanoseconds.store((HostTime.now + time).nanoseconds, ordering: .relaxed) }
+    package func allow(_ time: MediaTime) { deadlineNanoseconds.store((HostTime.now + time).nanoseconds, ordering: .relaxed) }
 
     /// Whether the present operation was cancelled or has had its time.
     var isOver: Bool { cancelled || HostTime.now > deadline }

@@ -112,7 +112,8 @@ struct Presenter: ~Copyable {
         while true {
             var returned: [PreparedScene] = []
             let isLost = pending?.isOverdue == true
-            let wakes = hasFlipped
+            // A buffer has come back, or is taken to have.
+            let wakes = hasFlipped || isLost
             hasFlipped = false
             let step = pipeline.signal({ wakes ? $0.waitersWithWork : [] }) { decide(&$0, &returned) }
             discard(returned)

@@ -42,6 +42,28 @@ import Testing
         #expect(muted == (0, 0))
     }
 
+    /// What stands before a source is opened: the cache's disk hangs while it is asked for the file, for one.
+    @Test func whatHangsBeforeTheFirstStepIsGivenUp() throws {
+        let outcomes = Monitor(0), isFree = Monitor(false)
+        let opener = ItemOpener(
+            open: { (request, _) throws(MediaError) in
+                if request.item.source == "stuck.mp4" { _ = isFree.wait { $0 ? true : nil } }
+                throw MediaError(request.item.source, .notMedia)
+            }, onOutcome: { outcomes.signal { $0 += 1 } })
+        let thread = Thread("opener") { opener.run() }
+        func error(_ source: String, _ serial: UInt64) throws -> MediaError? {
+            opener.request(.init(serial: serial, item: PlaylistItem(source: source), time: .zero, precision: .exact))
+            #expect(outcomes.wait(until: .now + .seconds(120)) { $0 >= Int(serial) ? true : nil } == true)
+            guard case .failure(let error) = try #require(opener.takeOutcome(of: serial)) else { return nil }
+            return error
+        }
+        #expect(try error("stuck.mp4", 1) == .timedOut("stuck.mp4"))
+        #expect(try error("other.mp4", 2)?.reason == .notMedia)
+        isFree.signal { $0 = true }
+        opener.stop()
+        thread.join()
+    }
+
     @Test(arguments: Deinterlace.allCases) func fieldsBecomePicturesWhereTheItemSaysSo(deinterlace: Deinterlace) throws {
         try open(PlaylistItem(source: Clips.named("interlaced.mp4"), deinterlace: deinterlace)) { reader in
             #expect(reader.nominalFrameDuration == .milliseconds(deinterlace == .auto ? 20 : 40))
