@@ -29,12 +29,15 @@ final class FeederThread {
     private(set) var longestQueue = MediaTime.zero
     private(set) var mostFrames = 0
 
-    /// What opening an item takes, and a seek within one.
-    private static let openingTime = MediaTime.milliseconds(10)
+    private let openingTime: ClosedRange<Double>
+
+    /// What a seek within an item takes.
+    private static let seekingTime = MediaTime.milliseconds(10)
 
     init(_ scenario: Scenario, feeder: consuming Feeder, opener: ItemOpener, pipeline: Monitor<Pipeline>) {
         self.feeder = feeder
         (self.opener, self.pipeline, decodeShare) = (opener, pipeline, scenario.decodeShare)
+        openingTime = scenario.openingTime
         (slowShare, slowPictures, slowLeft) = (scenario.slowShare, scenario.slowPictures, scenario.slowPictures)
     }
 
@@ -46,7 +49,12 @@ final class FeederThread {
     /// Has each run soon if it waits and there is something to do.
     func wakeIfNeeded(at time: HostTime, using random: inout SeededRandom) {
         if feederDue == nil, feeder.nextWork != nil { feederDue = time + random.latency() }
-        if openerDue == nil, opener.hasRequest { openerDue = time + Self.openingTime + random.latency() }
+        if openerDue == nil, opener.hasRequest { openerDue = time + nextOpeningTime(using: &random) + random.latency() }
+    }
+
+    private func nextOpeningTime(using random: inout SeededRandom) -> MediaTime {
+        let (least, most) = (openingTime.lowerBound, openingTime.upperBound)
+        return .seconds(least == most ? least : least + (random.unit() + 1) / 2 * (most - least))
     }
 
     /// Neither gets to run before `time`, if it was to.
@@ -86,7 +94,7 @@ final class FeederThread {
         case .seek:
             isDecoded = false
             slowLeft = slowPictures
-            feederDue = time + Self.openingTime
+            feederDue = time + Self.seekingTime
         default: break
         }
         feeder.carryOut(work)

@@ -21,6 +21,8 @@ struct Scenario {
     var composeTime = 0.004, decodeShare = 0.5
     /// After a start or a jump so many pictures take this share of their duration to decode, instead.
     var slowPictures = 0, slowShare = 0.0
+    /// What opening an item takes, in seconds, from the shortest to the longest.
+    var openingTime = 0.01...0.01
     /// How long one clip fades into the next at most.
     var transition = MediaTime.zero
     /// In order.

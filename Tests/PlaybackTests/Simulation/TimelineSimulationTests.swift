@@ -131,4 +131,20 @@ import Testing
         check.pausesStand()
         #expect(check.outcome.snapshot?.status == .playing)
     }
+
+    /// Items that open late: the last picture stands until the next one is there, and no longer.
+    @Test(arguments: 2000..<2012) func lateOpenings(seed: UInt64) {
+        var scenario = Scenario.random(seed, rough: true)
+        scenario.seconds = 60
+        scenario.openingTime = 0.2...3
+        let outcome = SimulatedPlayback.run(scenario)
+        #expect(outcome.violations == [])
+        // Before the first there is the background, number 0.
+        let shown = outcome.shown.filter { $0.number > 0 }
+        #expect(zip(shown, shown.dropFirst()).allSatisfy { $0.number <= $1.number })
+        #expect(outcome.snapshot?.statistics.framesShown == outcome.shown.count)
+        let times = shown.map(\.time) + [scenario.seconds]
+        let longest = zip(times, times.dropFirst()).map { (seconds: $1 - $0, since: $0) }.max { $0.seconds < $1.seconds }
+        #expect(longest.map { $0.seconds < 6 } ?? false, "\(longest as Any)")
+    }
 }
