@@ -6,7 +6,7 @@ import KioskVocabulary
 // From a path or URL to an opened, probed AVFormatContext, with a typed reason for each thing that can be wrong with it.
 
 /// Time limits of a step of opening (open, probe, first picture) and of a single read afterwards.
-let openingTimeLimit = MediaTime.seconds(15)
+package let openingTimeLimit = MediaTime.seconds(15)
 let readingTimeLimit = MediaTime.seconds(10)
 
 extension FormatContext {

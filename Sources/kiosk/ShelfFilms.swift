@@ -78,10 +78,10 @@ final class ShelfFilms: Sendable {
         _ = state.withLock { $0.thread.take() }?.join(until: .now + .seconds(2))
     }
 
-    /// The player has ended, or the viewer has given up the film `order`.
+    /// The player ends before the film is there: it is made at the next start, unless it is the one that the viewer has just given up.
     private func interrupt(_ order: FilmOrder) {
-        let (isFirst, isGivenUp) = (state.withLock { $0.orders.first === order }, isCancelled.load(ordering: .relaxed))
-        if isFirst, isGivenUp { order.end() } else { order.postpone() }
+        let isGivenUp = state.withLock { $0.orders.first === order && isCancelled.load(ordering: .relaxed) }
+        if isGivenUp { order.end() } else { order.postpone() }
     }
 
     private func run(_ body: @escaping @Sendable () -> Void) {
@@ -107,7 +107,7 @@ final class ShelfFilms: Sendable {
             for (path, reason) in left.givenUp { log.warning("\(path) is not made: \(reason)") }
             for order in left.orders {
                 if hasEnded.load(ordering: .relaxed) {
-                    interrupt(order)
+                    order.postpone()
                     continue
                 }
                 log.notice("\(order.path) was being made when the player ended: it is made again")
@@ -131,7 +131,13 @@ final class ShelfFilms: Sendable {
 
     /// Makes the first of the films that are not there yet.
     private func make(_ order: FilmOrder) {
-        defer { state.withLock { $0.orders.removeAll { $0 === order } } }
+        defer {
+            state.withLock { state in
+                state.orders.removeAll { $0 === order }
+                // That one was given up, and not the next.
+                isCancelled.store(false, ordering: .relaxed)
+            }
+        }
         let configuration = state.withLock { $0.configuration }
         let arrangement = Arrangement(showing: order.clips, music: order.music, in: configuration)
         var options = ExportSession.Options(output: order.path)

@@ -66,7 +66,7 @@ import Testing
         let kiosk = try box.play()
         let film = box.films + "/film-20260101-120000.mp4"
         // Each still stands as long as in the player.
-        #expect(kiosk.waits(for: "\(film) was made: 0:02.0", seconds: 240), "\(kiosk.errors)")
+        #expect(kiosk.waits(for: "\(film) was made: 0:02.0", seconds: 60), "\(kiosk.errors)")
         #expect(kiosk.errors.contains("\(film) was being made when the player ended: it is made again"))
         let other = box.films + "/film-20260101-110000.mp4 is not made: it was cut off, and what it was to be made of is not known"
         #expect(kiosk.errors.contains(other))

@@ -57,8 +57,6 @@ final class ItemOpener: Sendable {
 
     /// What may pass beyond the deadline of a step: decoding takes its time, too.
     private static let margin = MediaTime.seconds(15)
-    /// How long what comes before the first step may take: a look at the cache, whose disk may hang.
-    private static let looking = MediaTime.seconds(15)
     /// How long an opening that was cancelled may take to heed it.
     private static let cancelTimeout = MediaTime.seconds(2)
     /// No more threads than this are given up because something else is wanted, however often that happens.
@@ -257,7 +255,8 @@ final class ItemOpener: Sendable {
     /// Takes what is asked for.
     private static func begin(_ state: inout State) -> (Request, Interruption)? {
         guard let request = state.request.take() else { return nil }
-        state.interruption.allow(looking)
+        // Before the first step the cache is asked for the file, and its disk may hang.
+        state.interruption.allow(openingTimeLimit)
         state.opening = Opening(request: request, interruption: state.interruption)
         state.changes += 1
         return (request, state.interruption)
