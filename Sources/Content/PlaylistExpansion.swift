@@ -47,6 +47,8 @@ package final class PlaylistExpansion: Sendable {
     package static let limit = Configuration.expansionLimit
     /// Where so many hang nothing is looked into any more until one comes back.
     private static let mostHung = 8
+    /// Where folders go on appearing after so many looks at an entry the rest is left to the next round.
+    private static let mostLooks = 10
 
     private let limit: MediaTime
     private let watch: FolderWatch?
@@ -135,12 +137,12 @@ package final class PlaylistExpansion: Sendable {
         Thread("folders") { [self] in
             while let (entry, plan, epoch) = nextEntry(number) {
                 let begun = HostTime.now
-                var found = plan.expand(entry)
-                var (isPartial, isNew) = watch(&found)
-                if isNew {
-                    // What has changed before it was watched is not told.
+                var found = SourceExpansion()
+                var (isPartial, isNew) = (false, true)
+                for _ in 0..<Self.mostLooks where isNew {
+                    // What has changed before it was watched is not told: only a look that finds nothing new to watch has seen everything.
                     found = plan.expand(entry)
-                    isPartial = watch(&found).isPartial || isPartial
+                    (isPartial, isNew) = watch(&found)
                 }
                 state.signal { $0.found(found, in: entry, epoch: epoch, begun: begun, isPartial: isPartial, by: number) }
             }

@@ -24,6 +24,8 @@ package final class ShelfListing: Sendable {
     /// So long nothing more has to come until it is listed again.
     private static let pause = MediaTime.milliseconds(500)
     private static let interval = MediaTime.seconds(10)
+    /// Where folders go on appearing after so many looks the rest is left to the next ``interval``.
+    private static let mostLooks = 10
 
     private let state = Monitor(State())
     private let watch = FolderWatch()
@@ -81,35 +83,44 @@ package final class ShelfListing: Sendable {
     /// Lists a folder. Returns whether changes there are not told.
     private func list(_ folder: String) -> Bool {
         let source = PlaylistSource(folder.hasSuffix("/") ? folder : folder + "/", relativeTo: "/")
-        let expansion = source.expand(isRecursive: true)
-        var (isPartial, isNew) = (false, false)
-        var watched: Set<String> = []
-        for path in expansion.folders.keys {
+        for _ in 0..<Self.mostLooks {
+            let expansion = source.expand(isRecursive: true)
+            let (watched, isPartial, isNew) = watch(expansion.folders.keys, of: folder)
+            tell(expansion, of: folder, watched)
+            // What has changed before it was watched is not told: only a look that finds nothing new to watch has seen everything.
+            if !isNew { return isPartial }
+        }
+        return true
+    }
+
+    /// Watches what an expansion of `folder` depends on, and where that is missing the nearest folder there is: what is missing appears there.
+    ///
+    /// - Returns: what is watched, whether not all changes there are told, and whether something of it was not watched before.
+    private func watch(_ paths: some Sequence<String>, of folder: String) -> (watched: Set<String>, isPartial: Bool, isNew: Bool) {
+        var (watched, isPartial, isNew) = (Set<String>(), false, false)
+        for path in paths {
             var path = path
             while true {
-                let (coverage, isNewHere) = watch.watch(path)
+                // Before it is watched: no change there is lost, and no other thread's `tell` drops it.
+                state.withLock { state in if state.folders.contains(folder) { state.watched[folder, default: []].insert(path) } }
                 watched.insert(path)
+                let (coverage, isNewHere) = watch.watch(path)
                 if coverage == .partial { isPartial = true }
                 if isNewHere { isNew = true }
-                // What is missing appears in the nearest folder there is.
                 guard coverage == .none, path != "/", let slash = path.lastIndex(of: "/") else { break }
                 path = slash == path.startIndex ? "/" : String(path[..<slash])
             }
         }
-        tell(expansion, of: folder, watched)
-        // What has changed before it was watched is not told.
-        if isNew { tell(source.expand(isRecursive: true), of: folder, watched) }
-        return isPartial
+        return (watched, isPartial, isNew)
     }
 
     private func tell(_ expansion: SourceExpansion, of folder: String, _ watched: Set<String>) {
         let entries = expansion.sources.filter { $0.version != nil }.map { ShelfEntry(source: $0.source, version: $0.version) }
-        let kept = state.withLock { state -> Set<String> in
-            guard state.folders.contains(folder) else { return [] }
+        state.withLock { state in
+            guard state.folders.contains(folder) else { return }
             (state.found[folder], state.watched[folder]) = (entries, watched)
-            return state.watched.values.reduce(into: []) { $0.formUnion($1) }
+            watch.keep(state.watched.values.reduce(into: []) { $0.formUnion($1) })
         }
-        if !kept.isEmpty { watch.keep(kept) }
         tellChange()
     }
 

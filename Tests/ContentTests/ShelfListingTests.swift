@@ -56,6 +56,22 @@ import Testing
         #expect(shelf.becomes(["late/inner/a.mp4"]))
     }
 
+    /// Each folder appears at another moment of the look at it, one of its parents after the other.
+    @Test func `folders that appear while they are looked for are found`() throws {
+        let names = (0..<100).map { "\($0)" + String(repeating: "/late", count: 12) }
+        let shelf = try Shelf(names, "seq 0 99 | xargs mkdir")
+        for name in names {
+            var folder = shelf.path
+            for component in name.split(separator: "/") {
+                folder += "/" + component
+                mkdir(folder, 0o755)
+            }
+            let file = open(folder + "/a.mp4", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+            #expect(file >= 0 && close(file) == 0)
+        }
+        #expect(shelf.becomes(names.map { $0 + "/a.mp4" }))
+    }
+
     @Test func `many files are listed in the order of their numbers`() throws {
         let shelf = try Shelf(["many"], "mkdir many; cd many; seq -f 'clip %g.mp4' 1 2000 | xargs -d '\\n' touch")
         let all = shelf.entries.wait(until: .now + .seconds(120)) { entries in entries.count == 2000 ? entries : nil }

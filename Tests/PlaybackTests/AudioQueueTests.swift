@@ -31,6 +31,20 @@ import Testing
         #expect(render(queue, 3) == [1, 2, 3])
     }
 
+    @Test func aRampOfTheGainGoesOnWhereTheQueueRanDry() {
+        let queue = makeQueue()
+        queue.reset()
+        queue.isRunning = true
+        queue.write([Float](repeating: 1, count: 50).span)
+        queue.setGain(0, over: .milliseconds(100))
+        let first = render(queue, 50)
+        #expect(abs(first[49] - 0.5) < 0.001)
+        #expect(render(queue, 10) == [Float](repeating: 0, count: 10) && queue.ranDry)
+        queue.write([Float](repeating: 1, count: 50).span)
+        let second = render(queue, 50)
+        #expect(abs(second[0] - 0.49) < 0.001 && abs(second[49]) < 0.001, "no step where the sound comes back")
+    }
+
     @Test func theClockCountsDownToTheFirstSampleAndFollowsTheCard() {
         let queue = makeQueue()
         queue.reset()

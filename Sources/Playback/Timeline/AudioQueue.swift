@@ -246,7 +246,8 @@ final class AudioQueue: AudioRenderer {
             if count < frames {
                 append(Run(begin: state.rendered + count, position: state.read, ratio: 0), to: &state)
                 for index in Int(count) * channels..<samples.count { unsafe samples[index] = 0 }
-                if count == 0 { state.gain = state.targetGain }
+                // Nobody hears it change while nothing plays. Where the queue ran dry a ramp goes on at the next sample: a step would be heard.
+                if !state.isRunning { state.gain = state.targetGain }
             }
             state.rendered += frames
             return roomBecame(&state)
