@@ -88,8 +88,10 @@ struct BufferPool {
         return index
     }
 
-    /// Ends what ``beginReading()`` began.
-    mutating func endReading(_ buffer: Int, generation: UInt64) {
-        if generation == self.generation { readers[buffer] -= 1 }
+    /// Ends what ``beginReading()`` began. Returns whether the buffer is spare from now on, which no flip will tell.
+    mutating func endReading(_ buffer: Int, generation: UInt64) -> Bool {
+        guard generation == self.generation else { return false }
+        readers[buffer] -= 1
+        return isSpare(buffer)
     }
 }

@@ -5,6 +5,7 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Logging
+import Synchronization
 
 /// One display, in whichever form it comes: on a DRM card, a framebuffer device, or memory. Present or not, the output exists; it becomes
 /// active when a display appears, and waits when it goes (``DisplayActivation``).
@@ -20,6 +21,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     let shared: Monitor<OutputState>
     private let settings: DisplaySettings
     let wakeUp = WakeUp()
+    /// Set before ``wakeUp`` is, where a buffer has become spare without a flip.
+    let hasFreedBuffer = Atomic(false)
     /// Whether the first look is over. Until then the presenter's variables are those of the thread that looks.
     private let hasLooked = Monitor(false)
 
@@ -269,7 +272,9 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         if status > 0, entries.probed.revents != 0 { activation.finishProbe() }
         // Last: whoever was woken decides by what has happened.
-        if status > 0, entries.wakeUp.revents != 0, wakeUp.drain() { events.append(.woken) }
+        if status > 0, entries.wakeUp.revents != 0, wakeUp.drain() {
+            events.append(hasFreedBuffer.exchange(false, ordering: .acquiring) ? .bufferFreed : .woken)
+        }
     }
 
     /// Does what the seat has posted.

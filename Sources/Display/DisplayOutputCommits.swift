@@ -3,6 +3,7 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Logging
+import Synchronization
 
 // What is committed together: the picture, what lies over it, and how both are turned.
 extension DisplayOutput {
@@ -45,22 +46,33 @@ extension DisplayOutput {
     /// but not during ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for
     /// every frame.
     package func capture() throws(SnapshotError) -> Capture {
-        let reading = shared.withLock { shared -> Reading? in
-            guard let index = shared.pool.beginReading() else { return nil }
-            return Reading(
-                buffer: shared.buffers[index], video: shared.contents[index].video, index: index, generation: shared.pool.generation,
-                overlay: shared.overlay.onScreen.drawn, turn: shared.contents[index].turn.rotation)
-        }
-        guard let reading else { throw .noDisplay }
+        guard let reading = beginReading() else { throw .noDisplay }
         let copy = reading.copy()
-        shared.withLock { $0.pool.endReading(reading.index, generation: reading.generation) }
+        endReading(reading)
         guard let copy else { throw .encoder("the memory of a hardware decoder cannot be read") }
         reading.overlay?.draw(over: copy.pixels)
         return Capture(copy, turn: reading.turn)
     }
 
+    /// Keeps what is on the screen from being composed into, until ``endReading(_:)``; nil where there is nothing.
+    func beginReading() -> Reading? {
+        shared.withLock { shared in
+            guard let index = shared.pool.beginReading() else { return nil }
+            return Reading(
+                buffer: shared.buffers[index], video: shared.contents[index].video, index: index, generation: shared.pool.generation,
+                overlay: shared.overlay.onScreen.drawn, turn: shared.contents[index].turn.rotation)
+        }
+    }
+
+    /// With two buffers the compositor may wait for this one, and no flip comes before it has it.
+    func endReading(_ reading: Reading) {
+        guard shared.withLock({ $0.pool.endReading(reading.index, generation: reading.generation) }) else { return }
+        hasFreedBuffer.store(true, ordering: .releasing)
+        wake()
+    }
+
     /// What ``capture()`` needs of what is on the screen.
-    private struct Reading {
+    struct Reading {
         var buffer: ScanoutBuffer
         var video: VideoShow?
         var index: Int, generation: UInt64

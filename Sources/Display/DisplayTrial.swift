@@ -105,7 +105,7 @@ package struct DisplayTrial: Sendable {
                     shown += 1
                     if let last, let sequence = flip.sequence, sequence > last { late += Int(sequence - last) - 1 }
                     last = flip.sequence
-                case .flipped, .woken: continue
+                case .flipped, .woken, .bufferFreed: continue
                 case .changed, .deadline:
                     problem = "no flip within a second"
                     return

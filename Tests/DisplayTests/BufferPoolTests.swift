@@ -97,7 +97,13 @@ struct BufferPoolTests {
         pool.flip(to: next)
         pool.flipped()
         #expect(pool.take() == 2 && pool.take() == nil)
-        pool.endReading(read, generation: pool.generation)
-        #expect(pool.take() == read)
+        #expect(pool.endReading(read, generation: pool.generation) && pool.take() == read)
+    }
+
+    @Test func whatIsOnTheScreenAfterReadingIsNotSpare() {
+        var pool = pool()
+        let (first, second) = (pool.beginReading()!, pool.beginReading()!)
+        let isFreed = (pool.endReading(first, generation: pool.generation), pool.endReading(second, generation: pool.generation + 1))
+        #expect(first == second && isFreed == (false, false))
     }
 }

@@ -101,6 +101,25 @@ struct DisplayOutputTests {
         #expect(screen.restored == 1)
     }
 
+    /// With two buffers the compositor waits for the one that a snapshot is made of.
+    @Test func aBufferThatIsReadNoMoreIsTold() throws {
+        let screen = ManualScreen()
+        let output = DisplayOutput(DisplaySettings(), screen: screen)
+        let reading = try #require(output.beginReading())
+        guard case .queued = output.commit(try prepared(output), id: 1) else { throw Unexpected() }
+        screen.report = .flipped(Flip(id: 1, time: .now, sequence: 1))
+        guard case .flipped = output.wait(until: nil) else { throw Unexpected() }
+        let other = try prepared(output)
+        guard case .noSpareBuffer = output.prepare(Scene()) else { throw Unexpected() }
+        output.endReading(reading)
+        guard case .bufferFreed = output.wait(until: .now + .seconds(10)) else { throw Unexpected() }
+        _ = try prepared(output)
+        output.discard(other)
+        let again = try #require(output.beginReading())
+        output.endReading(again)
+        guard case .deadline = output.wait(until: .now + .milliseconds(1)) else { throw Unexpected() }
+    }
+
     @Test func busyDriverLeavesTheFrameWithTheCaller() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(DisplaySettings(), screen: screen)
@@ -216,7 +235,9 @@ struct DisplayOutputTests {
                 continue
             }
             guard case .queued = output.commit(token, id: id) else { throw Unexpected() }
-            guard case .flipped(let flip) = output.wait(until: .now + .seconds(20)), flip.id == id else { throw Unexpected() }
+            var event = output.wait(until: .now + .seconds(20))
+            while case .bufferFreed = event { event = output.wait(until: .now + .seconds(20)) }
+            guard case .flipped(let flip) = event, flip.id == id else { throw Unexpected() }
             lumas.append(luma)
         }
         queue.withLock { $0.done = true }

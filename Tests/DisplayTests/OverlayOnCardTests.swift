@@ -61,7 +61,7 @@ import Testing
                 case .flipped(let flip) where flip.id == id:
                     sequences.append(flip.sequence ?? 0)
                     return
-                case .flipped, .woken, .changed: continue
+                case .flipped, .woken, .bufferFreed, .changed: continue
                 case .deadline: throw Unexpected()
                 }
             }

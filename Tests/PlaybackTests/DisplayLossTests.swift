@@ -116,6 +116,23 @@ import Testing
         stage.expectPlays(Array(1...30), count: 70)
     }
 
+    /// The compositor waits for the second buffer while it is read, and no flip tells when that is over.
+    @Test func aSnapshotOfOneOfTwoBuffersHoldsNothingUp() throws {
+        let display = RecordingDisplay(buffers: 2)
+        let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: display)
+        for _ in 0..<3 {
+            let seen = display.flips.count
+            #expect(stage.wait { display.flips.count > seen + 5 })
+            display.beginReading()
+            #expect(stage.wait { display.isReadingAlone } && stage.waitUntilStill())
+            let before = display.flips.count
+            display.endReading()
+            #expect(stage.wait(10) { display.flips.count > before + 5 })
+        }
+        stage.stop()
+        #expect(display.violations == [])
+    }
+
     @Test(arguments: [24.0, 50, 75])
     func otherRefreshRates(rate: Double) throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: RecordingDisplay(refreshRate: rate))

@@ -40,6 +40,9 @@ final class RecordingDisplay: VideoOutput {
         var generation: UInt64 = 0
         var changed = false
         var isWoken = false
+        /// A buffer that is read for a snapshot, and whether a flip has left it since.
+        var read: (buffer: Int, hasLeft: Bool)?
+        var hasFreedBuffer = false
     }
 
     /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
@@ -106,6 +109,19 @@ final class RecordingDisplay: VideoOutput {
             state.pending = nil
             state.shown = nil
             state.free = Set(0..<bufferCount)
+        }
+    }
+
+    /// What is on the screen is read for a snapshot, and not free before ``endReading()``.
+    func beginReading() { state.withLock { state in state.read = state.shown.map { ($0, false) } } }
+
+    /// Whether the buffer that is read would be free otherwise.
+    var isReadingAlone: Bool { state.withLock { $0.read?.hasLeft == true } }
+
+    func endReading() {
+        state.signal { state in
+            if let read = state.read, read.hasLeft, state.free.insert(read.buffer).inserted { state.hasFreedBuffer = true }
+            state.read = nil
         }
     }
 
@@ -185,11 +201,17 @@ final class RecordingDisplay: VideoOutput {
                     state.pending = nil
                     state.seenOverlay = pending.overlay
                     if let buffer = pending.buffer {
-                        if let shown = state.shown, shown != buffer { state.free.insert(shown) }
+                        if let shown = state.shown, shown != buffer {
+                            if state.read?.buffer == shown { state.read?.hasLeft = true } else { state.free.insert(shown) }
+                        }
                         state.shown = buffer
                         state.flips.append(Vblank(index: pending.vblank, state.numbers[buffer]))
                     }
                     return .flipped(Flip(id: pending.id, time: begin + period * pending.vblank, sequence: UInt64(pending.vblank)))
+                }
+                if state.hasFreedBuffer {
+                    state.hasFreedBuffer = false
+                    return .bufferFreed
                 }
                 if state.isWoken {
                     state.isWoken = false

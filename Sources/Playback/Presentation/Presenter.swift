@@ -204,6 +204,7 @@ struct Presenter: ~Copyable {
             // Not by the clock alone: after a freeze it may be late while the flip is among the events that are still to be told.
             if let commit = pending, commit.since + Self.flipLimit <= now() { pending?.isOverdue = true }
         case .woken: break
+        case .bufferFreed: pipeline.signal { $0.buffers.cameBack() }
         }
     }
 

@@ -87,6 +87,8 @@ package enum VideoOutputEvent: Sendable {
     case changed
     /// ``VideoOutput/wake()`` was called.
     case woken
+    /// A scan-out buffer has become spare without a flip: it is no longer read for a snapshot.
+    case bufferFreed
     /// The deadline has passed.
     case deadline
 }
