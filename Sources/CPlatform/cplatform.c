@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "cplatform.h"
 
-#include <sys/statfs.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -10,10 +10,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +52,19 @@ void kiosk_thread_come_second(void) {
 void kiosk_thread_run_when_idle(void) {
     struct sched_param parameters = {.sched_priority = 0};
     sched_setscheduler(0, SCHED_IDLE, &parameters);
+}
+
+void kiosk_process_leave_idle(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    if (tasks == NULL) return;
+    struct sched_param parameters = {.sched_priority = 0};
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        pid_t task = (pid_t)atoi(entry->d_name);
+        if (task <= 0 || sched_getscheduler(task) != SCHED_IDLE) continue;
+        sched_setscheduler(task, SCHED_OTHER, &parameters);
+        setpriority(PRIO_PROCESS, (id_t)task, 0);
+    }
+    closedir(tasks);
 }
 
 void kiosk_futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns) {

@@ -73,12 +73,14 @@ struct ExportCommand: ParsableCommand {
         try options.apply(to: &arrangement, folder: folder)
         if arrangement.clips.isEmpty { throw ExitCode(1) }
 
-        if priority == .idle { Thread.runWhenIdle() }
         let isCancelled = Cancellation()
+        // Before this thread gives way: who cancels does not wait for an idle processor.
         Thread("signals") {
             _ = signals.wait(for: nil)
             isCancelled.set()
+            Thread.endIdling()
         }.detach()
+        if priority == .idle { Thread.runWhenIdle() }
 
         var settings = ExportSession.Options(output: output)
         (settings.replaces, settings.copies, settings.kept) = (force, copy, sources)

@@ -209,6 +209,7 @@ struct Play: ParsableCommand {
         }
 
         Self.endAtOnce(onAnotherOf: signals)
+        Thread.endIdling()
         StandardErrorLog.show(status: "")
         remote.close()
         reload.stop()

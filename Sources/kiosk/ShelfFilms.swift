@@ -67,8 +67,11 @@ final class ShelfFilms: Sendable {
         }
     }
 
-    /// Gives up the film that is being made.
-    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    /// Gives up the film that is being made, soon, however busy the processor is.
+    func cancel() {
+        isCancelled.store(true, ordering: .relaxed)
+        Thread.endIdling()
+    }
 
     /// Ends: the film that is being made is made anew at the next start. Blocks for some seconds at most.
     func stop() {
@@ -86,7 +89,8 @@ final class ShelfFilms: Sendable {
 
     private func run(_ body: @escaping @Sendable () -> Void) {
         let thread = Thread("export") {
-            Thread.runWhenIdle()
+            // What is to be made is known and said before it waits for an idle processor.
+            Thread.comeSecond()
             body()
         }
         state.withLock { state in
@@ -143,6 +147,9 @@ final class ShelfFilms: Sendable {
         var options = ExportSession.Options(output: order.path)
         options.device = configuration.playback.decoderDevice
         var told = HostTime(nanoseconds: 0)
+        Thread.runWhenIdle()
+        // It was given up just before.
+        if isOver { Thread.endIdling() }
         do throws(ExportError) {
             let report = try ExportSession.run(arrangement, options, isCancelled: { isOver }) { progress in
                 guard .now - told > Self.interval else { return }

@@ -25,6 +25,9 @@ void kiosk_thread_come_second(void);
 /// Has the calling thread, and those that it starts, run as SCHED_IDLE.
 void kiosk_thread_run_when_idle(void);
 
+/// Has all threads of the process that run as SCHED_IDLE run as SCHED_OTHER with nice value 0, where it may (RLIMIT_NICE or CAP_SYS_NICE).
+void kiosk_process_leave_idle(void);
+
 /// Sets malloc up for a program that keeps large buffers for long and runs for years: one arena for all threads, which allocate
 /// little, and large blocks in mappings of their own, which go back to the system when they are freed (glibc would otherwise learn
 /// to keep them). Call once, before there are threads. About 8 MB less at 720p.

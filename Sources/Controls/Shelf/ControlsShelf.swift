@@ -92,10 +92,7 @@ extension Controls {
         if shared.hasShelfThreads { return }
         shared.hasShelfThreads = true
         Thread("shelf") { [weak self] in self?.drawRows() }.detach()
-        Thread("thumbnails") { [weak self] in
-            Thread.runWhenIdle()
-            self?.makeThumbnails()
-        }.detach()
+        Thread("thumbnails") { [weak self] in self?.makeThumbnails() }.detach()
     }
 
     private enum Work<Job> {
@@ -130,6 +127,8 @@ extension Controls {
                 return .job(job)
             }
             guard case .job(let job)? = work else { return }
+            // Each time: a film that is cancelled ends the idling of all.
+            Thread.runWhenIdle()
             let store = surroundings.store
             let kept = job.entry.version.flatMap { store?.find(job.entry.source, $0, job.width, job.height) }
             let made = kept ?? Thumbnail.make(of: job.entry.source, fitting: job.width, job.height, interruption: interruption)
