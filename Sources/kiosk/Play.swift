@@ -218,6 +218,8 @@ struct Play: ParsableCommand {
         cache?.stop()
         expansion.stop()
         interaction.stop()
+        // Again, for a thumbnail that was begun meanwhile.
+        Thread.endIdling()
         recording.close()
         let hasStopped = player.stop()
         display.close()

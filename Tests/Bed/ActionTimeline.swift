@@ -45,7 +45,7 @@ package struct ActionTimeline: Sendable {
         case escape = 1, enter = 28
         case f1 = 59, f2 = 60, f3 = 61
         case q = 16, p = 25, m = 50, n = 49, space = 57
-        case home = 102, up = 103, pageUp = 104, left = 105, right = 106, end = 107, down = 108, pageDown = 109
+        case home = 102, up = 103, pageUp = 104, left = 105, right = 106, end = 107, down = 108, pageDown = 109, insert = 110
         case mute = 113, volumeDown = 114, volumeUp = 115
     }
 

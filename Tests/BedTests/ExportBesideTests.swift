@@ -28,15 +28,56 @@ extension BedTests {
 }
 
 extension BedTests.ExportBeside {
-    @Test func `a film is put together on the shelf, and programs see it come about`() async throws {
-        let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
-        let shorts = try [("loop30", 1), ("other30", 1001)].map { try BedGallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
-        let folder = "/tmp/kiosk-bed-shelf-\(UUID().uuidString)", socket = folder + ".sock"
-        defer { for path in [folder, socket] { try? FileManager.default.removeItem(atPath: path) } }
+    /// A folder with two clips, first.mp4 and second.mp4, and one for films; and the path of a socket.
+    private static func shelf() throws -> (folder: String, socket: String) {
+        let folder = "/tmp/kiosk-bed-shelf-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
-        for (name, short) in zip(["first", "second"], shorts) {
+        for (name, source) in [("first", ("loop30", 1)), ("second", ("other30", 1001))] {
+            let short = try BedGallery.clip(source.0, frames: 30, from: source.1, frameRate: 30)
             try FileManager.default.copyItem(atPath: short.path, toPath: "\(folder)/\(name).mp4")
         }
+        return (folder, folder + ".sock")
+    }
+
+    @Test func `the clips of a film are put in order with keys, on the screen`() async throws {
+        let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+        let (folder, socket) = try Self.shelf()
+        defer { for path in [folder, socket] { try? FileManager.default.removeItem(atPath: path) } }
+        let configuration = KioskConfiguration(
+            input: "[input.keys]\nf1 = \"shelf\"\n[shelf]\nfolders = [\"\(folder)\"]\nexport-folder = \"\(folder)/films\"\ncache = \"off\"",
+            control: "socket = \"\(socket)\"")
+        let record = try await Bed.run(
+            "shelf-order", for: .seconds(12), playing: [clip], .kiosk(configuration), on: Machine { $0.time = .virtual }
+        ) { at in
+            let ctl = "$(readlink /proc/$PLAYER/exe) ctl --socket \(socket)"
+            at(2, .shell("for c in first second first; do \(ctl) shelf add $c.mp4; done"), "add")
+            at(4, .key(.f1))
+            at(4.5, .key(.insert))
+            at(5, .screenshot(), "film")
+            // The first clip, and its second button: Later.
+            at(5.5, .key(.down))
+            at(6, .key(.right))
+            at(6.5, .screenshot(), "clip")
+            at(7, .key(.enter))
+            at(7.5, .screenshot(), "moved")
+            at(8, .shell("\(ctl) shelf film"), "order")
+            // Back to the film, from there to the shelf, and from there to what plays.
+            for step in 0..<3 { at(9 + 0.3 * Double(step), .key(.escape)) }
+        }
+        let order = try #require(record.outputs["order"]).matches(of: #/(first|second)\.mp4/#).map { String($0.output.1) }
+        #expect(order == ["second", "first", "first"], "\(record.outputs)")
+        let pictures = try ["film", "clip", "moved"].map { try #require(record.screenshots[$0]) }
+        #expect(pictures[0] != pictures[1] && pictures[1] != pictures[2] && pictures[0] != pictures[2])
+        // Closed, it plays on.
+        #expect(record.frames.contains { $0.time > .seconds(11) })
+        #expect(record.wrongHolds(from: .seconds(11)) == [])
+        #expect(record.status == 0)
+    }
+
+    @Test func `a film is put together on the shelf, and programs see it come about`() async throws {
+        let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+        let (folder, socket) = try Self.shelf()
+        defer { for path in [folder, socket] { try? FileManager.default.removeItem(atPath: path) } }
         let configuration = KioskConfiguration(
             input: "[shelf]\nfolders = [\"\(folder)\"]\nexport-folder = \"\(folder)/films\"\ncache = \"off\"",
             control: "socket = \"\(socket)\"")
