@@ -44,6 +44,15 @@ final class ItemOpener: Sendable {
         var stuck: [Int: String] = [:]
         /// Grows when an opening begins or is no longer wanted.
         var changes: UInt64 = 0
+
+        /// What is being opened is no longer wanted. Where it was not before, either, its time has begun then: a viewer who goes on and on
+        /// does not put off that it is given up.
+        mutating func cancelOpening() {
+            interruption.cancel()
+            interruption = Interruption()
+            if opening?.cancelledAt == nil { opening?.cancelledAt = .now }
+            changes += 1
+        }
     }
 
     private struct Opening {
@@ -122,10 +131,7 @@ final class ItemOpener: Sendable {
     /// Asks for an item; whatever was asked for before and not taken is closed.
     func request(_ request: Request) {
         let old: Outcome? = state.signal { state in
-            state.interruption.cancel()
-            state.interruption = Interruption()
-            state.opening?.cancelledAt = .now
-            state.changes += 1
+            state.cancelOpening()
             state.request = request
             state.serial = request.serial
             return state.outcome.take()
@@ -136,10 +142,7 @@ final class ItemOpener: Sendable {
     /// Closes what was asked for, and asks for nothing.
     func cancel() {
         let old: Outcome? = state.signal { state in
-            state.interruption.cancel()
-            state.interruption = Interruption()
-            state.opening?.cancelledAt = .now
-            state.changes += 1
+            state.cancelOpening()
             (state.request, state.serial) = (nil, 0)
             return state.outcome.take()
         }

@@ -1,3 +1,4 @@
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 import TestSupport
@@ -59,6 +60,33 @@ import Testing
         }
         #expect(try error("stuck.mp4", 1) == .timedOut("stuck.mp4"))
         #expect(try error("other.mp4", 2)?.reason == .notMedia)
+        isFree.signal { $0 = true }
+        opener.stop()
+        thread.join()
+    }
+
+    /// A viewer who goes from item to item while one hangs.
+    @Test func whatHangsIsGivenUpHoweverOftenSomethingElseIsAskedFor() throws {
+        let opened = Monitor<Set<String>>([]), isFree = Monitor(false)
+        let opener = ItemOpener(
+            open: { (request, _) throws(MediaError) in
+                opened.signal { _ = $0.insert(request.item.source) }
+                if request.item.source == "stuck.mp4" { _ = isFree.wait { $0 ? true : nil } }
+                throw MediaError(request.item.source, .notMedia)
+            }, onOutcome: {})
+        let thread = Thread("opener") { opener.run() }
+        func ask(_ source: String, _ serial: UInt64) {
+            opener.request(.init(serial: serial, item: PlaylistItem(source: source), time: .zero, precision: .exact))
+        }
+        ask("stuck.mp4", 1)
+        #expect(opened.wait(until: .now + .seconds(30)) { $0.isEmpty ? nil : true } == true)
+        var serial: UInt64 = 1
+        while serial < 100, opened.withLock({ $0.count }) == 1 {
+            serial += 1
+            ask("other.mp4", serial)
+            usleep(500_000)
+        }
+        #expect(opened.withLock { $0 } == ["stuck.mp4", "other.mp4"], "\(serial) requests")
         isFree.signal { $0 = true }
         opener.stop()
         thread.join()
