@@ -8,69 +8,96 @@ CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
 DENSE   := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections \
            -Xlinker '--section-ordering-file=$(CURDIR)/Tools/called-functions.list' -Xlinker --no-export-dynamic
 # The Swift runtime is linked in: the box that plays has no toolchain
-RELEASE := -c release --static-swift-stdlib $(DENSE) --product kiosk
+# One build of the engine for the player, the bench, the client of the libraries and the examples; in a folder of its own, so that the tests can be built at
+# the same time
+OPTIMIZED = $(SWIFT) build $(SWIFTPM) -c release --static-swift-stdlib $(DENSE) --scratch-path .build/optimized
+# Three packages share that folder, and SwiftPM takes the plan of one for that of another
+REPLAN = @rm -f .build/optimized/release/description.json
 SWIFTPM := --cache-path $(CACHE)/swiftpm
 SOURCES := Sources Tests Examples Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test unit library docs bed-test stream-test machine-test bed sanitize fuzz bench lint format setup demo manual install uninstall deb clean help
+.PHONY: build run test test-all unit library docs documentation bed-test stream-test machine-test bed kernel image package sanitize sanitize-address \
+	sanitize-thread fuzz fresh stress bench lint format setup prepare demo manual install uninstall deb clean help build-tests proofs proofs-unit proofs-bed \
+	proofs-machine proofs-streams
 .DELETE_ON_ERROR:
+# Parts follow one another in the order in which they are named
+.NOTPARALLEL:
 
 # Bed and bench refuse a binary older than the sources; where nothing in it changes the linker leaves the old one
 build: setup
-	$(SWIFT) build $(SWIFTPM) $(RELEASE)
-	@touch .build/release/kiosk
+	$(REPLAN)
+	$(OPTIMIZED) --product kiosk
+	@touch .build/optimized/release/kiosk
+	@ln -sfn optimized/release .build/release
 
 # Ctrl-C is the way out of kiosk: the shell lets it finish, and make has nothing to complain of
 run: build demo
 	@trap : INT; .build/release/kiosk --preview --config kiosk.conf || { status=$$?; [ $$status = 130 ] || exit $$status; }
 
-# docs/testing.md. The bed and the machine want to be alone on the computer: one after another
-test: unit
-	@$(MAKE) --no-print-directory library
-	@$(MAKE) --no-print-directory bed-test
-	@$(MAKE) --no-print-directory machine-test
+# docs/testing.md says what is in which. Tests/prove has their phases in a table: builds beside each other, then all tests, one to a processor
+test:
+	@MAKE='$(MAKE)' Tests/prove test
 
-TEST := $(SWIFT) test $(SWIFTPM) --skip-build --disable-xctest
+# FROM=PHASE goes on where an earlier one has stopped
+test-all:
+	@MAKE='$(MAKE)' Tests/prove all $(FROM)
 
-unit: setup demo lint
+# What runs tests: a process for each suite, and once more for what has failed
+PROVE = .build/debug/kiosk-tests
+UNIT  := unit v4l2 shelf
+
+build-tests: setup
 	$(SWIFT) build $(SWIFTPM) --build-tests
-	$(TEST) --skip BedTests --skip MachineTests
-	KIOSK_TEST_V4L2=1 $(TEST) --filter HardwareDecodingTests.V4L2
-	KIOSK_TEST_DECODERS=1 $(TEST) --filter HardwareDecodingTests.Shelf
 
-# What applications have of the package: a client that uses the libraries and nothing else is built and run, the examples are built, and so is the
-# documentation. The client and the examples are of one build of the engine
-LIBRARY := -c release --static-swift-stdlib --scratch-path .build/library
-library: setup demo docs
-	$(SWIFT) build $(SWIFTPM) $(LIBRARY) --package-path Tests/Client
-	.build/library/release/Client demo/one.mp4 demo/two.mp4
-	$(SWIFT) build $(SWIFTPM) $(LIBRARY) --package-path Examples
+unit: setup demo lint build-tests proofs-unit
+
+# What applications have of the package: a client that uses the libraries and nothing else is built and run, and the examples are built. They are packages
+# of their own
+library: build demo
+	$(REPLAN)
+	for product in Client TwoDisplays; do $(OPTIMIZED) --package-path Tests/Client --product $$product || exit; done
+	$(REPLAN)
+	for product in loop picture-in-picture exhibit overlay; do $(OPTIMIZED) --package-path Examples --product example-$$product || exit; done
+	$(REPLAN)
+	.build/release/Client demo/one.mp4 demo/two.mp4
 
 # By DocC, into .build/documentation; a warning is an error
-docs: setup
-	$(SWIFT) build $(SWIFTPM) --build-tests
+docs: build-tests documentation
+documentation:
 	SWIFT='$(SWIFT)' Tools/documentation .build/documentation
 
-# Where there can be no bed, its tests say why
-bed-test: build library
+bed-test: build library build-tests kernel proofs-bed
+
+machine-test: package image build-tests proofs-machine
+
+# Where there can be no bed or no machine, their tests say why
+kernel: setup
 	Tests/Bed/build >/dev/null || [ $$? = 69 ]
-	$(SWIFT) build $(SWIFTPM) --build-tests
-	$(TEST) --filter BedTests
+image:
+	Tests/Machine/build .build/kiosk_*.deb >/dev/null || [ $$? = 69 ]
+
+# ALL=--all: those that make test leaves to make test-all, too. PROOFS='--filter NAME': some of them
+proofs:
+	$(PROVE) $(UNIT) bed machine $(ALL) $(PROOFS)
+proofs-unit:
+	$(PROVE) $(UNIT) $(ALL) $(PROOFS) --name unit
+proofs-bed:
+	$(PROVE) bed $(ALL) $(PROOFS) --name bed
+proofs-machine:
+	$(PROVE) machine $(ALL) $(PROOFS) --name machine
 
 # Cameras, lists and bad networks in real time, on a machine that does nothing else: docs/streams.md
-stream-test: setup
+stream-test: build-tests proofs-streams
+proofs-streams:
 	@Tools/setup python3:-python3
-	$(SWIFT) build $(SWIFTPM) --build-tests
-	KIOSK_TEST_STREAMS=1 $(TEST) --filter StreamTests
+	$(PROVE) streams $(PROOFS) --name streams
 
-machine-test: deb
+# Ready to be installed; a warning of lintian is an error
+package: deb
 	@Tools/setup lintian:-lintian
 	lintian --allow-root --fail-on error,warning .build/kiosk_*.deb
-	Tests/Machine/build .build/kiosk_*.deb >/dev/null || [ $$? = 69 ]
-	$(SWIFT) build $(SWIFTPM) --build-tests
-	$(TEST) --filter MachineTests
 
 # The kernel in which the player is run and watched: docs/testing-bed.md
 bed: setup
@@ -78,16 +105,20 @@ bed: setup
 
 # The unit tests once more, with every access checked: for leaks and bounds, and for races; less the simulations, which are one thread's arithmetic,
 # and the disks at fault: their library is preloaded into the symbolizer, too. What is one thread's work is left out of the second run
-sanitize: setup demo
+sanitize: sanitize-address sanitize-thread
+sanitize-address: setup demo
 	$(call sanitized,address)
-	$(call sanitized,thread,$(SINGLE:%=--skip %))
+sanitize-thread: setup demo
+	$(call sanitized,thread,$(SINGLE))
 
-SINGLE := FuzzTests GalleryTests GalleryReaderTests DamagedHeaderTests CheckTests CommandLineTests BedAnalysisTests BenchTests
+SIMULATED := PublicSurfaceTests WeekTests SilentClockTests SimulationTests FaultyFilesTests HardwareTests
+SINGLE    := FuzzTests GalleryTests GalleryReaderTests DamagedHeaderTests CheckTests CommandLineTests BedAnalysisTests BenchTests RunnerTests
 
 define sanitized
 	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
-		$(TEST) --scratch-path .build/$(1) --sanitize=$(1) --skip BedTests --skip MachineTests --skip PublicSurfaceTests --skip WeekTests --skip SilentClockTests --skip SimulationTests --skip FaultyFilesTests --skip HardwareTests $(2)
+		.build/$(1)/debug/kiosk-tests unit $(PROOFS) --name $(1) --program .build/$(1)/debug/kioskPackageTests.xctest \
+		$(foreach suite,$(SIMULATED) $(2),--skip $(suite))
 endef
 
 # Damaged files by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
@@ -100,10 +131,10 @@ fuzz: setup
 		.build/address/debug/kiosk-fuzz --lines $(FILES) $(if $(SEED),--seed $(SEED))
 
 # kiosk and mpv on the bed, in turn, on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
-BENCHED := -c release --static-swift-stdlib $(DENSE) --product kiosk-bench
 bench: build
 	@Tools/setup mpv:-mpv strace:-strace valgrind:-valgrind binutils:-strip
-	$(SWIFT) build $(SWIFTPM) $(BENCHED)
+	$(REPLAN)
+	$(OPTIMIZED) --product kiosk-bench
 	Tests/Bed/build >/dev/null
 	.build/release/kiosk-bench $(BENCH)
 
@@ -121,6 +152,17 @@ format: setup
 setup:
 	@SWIFT='$(SWIFT)' Tools/setup
 
+# And what only tests need
+prepare: setup demo
+	@Tools/setup shellcheck:-shellcheck lintian:-lintian
+
+fresh:
+	Tests/fresh
+
+# What a busy machine makes of the unit tests: docs/testing.md
+stress: build-tests
+	Tests/stress
+
 demo: $(CLIPS)
 
 $(CLIPS) &: Tools/demo-clips | setup
@@ -128,7 +170,7 @@ $(CLIPS) &: Tools/demo-clips | setup
 
 # kiosk(1) is what --help says, kiosk.conf(5) the sample file. Their date is that of the last commit, so that they are the same each time
 manual: build
-	$(SWIFT) build $(SWIFTPM) $(RELEASE:kiosk=generate-manual)
+	$(OPTIMIZED) --product generate-manual
 	@mkdir -p .build/manual
 	.build/release/generate-manual .build/release/kiosk --date "$$(git log -1 --format=%cs 2>/dev/null || date +%F)" --output-directory .build/manual
 	deploy/conf-manual kiosk.conf "$$(git log -1 --format=%cs 2>/dev/null || date +%F)" > .build/manual/kiosk.conf.5
@@ -180,9 +222,10 @@ clean:
 
 help:
 	@echo 'make run        set up, build and play kiosk.conf: on the display if one is free, else in memory, with a status line'
-	@echo 'make test       set up, lint, build and run every test; of that: make unit, make bed-test, make machine-test'
-	@echo 'make library    of that, too: the client and the examples of the libraries; make docs their documentation, in .build/documentation'
-	@echo 'make sanitize   the unit tests again, under AddressSanitizer and ThreadSanitizer'
+	@echo 'make test       set up, build, and prove every promise: minutes        make unit bed-test machine-test library: parts of it'
+	@echo 'make test-all   all there is: real time, streams, sanitizers, damaged files, a fresh Debian; FROM=PHASE goes on from there'
+	@echo 'make library    the client and the examples of the libraries; make docs their documentation, in .build/documentation'
+	@echo 'make sanitize   the unit tests under AddressSanitizer and ThreadSanitizer        make stress    beside busy loops'
 	@echo 'make fuzz       tries damaged files, and lines for the control socket, under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'

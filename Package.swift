@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "KioskInput", targets: ["KioskInput"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
+        .executable(name: "kiosk-tests", targets: ["TestRunner"]),
         // For LD_PRELOAD in tests.
         .library(name: "FaultyFiles", type: .dynamic, targets: ["FaultyFiles"]),
         // For LD_PRELOAD, too.
@@ -214,9 +215,15 @@ let package = Package(
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),
         .testTarget(name: "FuzzTests", dependencies: ["Fuzz", "TestSupport"], swiftSettings: upcoming),
+        // What make test runs the tests with: docs/testing.md.
+        .executableTarget(
+            name: "TestRunner", dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Runner",
+            swiftSettings: upcoming),
+        .testTarget(name: "RunnerTests", dependencies: ["TestRunner", "TestSupport"], swiftSettings: upcoming),
         // The package on an emulated Debian machine: docs/testing-machine.md.
         .testTarget(
-            name: "MachineTests", path: "Tests/Machine", exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],
+            name: "MachineTests", dependencies: ["TestSupport"], path: "Tests/Machine",
+            exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],
             swiftSettings: upcoming),
         // What ThreadSanitizer must be told of the standard library.
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
@@ -233,7 +240,7 @@ let package = Package(
             name: "Bench", dependencies: ["Bed", .product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Bench",
             swiftSettings: upcoming),
         .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
-        .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "KioskPlayback"], swiftSettings: upcoming),
+        .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "KioskPlayback", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
             dependencies: [

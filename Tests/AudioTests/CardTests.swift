@@ -18,7 +18,7 @@ import Testing
 
     /// Waits, with a bound, until `condition` holds.
     private func wait(_ condition: () -> Bool) -> Bool {
-        for _ in 0..<2000 where !condition() { usleep(10_000) }
+        for _ in 0..<12_000 where !condition() { usleep(10_000) }
         return condition()
     }
 

@@ -58,7 +58,7 @@ final class CountingRenderer: AudioRenderer {
 
     /// Waits, with a bound, until `frames` frames have been rendered.
     func wait(for frames: Int) -> Bool {
-        monitor.wait(until: .now + .milliseconds(20_000)) { $0.rendered >= frames ? true : nil } ?? false
+        monitor.wait(until: .now + .seconds(120)) { $0.rendered >= frames ? true : nil } ?? false
     }
 
     var counts: Counts { monitor.withLock { $0 } }
@@ -145,7 +145,7 @@ final class CountingRenderer: AudioRenderer {
     @Test func aCardThatTakesLongToOpenIsNotWaitedFor() {
         let (mayOpen, hasOpened) = (Monitor(false), Monitor(false))
         let output = ALSAOutput { _, _ throws(AudioError) in
-            _ = mayOpen.wait(until: .now + .milliseconds(20_000)) { $0 ? true : nil }
+            _ = mayOpen.wait(until: .now + .seconds(120)) { $0 ? true : nil }
             hasOpened.signal { $0 = true }
             throw .noCard
         }
@@ -155,7 +155,7 @@ final class CountingRenderer: AudioRenderer {
         #expect(renderer.wait(for: 4800))
         #expect(!hasOpened.withLock { $0 } && output.name == "silent: the sound card has not opened yet")
         mayOpen.signal { $0 = true }
-        #expect(hasOpened.wait(until: .now + .milliseconds(20_000)) { $0 ? true : nil } == true)
+        #expect(hasOpened.wait(until: .now + .seconds(120)) { $0 ? true : nil } == true)
         #expect(renderer.wait(for: renderer.counts.rendered + 4800))
         output.stop()
         #expect(renderer.counts.broken == [])

@@ -1,5 +1,4 @@
 import Bed
-import Synchronization
 import Testing
 
 /// What a viewer sees and hears, judged by the kernel's own log of what was scanned out and by what the sound card was fed.
@@ -9,11 +8,9 @@ import Testing
 struct BedTests {}
 
 /// Keeps the folders of a test's runs until the test is over: removed where it passed, named in the issue where it failed. A test whose
-/// runs were all starved by the host, or found it too slow, is cancelled: it neither passed nor failed. After two of those a host is taken
-/// for one that starves whatever runs in real time, and a run is no longer repeated.
+/// runs were all starved by the host, or found it too slow, is cancelled: it neither passed nor failed.
 struct OnBed: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
-    private static let cancelled = Mutex(0)
 
     func scopeProvider(for test: Test, testCase: Test.Case?) -> OnBed? { testCase == nil ? nil : self }
 
@@ -26,16 +23,14 @@ struct OnBed: SuiteTrait, TestTrait, TestScoping {
             issue.comments.append("the run is kept in \(folders.all.joined(separator: " "))")
             return issue
         }
-        let attempts = Self.cancelled.withLock { $0 } < 2 ? 3 : 1
         try await Bed.$folders.withValue(folders) {
             do {
-                try await Bed.$attempts.withValue(attempts) {
+                try await Bed.$attempts.withValue(3) {
                     try await naming.provideScope(for: test, testCase: testCase, performing: function)
                 }
             } catch let error as BedError {
                 switch error {
                 case .starved, .unable:
-                    Self.cancelled.withLock { $0 += 1 }
                     folders.remove()
                     try Test.cancel("\(error)")
                 case .unavailable, .failed: throw error

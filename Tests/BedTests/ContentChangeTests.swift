@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -9,7 +10,7 @@ extension BedTests {
         @Test func `whatever changes, seams are clean and nothing unfinished is played`() async throws {
             let environment = ProcessInfo.processInfo.environment
             let count = environment["KIOSK_CHANGES"].flatMap { Int($0) } ?? 60
-            let seed = environment["KIOSK_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
+            let seed = Proof.seed
             print("KIOSK_SEED=\(seed) KIOSK_CHANGES=\(count)")
             let clips = try ["404060", "604040", "406040", "606040", "604060", "406060", "505050", "707040", "ff0000"].enumerated().map {
                 try BedGallery.plain("change-\($0)", "0x\($1)", size: "320x240", frames: 15, from: 1 + 1000 * $0)

@@ -1,4 +1,5 @@
 import Bed
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -43,7 +44,7 @@ extension BedTests {
             #expect(record.screenshots["paused"] != nil && record.screenshots["paused"] == record.screenshots["still paused"])
         }
 
-        @Test func `fingers and keys are answered at once`() async throws {
+        @Test(.thorough("real time")) func `fingers and keys are answered at once`() async throws {
             // In the host's time: what the code takes is part of the answer.
             let record = try await Bed.run("answers", for: .seconds(7), playing: [clip, other], on: .measured) { at in
                 at(2.0, .key(.space), "pause")

@@ -5,7 +5,7 @@ extension BedTests {
     /// The programs of the folder Examples, which use the libraries and nothing else, on the kernel's own display, sound card and touch screen.
     @Suite struct Examples {
         private static func example(_ name: String, _ arguments: [String]) -> Program {
-            .command([Bed.package + "/.build/library/release/example-\(name)"] + arguments)
+            .command([Bed.package + "/.build/release/example-\(name)"] + arguments)
         }
 
         // The mode that vkms prefers, as they name none.

@@ -1,12 +1,15 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
     /// A film that is made while the player plays, on the one processor that there is.
     @Suite struct ExportBeside {
         /// In virtual time, in which computing takes as long as it does, and the host cannot be in the way.
-        @Test func `a film is made beside the player, and no vblank is missed`() async throws {
+        @Test(.thorough("virtual time in which computing takes time")) func `a film is made beside the player, and no vblank is missed`()
+            async throws
+        {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let short = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
             let film = NSTemporaryDirectory() + "kiosk-film-\(UUID().uuidString).mp4"
@@ -39,7 +42,9 @@ extension BedTests.ExportBeside {
         return (folder, folder + ".sock")
     }
 
-    @Test func `the clips of a film are put in order with keys, on the screen`() async throws {
+    @Test(.thorough("virtual time in which computing takes time")) func `the clips of a film are put in order with keys, on the screen`()
+        async throws
+    {
         let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
         let (folder, socket) = try Self.shelf()
         defer { for path in [folder, socket] { try? FileManager.default.removeItem(atPath: path) } }
@@ -74,7 +79,8 @@ extension BedTests.ExportBeside {
         #expect(record.status == 0)
     }
 
-    @Test func `a film is put together on the shelf, and programs see it come about`() async throws {
+    @Test(.thorough("virtual time in which computing takes time"))
+    func `a film is put together on the shelf, and programs see it come about`() async throws {
         let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
         let (folder, socket) = try Self.shelf()
         defer { for path in [folder, socket] { try? FileManager.default.removeItem(atPath: path) } }

@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -10,7 +11,8 @@ extension BedTests {
             ("mix-7.mov", 24), ("mix-8.mkv", 15), ("mix-9.mp4", 30000.0 / 1001), ("mix-10.mp4", 30),
         ]
 
-        @Test func `ten mixed clips, vblank by vblank and pixel by pixel`() async throws {
+        @Test(.thorough("the unit tests compare the same films with a display in memory"))
+        func `ten mixed clips, vblank by vblank and pixel by pixel`() async throws {
             let clips = try Self.clips.enumerated().map { index, clip in
                 NumberedClip(
                     try BedGallery.path(clip.0), frames: Int(clip.1.rounded()), from: 1000 * (index + 1) + 1, frameRate: clip.1)

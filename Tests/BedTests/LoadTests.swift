@@ -1,11 +1,12 @@
 import Bed
+import TestSupport
 import Testing
 
 extension BedTests {
     /// Somebody else wants the processor, too; real time, since this is about processor time. Two tests, as in a shorter run the host is
     /// less likely to take it away as well.
     @Suite struct Load {
-        @Test func `with a busy process beside it seams stay clean`() async throws {
+        @Test(.thorough("real time")) func `with a busy process beside it seams stay clean`() async throws {
             let record = try await playing("one beside", for: .seconds(7), beside: 1, until: .seconds(7))
             let beside = record.time(of: "busy")..<Duration.seconds(7)
             let seams = record.seams.filter { beside.contains($0.first.time) }
@@ -16,7 +17,7 @@ extension BedTests {
             expectLossesToBeSaid(record)
         }
 
-        @Test func `with five, what is lost is said`() async throws {
+        @Test(.thorough("real time")) func `with five, what is lost is said`() async throws {
             let record = try await playing("five beside", for: .seconds(7), beside: 5, until: .seconds(5))
             expectLossesToBeSaid(record)
         }

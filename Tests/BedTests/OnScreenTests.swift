@@ -1,4 +1,5 @@
 import Bed
+import TestSupport
 import Testing
 
 @testable import Controls
@@ -36,7 +37,9 @@ extension BedTests {
             #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0)
         }
 
-        @Test(arguments: [2, 0]) func `a hundred times the controls come and go, and no vblank is missed`(overlays: Int) async throws {
+        @Test(arguments: Proof.some([0, 2])) func `a hundred times the controls come and go, and no vblank is missed`(
+            overlays: Int
+        ) async throws {
             let stage = try OnScreenStage(overlays: overlays)
             let record = try await stage.run("hundred", for: 75.5, input: Self.keys) { at in
                 for count in 0..<100 {
@@ -60,7 +63,7 @@ extension BedTests {
         }
 
         /// The same in the host's time, where drawing, blending and uploading take theirs.
-        @Test(arguments: [2, 0]) func `nor is one in real time`(overlays: Int) async throws {
+        @Test(.thorough("real time"), arguments: [2, 0]) func `nor is one in real time`(overlays: Int) async throws {
             let stage = try OnScreenStage(overlays: overlays) { ($0.time, $0.measuresHost) = (.real, true) }
             let record = try await stage.run("twelve", for: 13.5, input: Self.keys) { at in
                 for count in 0..<12 {

@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -113,7 +114,7 @@ extension BedTests {
         }
 
         /// In the host's time, where copying takes as long as it takes.
-        @Test func `in real time`() async throws {
+        @Test(.thorough("real time")) func `in real time`() async throws {
             let clips = [
                 try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
             ]

@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -52,7 +53,7 @@ extension BedTests {
 
         /// The card's crystal is off by 200 ppm, which would be 0.12 s in ten minutes. $KIOSK_BED_RECORDING seconds instead: 3600 takes ten minutes.
         @Test func `sound and picture stay in step`() throws {
-            let seconds = ProcessInfo.processInfo.environment["KIOSK_BED_RECORDING"].flatMap { Int($0) } ?? 600
+            let seconds = ProcessInfo.processInfo.environment["KIOSK_BED_RECORDING"].flatMap { Int($0) } ?? (Proof.isThorough ? 600 : 150)
             let (folder, output) = try guest(
                 "step",
                 """
@@ -109,10 +110,10 @@ extension BedTests {
             try expectSound(folder + "/out.mp4")
         }
 
-        /// Twenty times the process is killed at an instant of its own. What the kernel had of the file and not yet on the disk survives that, unlike a power
+        /// Twenty times (six in make test) the process is killed at an instant of its own. What the kernel had of the file and not yet on the disk survives that, unlike a power
         /// cut: RecordingTests cuts files off anywhere.
         @Test func `a recorder that is killed leaves a film`() throws {
-            let instants = (0..<20).map { 2 + Double(($0 * 7919) % 613) / 100 }
+            let instants = (0..<(Proof.isThorough ? 20 : 6)).map { 2 + Double(($0 * 7919) % 613) / 100 }
             let script =
                 instants.enumerated().map { index, instant in
                     """

@@ -1,15 +1,16 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 /// What a power cut leaves, and how soon what the camera sees is seen.
 extension BedTests.Recordings {
     /// A film is kept, another one is recorded, and the guest's kernel is told to power off at once, with nothing written back. The films lie on an ext4 file
     /// system, of which the kernel writes back by itself after seconds only: what nobody has had written to the disk (fsync) is gone, and so is what the journal
-    /// has not. It is mounted so that a name may be on the disk before what the file holds. $KIOSK_BED_CUTS says how often; 8 by default, each fourth right after
+    /// has not. It is mounted so that a name may be on the disk before what the file holds. $KIOSK_BED_CUTS says how often; 8 by default (4 in make test), each fourth right after
     /// the other one was thrown away, of which nothing may come back. What a disk does that says it has written what it has not is not shown.
     @Test func `a power cut while the player records leaves a film at the next start`() throws {
-        let count = ProcessInfo.processInfo.environment["KIOSK_BED_CUTS"].flatMap { Int($0) } ?? 8
+        let count = ProcessInfo.processInfo.environment["KIOSK_BED_CUTS"].flatMap { Int($0) } ?? (Proof.isThorough ? 8 : 4)
         let folder = "/tmp/kiosk-bed-cuts-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let player = try Bed.player(), clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
@@ -112,7 +113,9 @@ extension BedTests.Recordings {
     }
 
     /// From vivid's time of a picture to the vblank at which its number, which vivid has burned into it (kernel/patches/11), is scanned out; in real time.
-    @Test(arguments: [(720, 5), (720, 30), (1080, 30)]) func `the camera is seen within 100 ms`(height: Int, rate: Int) async throws {
+    @Test(.thorough("real time"), arguments: [(720, 5), (720, 30), (1080, 30)]) func `the camera is seen within 100 ms`(
+        height: Int, rate: Int
+    ) async throws {
         let stage = try Stage()
         defer { stage.remove() }
         let machine = Machine {

@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -142,7 +143,7 @@ extension BedTests {
         }
 
         /// Where answering takes the processor's time.
-        @Test func `a thousand commands a second in real time cost no vblank`() async throws {
+        @Test(.thorough("real time")) func `a thousand commands a second in real time cost no vblank`() async throws {
             _ = try await flooded("flooded in real time", for: 10, on: Machine { $0.measuresHost = true })
         }
 

@@ -1,10 +1,11 @@
 import Bed
+import TestSupport
 import Testing
 
 extension BedTests {
     /// The loop, in the host's time where processor time counts.
     @Suite struct Seams {
-        @Test func `one item comes round, and nobody can tell`() async throws {
+        @Test(.thorough("real time")) func `one item comes round, and nobody can tell`() async throws {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let record = try await Bed.run("one item", for: .seconds(13), playing: [clip], on: .measured)
             #expect(record.seams.count == 2)
@@ -18,7 +19,7 @@ extension BedTests {
             #expect(record.terminal == "text on auto")
         }
 
-        @Test func `two items follow each other, and nobody can tell`() async throws {
+        @Test(.thorough("real time")) func `two items follow each other, and nobody can tell`() async throws {
             let clips = [
                 try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
             ]

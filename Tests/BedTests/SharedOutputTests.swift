@@ -57,7 +57,7 @@ extension BedTests {
             ]
             let machine = Machine { ($0.time, $0.mode, $0.displays) = (.free, Machine.Mode(width: 1024, height: 768), 2) }
             let program = Program.command(
-                [Bed.package + "/.build/library/release/TwoDisplays", "hw:Loopback,0,0"] + clips.map(\.path))
+                [Bed.package + "/.build/release/TwoDisplays", "hw:Loopback,0,0"] + clips.map(\.path))
             let record = try await Bed.run(
                 "two displays", for: .seconds(12), playing: clips, program, on: machine,
                 area: Vblank.Rectangle(x: 0, y: 96, width: 1024, height: 576))

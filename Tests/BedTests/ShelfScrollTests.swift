@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -34,7 +35,7 @@ extension BedTests {
             at(begin + 0.008 * Double(steps) + 0.004, .up(), name + " lifts")
         }
 
-        @Test(arguments: [2, 0]) func `ten thousand clips are scrolled by a finger, and no vblank is without its frame`(
+        @Test(arguments: Proof.some([2, 0])) func `ten thousand clips are scrolled by a finger, and no vblank is without its frame`(
             overlays: Int
         ) async throws {
             let folder = try Self.folder(10_000)

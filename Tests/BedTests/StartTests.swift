@@ -1,4 +1,5 @@
 import Bed
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -28,7 +29,8 @@ extension BedTests {
         }
 
         /// With a touch screen, whose controls have fonts to look up. In virtual time in which computing takes what it takes the processor.
-        @Test func `the second picture follows the first, and the sound has no hole`() async throws {
+        @Test(.thorough("virtual time in which computing takes time"))
+        func `the second picture follows the first, and the sound has no hole`() async throws {
             let clip = try BedGallery.clip("a60", frames: 300, frameRate: 60)
             let record = try await Bed.run("motion", for: .seconds(2), playing: [clip], .kiosk(), on: Machine { $0.time = .virtual })
             // The first half second: 60 pictures a second are nearly all that the core can do, and what comes later is not the start.

@@ -44,32 +44,35 @@ import Foundation
         let path = output ?? "\(Bed.package)/.build/bench/\(Self.stamp(Date())).json"
         var findings = Findings(circumstances: try await circumstances(), series: scenarios.flatMap(\.series))
         let modeNames = try await modeNames(for: scenarios)
-        for (round, scenario, player) in turns(of: scenarios) {
+        let (turns, counted) = (turns(of: scenarios), counted(of: scenarios))
+        var step = 0
+        func begin(_ text: String) {
+            step += 1
+            complain("[\(step) of \(turns.count + counted.count)] \(text)")
+        }
+        complain(
+            "\(turns.count + counted.count) steps, about \(Self.minutes(turns.map { ($0.scenario, $0.player) }, counted.map(\.count))) minutes"
+        )
+        for (round, scenario, player) in turns {
+            begin("\(scenario.name), \(player.rawValue), run \(round + 1)")
             guard let place = findings.series.firstIndex(where: { $0.scenario == scenario.name && $0.player == player.rawValue })
             else { continue }
-            complain("\(scenario.name), \(player.rawValue), run \(round + 1)")
             await perform(scenario, player, modeNames["\(scenario.mode)"], into: &findings.series[place])
             findings.circumstances.loadAfter = Self.load
             // Written every time, so that what was measured is there if the rest is not waited for.
             try write(findings, to: path)
         }
-        for (scenario, player) in scenarios.flatMap({ scenario in scenario.counted.map { (scenario, $0) } }) where counts || !quick {
+        for (scenario, player, count) in counted {
+            begin("\(scenario.name), \(player.rawValue), \(count.measure.title)")
             guard let place = findings.series.firstIndex(where: { $0.scenario == scenario.name && $0.player == player.rawValue })
             else { continue }
-            for count in Count.allCases {
-                complain("\(scenario.name), \(player.rawValue), \(count.measure.title)")
-                // Now and then valgrind does not start: it does not find its place in memory.
-                for attempt in 1...3 {
-                    do {
-                        let figure = try await scenario.count(
-                            count, player, modeName: modeNames["\(scenario.mode)"] ?? "\(scenario.mode)", folder: folder)
-                        findings.series[place].samples[count.measure] = [figure]
-                        break
-                    } catch {
-                        complain("  \(error)")
-                        if attempt == 3 { findings.series[place].failures.append("\(count.measure.title): \(error)") }
-                    }
-                }
+            do {
+                let figure = try await scenario.count(
+                    count, player, modeName: modeNames["\(scenario.mode)"] ?? "\(scenario.mode)", folder: folder)
+                findings.series[place].samples[count.measure] = [figure]
+            } catch {
+                complain("  \(error)")
+                findings.series[place].failures.append("\(count.measure.title): \(error)")
             }
             findings.circumstances.loadAfter = Self.load
             try write(findings, to: path)
@@ -92,6 +95,22 @@ import Foundation
         return (0..<(scenarios.map(rounds).max() ?? 0)).flatMap { round in
             scenarios.filter { round < rounds($0) }.flatMap { scenario in scenario.players.map { (round, scenario, $0) } }
         }
+    }
+
+    /// What is counted, a player and a case after the other.
+    private func counted(of scenarios: [BenchCase]) -> [(scenario: BenchCase, player: BenchCase.Player, count: Count)] {
+        if quick, !counts { return [] }
+        return scenarios.flatMap { scenario in
+            scenario.counted.flatMap { player in Count.allCases.map { (scenario, player, $0) } }
+        }
+    }
+
+    /// How long all of that takes: a run in real time its seconds, and two to begin and end; counting is as quick as the computer. Of a whole bench on two
+    /// cores of an AMD EPYC.
+    static func minutes(_ turns: [(scenario: BenchCase, player: BenchCase.Player)], _ counted: [Count]) -> Int {
+        let real = turns.reduce(0) { $0 + $1.scenario.seconds * ($1.player == .ffmpeg ? 2 : 1) + 2 }
+        let virtual = counted.reduce(0) { $0 + ($1 == .systemCalls ? 15 : 60) }
+        return max(1, (real + virtual + 30) / 60)
     }
 
     /// One run that counts, if it can be had within three.

@@ -14,7 +14,6 @@ import Testing
         var rate: Double
         /// Seconds after the camera's first picture that it has begun.
         var begin: Double
-        var random = SystemRandomNumberGenerator()
         var seed: UInt64 = 1
 
         mutating func jitter(_ most: Double) -> Double {

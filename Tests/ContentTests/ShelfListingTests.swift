@@ -29,7 +29,7 @@ import Testing
         func run(_ line: String) { #expect(system("cd '\(path)' && { \(line)\n }") == 0) }
 
         func becomes(_ names: [String]) -> Bool {
-            entries.wait(until: .now + .seconds(30)) { [path] entries in
+            entries.wait(until: .now + .seconds(120)) { [path] entries in
                 entries.map { String($0.source.dropFirst(path.count + 1)) } == names ? true : nil
             } ?? false
         }

@@ -27,7 +27,7 @@ import Testing
             }
             let news = news
             expansion.start { item in news.signal { $0.append(item) } }
-            try #require(expansion.waitForItems(within: .seconds(30)))
+            try #require(expansion.waitForItems(within: .seconds(120)))
         }
 
         deinit {

@@ -79,7 +79,7 @@ import Testing
         }
 
         func until(_ condition: () throws -> Bool) rethrows -> Bool {
-            let end = HostTime.now + .seconds(30)
+            let end = HostTime.now + .seconds(120)
             while HostTime.now < end {
                 if try condition() { return true }
                 usleep(20_000)

@@ -13,7 +13,7 @@ import Testing
 
     /// The picture that was asked for at this time, waited for.
     private func picture(at seconds: Double, of source: String) -> Previews.Picture? {
-        pictures.wait(until: .now + .seconds(30)) { all in all.last { $0.time == .seconds(seconds) && $0.source == source } }
+        pictures.wait(until: .now + .seconds(120)) { all in all.last { $0.time == .seconds(seconds) && $0.source == source } }
     }
 
     private func number(_ picture: Previews.Picture?) -> Int? {

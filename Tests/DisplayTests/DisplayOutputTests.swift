@@ -57,7 +57,7 @@ struct DisplayOutputTests {
             let scene = Scene(Pictures.solid(id % 2 == 0 ? 235 : 16, 128, 128, 32, 18))
             guard case .prepared(let token) = output.prepare(scene) else { throw Unexpected() }
             guard case .queued = output.commit(token, id: id) else { throw Unexpected() }
-            guard case .flipped(let flip) = output.wait(until: .now + .seconds(5)) else { throw Unexpected() }
+            guard case .flipped(let flip) = output.wait(until: .now + .seconds(120)) else { throw Unexpected() }
             #expect(flip.id == id && flip.time <= .now)
         }
         let seen = flips.withLock { $0 }
@@ -112,7 +112,7 @@ struct DisplayOutputTests {
         let other = try prepared(output)
         guard case .noSpareBuffer = output.prepare(Scene()) else { throw Unexpected() }
         output.endReading(reading)
-        guard case .bufferFreed = output.wait(until: .now + .seconds(10)) else { throw Unexpected() }
+        guard case .bufferFreed = output.wait(until: .now + .seconds(120)) else { throw Unexpected() }
         _ = try prepared(output)
         output.discard(other)
         let again = try #require(output.beginReading())
@@ -158,7 +158,7 @@ struct DisplayOutputTests {
             usleep(10_000)
             output.wake()
         }
-        guard case .woken = output.wait(until: .now + .seconds(10)) else { throw Unexpected() }
+        guard case .woken = output.wait(until: .now + .seconds(120)) else { throw Unexpected() }
         waker.join()
     }
 
@@ -228,15 +228,15 @@ struct DisplayOutputTests {
         }
         var lumas: [UInt32] = []
         for id in 1...300 as ClosedRange<UInt64> {
-            let next = queue.wait(until: .now + .seconds(20)) { $0.tokens.isEmpty ? nil : $0.tokens.removeFirst() }
+            let next = queue.wait(until: .now + .seconds(120)) { $0.tokens.isEmpty ? nil : $0.tokens.removeFirst() }
             let (token, luma) = try #require(next)
             if id % 7 == 0 {
                 output.discard(token)
                 continue
             }
             guard case .queued = output.commit(token, id: id) else { throw Unexpected() }
-            var event = output.wait(until: .now + .seconds(20))
-            while case .bufferFreed = event { event = output.wait(until: .now + .seconds(20)) }
+            var event = output.wait(until: .now + .seconds(120))
+            while case .bufferFreed = event { event = output.wait(until: .now + .seconds(120)) }
             guard case .flipped(let flip) = event, flip.id == id else { throw Unexpected() }
             lumas.append(luma)
         }

@@ -65,7 +65,7 @@ import Testing
         guard case .queued = stage.commit(ready) else { throw PlaneStage.Unexpected() }
         try stage.flip()
         #expect(stage.screen.seen(5, 5) == 0)
-        guard case .changed = output.wait(until: .now + .seconds(2)) else { throw PlaneStage.Unexpected() }
+        guard case .changed = output.wait(until: .now + .seconds(120)) else { throw PlaneStage.Unexpected() }
         guard case .queued = stage.commit(try prepare()) else { throw PlaneStage.Unexpected() }
         try stage.flip()
         #expect(stage.screen.seen(5, 5) == 0x204060)
@@ -81,7 +81,7 @@ import Testing
         let ready = try prepareQuarters(output)
         output.rotate(nil)
         output.rotate(nil)
-        guard case .woken = output.wait(until: nil), case .changed = output.wait(until: .now + .seconds(10)) else {
+        guard case .woken = output.wait(until: nil), case .changed = output.wait(until: .now + .seconds(120)) else {
             throw PlaneStage.Unexpected()
         }
         guard case .deadline = output.wait(until: .now + .milliseconds(150)) else { throw PlaneStage.Unexpected() }

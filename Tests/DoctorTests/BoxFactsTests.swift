@@ -156,10 +156,10 @@ import Testing
     @Test("What does not answer is not waited for") func bounded() {
         let begin = HostTime.now
         let answer = BoxFacts.answer(within: .milliseconds(50)) { () -> Int in
-            sleep(4)
+            sleep(600)
             return 1
         }
-        #expect(answer == nil && HostTime.now - begin < .seconds(3))
+        #expect(answer == nil && HostTime.now - begin < .seconds(300))
         #expect(BoxFacts.answer(within: .seconds(30)) { 2 } == 2)
     }
 

@@ -216,7 +216,7 @@ final class ExportFolder {
         #expect(try Self.read(path).numbers == [1])
     }
 
-    @Test func errorsSayWhatIsWrong() throws {
+    @Test(.needsFullDevice) func errorsSayWhatIsWrong() throws {
         let format = MovieFormat(video: .init(width: 320, height: 180, frameRate: 25), audio: nil)
         func reason(_ path: String, _ format: MovieFormat) -> MovieError.Reason? {
             do throws(MovieError) {

@@ -116,8 +116,8 @@ import Testing
         let accelerometer = Accelerometer(folder: folder.path)
         accelerometer.start { rotation, _ in told.signal { $0.append(rotation) } }
         defer { accelerometer.stop() }
-        #expect(told.wait(until: .now + .seconds(20)) { $0 == [.none] ? true : nil } == true)
+        #expect(told.wait(until: .now + .seconds(120)) { $0 == [.none] ? true : nil } == true)
         try folder.read("iio:device0", 256, 0, 10)
-        #expect(told.wait(until: .now + .seconds(20)) { $0 == [.none, .clockwise270] ? true : nil } == true)
+        #expect(told.wait(until: .now + .seconds(120)) { $0 == [.none, .clockwise270] ? true : nil } == true)
     }
 }

@@ -61,7 +61,7 @@ final class KioskProcess {
     var isRunning: Bool { process.isRunning }
 
     /// Waits until it has logged a line that contains `text`.
-    func waits(for text: String, seconds: Double = 20) -> Bool { eventually(seconds) { self.errors.contains(text) } }
+    func waits(for text: String, seconds: Double = 120) -> Bool { eventually(seconds) { self.errors.contains(text) } }
 
     /// Its exit status; nil when it runs on for longer than `seconds`, or was killed by a signal.
     func status(within seconds: Double = 30) -> Int32? {
@@ -70,7 +70,7 @@ final class KioskProcess {
     }
 
     /// Sends it `signal`; the exit status, as ``status(within:)``.
-    func end(_ signal: Int32 = SIGTERM, within seconds: Double = 20) -> Int32? {
+    func end(_ signal: Int32 = SIGTERM, within seconds: Double = 120) -> Int32? {
         kill(pid, signal)
         return status(within: seconds)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// An emulated machine that runs kiosk, looked at from outside: its screen, its sound card, its devices; and a root shell in it, for what
 /// only the inside knows. It ends with the value, and its disk and dumps with it unless ``keepsFolder``.
@@ -9,6 +10,9 @@ final class Machine: @unchecked Sendable {
     enum Adapter: String, CaseIterable {
         case virtioGPU = "virtio-gpu-pci"
         case bochs = "bochs-display"
+
+        /// Those of tests that are about the display: each has to be booted once. `make test` has one of them.
+        static let tried = Proof.isThorough ? allCases : [.virtioGPU]
     }
 
     /// What is its own: sockets, dumps, recordings, disk.

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The controls on the screen, with the pointer and the keyboard that the machine has. Neither adapter has a plane for them: they are blended
 /// into the picture.
 extension MachineTests {
-    @Test(arguments: Machine.Adapter.allCases)
+    @Test(arguments: Machine.Adapter.tried)
     func `a tap shows the controls, and they go when it plays again`(adapter: Machine.Adapter) throws {
         let machine = try Machine.playing(adapter)
         try machine.turnControlsOn()
@@ -18,7 +19,7 @@ extension MachineTests {
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
     }
 
-    @Test func `so does a key, and the disc in the middle plays`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `so does a key, and the disc in the middle plays`() throws {
         let machine = try Machine.playing()
         try machine.turnControlsOn()
         try machine.qmp.key("spc")

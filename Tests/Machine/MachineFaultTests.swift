@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What breaks: the process, the power, and whatever has a plug.
@@ -35,7 +36,7 @@ extension MachineTests {
         #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(seen)")
     }
 
-    @Test func `a monitor becomes another one, is pulled out, and put back`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a monitor becomes another one, is pulled out, and put back`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         let waits = "journalctl -b -u kiosk | grep -c 'waiting for one'"
@@ -50,7 +51,7 @@ extension MachineTests {
     }
 
     /// With the card itself, and with ALSA's mixer in between, as `default` has it.
-    @Test(arguments: ["default", "plughw:CARD=Intel"])
+    @Test(.thorough("a minute of an emulated machine"), arguments: ["default", "plughw:CARD=Intel"])
     func `after a suspend to memory it plays on`(device: String) throws {
         // This kernel's driver of virtio-gpu does not come back from one.
         let machine = try Machine.playing(.bochs)
@@ -82,7 +83,7 @@ extension MachineTests {
         #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(size): \(seen)")
     }
 
-    @Test(arguments: ["keyboard", "tablet"])
+    @Test(.thorough("a minute of an emulated machine"), arguments: ["keyboard", "tablet"])
     func `an input device is pulled out and put back`(_ device: String) throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
@@ -100,7 +101,7 @@ extension MachineTests {
         }
     }
 
-    @Test func `a USB sound card is pulled out and put back`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a USB sound card is pulled out and put back`() throws {
         let machine = try Machine.playing()
         try machine.plug("usb-audio", id: "sound", ["audiodev": "usb-speaker"])
         try machine.wait(untilSucceeds: "test -e /proc/asound/Audio")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What systemd, apt and the operator do to the service while it plays.
@@ -19,7 +20,7 @@ extension MachineTests {
     }
 
     /// `Tests/Machine/install` has left the package in the machine.
-    @Test func `an upgrade while it plays shows no console, and it plays again`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `an upgrade while it plays shows no console, and it plays again`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         let before = try machine.shell("systemctl show -P MainPID kiosk.service")
@@ -45,7 +46,7 @@ extension MachineTests {
         #expect(try machine.shell("systemctl is-active kiosk.service kiosk.path") == "active\nactive")
     }
 
-    @Test func `who is in its group may ask it, who is not may not`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `who is in its group may ask it, who is not may not`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         try machine.shell("useradd -M -G kiosk attendant && useradd -M stranger")
@@ -63,7 +64,7 @@ extension MachineTests {
     }
 
     /// A box that is installed as docs/install.md says, but for the kernel's command line; and what becomes wrong with it.
-    @Test func `the doctor finds what is wrong with the box`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `the doctor finds what is wrong with the box`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         func codes() throws -> Set<String> { try machine.findings() }
@@ -103,7 +104,9 @@ extension MachineTests {
 
     /// What no plug and no command of an operator brings about here: a box that is hot, weak or slow, as the kernel would tell of it, and a libavcodec
     /// without a decoder.
-    @Test func `the doctor finds what is wrong with sound, decoders, storage, air and power`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `the doctor finds what is wrong with sound, decoders, storage, air and power`()
+        throws
+    {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         let codes: Set = ["sound-muted", "codecs", "storage", "temperature", "power", "decoder-permission", "display-device"]

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A network share: NFS, served by the machine's own kernel in a network namespace of its own, at the other end of a virtual cable.
 extension MachineTests {
     /// What changes there is not told by the kernel: the folder is looked into every five seconds.
-    @Test func `a share is looked into, is gone for minutes, and comes back`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a share is looked into, is gone for minutes, and comes back`() throws {
         let machine = try Machine.playing()
         try machine.wait(for: PlayOrder.stick)
         try machine.serveShare(holding: "/media/stick/two.mp4")

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `[playback] usb`: what is done with the videos of a stick that somebody plugs in.
 extension MachineTests {
-    @Test func `a stick takes the playlist's place, or is copied`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a stick takes the playlist's place, or is copied`() throws {
         let machine = try Machine.playing()
         let (disk, stick) = (PlayOrder(clips: [PlayOrder.disk]), PlayOrder(clips: [PlayOrder.stick]))
         try machine.wait(for: PlayOrder.stick)
@@ -47,7 +48,7 @@ extension MachineTests {
 /// Sticks that go wrong.
 extension MachineTests {
     /// Frames 101 to 145 again and again for two minutes, read at less than twice the speed they are played at: somebody always reads.
-    @Test func `a stick is pulled out in the middle of a read`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a stick is pulled out in the middle of a read`() throws {
         let machine = try Machine.playing()
         try machine.askForSticks("play")
         let long = try machine.makeLongClip()
@@ -69,7 +70,7 @@ extension MachineTests {
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
     }
 
-    @Test func `a stick is pulled out while it is copied, and one does not fit`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a stick is pulled out while it is copied, and one does not fit`() throws {
         let machine = try Machine.playing()
         let alone = PlayOrder(clips: [PlayOrder.disk])
         try machine.askForSticks("copy")
@@ -104,7 +105,7 @@ extension MachineTests {
     }
 
     /// With sectors that cannot be read, in the middle of a file; and with a file system that is nonsense.
-    @Test func `a damaged stick is played as far as it goes`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `a damaged stick is played as far as it goes`() throws {
         let machine = try Machine.playing()
         try machine.askForSticks("play")
         let good = try machine.makeLongClip(turns: 1, named: "good.mp4"), bad = try machine.makeLongClip(named: "bad.mp4")

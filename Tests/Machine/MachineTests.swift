@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The package on an emulated Debian 12 with that system's own kernel, drivers and systemd, judged by what its screen shows and its sound
@@ -21,7 +22,7 @@ extension MachineTests {
         #expect(try machine.shell("systemctl is-enabled kiosk.service kiosk.path getty@tty1.service || true") == "enabled\nenabled\nmasked")
     }
 
-    @Test(arguments: Machine.Adapter.allCases)
+    @Test(arguments: Machine.Adapter.tried)
     func `frames come in their order, over the seams too`(adapter: Machine.Adapter) throws {
         let machine = try Machine.playing(adapter)
         let seen = try machine.watch(seams: 3)
@@ -60,7 +61,7 @@ extension MachineTests {
         #expect(tones.reduce(0) { $0 + $1.seconds } > recording.seconds / 2, "\(tones) in \(recording.seconds) s")
     }
 
-    @Test func `purging the package leaves nothing of it`() throws {
+    @Test(.thorough("a minute of an emulated machine")) func `purging the package leaves nothing of it`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         try machine.shell("apt-get purge -y -q kiosk", within: 120)

@@ -239,12 +239,13 @@ import VADriver
         let begin = HostTime.now
         var reader = try open(try clip(), device: "/dev/zero")
         let first = HostTime.now - begin
-        #expect(first >= HardwareDevice.timeLimit && first < .seconds(10))
+        #expect(first >= HardwareDevice.timeLimit && first < .seconds(60))
         #expect(numbers(&reader) == Array(1...120))
         #expect(reader.problems == ["is decoded in software: vaapi: /dev/zero: its driver did not answer for 2 s"])
-        let again = HostTime.now
+        // It is not waited for again: that is sooner, whatever else the machine does.
+        let second = HostTime.now
         reader = try open(try clip(), device: "/dev/zero")
-        #expect(reader.decoder == "software" && HostTime.now - again < HardwareDevice.timeLimit)
+        #expect(reader.decoder == "software" && HostTime.now - second < first)
     }
 
     @Test("Too few surfaces at the beginning, or all of them held") func exhaustion() throws {

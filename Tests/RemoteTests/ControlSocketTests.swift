@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KioskPlatform
+import TestSupport
 import Testing
 
 @testable import Remote
@@ -144,7 +145,7 @@ private final class RawClient: Sendable {
     @Test func `noise is answered or ends the conversation`() throws {
         let socket = try listen()
         defer { end(socket) }
-        var random = SystemRandomNumberGenerator()
+        var random = Proof.Random()
         let line = Array("{\"id\":7,\"command\":\"screenshot\"}\n".utf8)
         for _ in 0..<300 {
             let client = try #require(RawClient(path))

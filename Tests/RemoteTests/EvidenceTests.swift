@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KioskPlatform
+import TestSupport
 import Testing
 
 @testable import Remote
@@ -129,7 +130,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["proof.jsonl", "proof.jsonl.1"])
     }
 
-    @Test func `a log on a full disk has no half lines`() throws {
+    @Test(.needsFullDevice) func `a log on a full disk has no half lines`() throws {
         // Nothing can be written to it, and it cannot be told from a disk without room.
         #expect(RotatedFile("/dev/full").append("a line\n") == String(cString: strerror(ENOSPC)))
         #expect(RotatedFile("/nowhere/at/all").append("a line\n") == String(cString: strerror(ENOENT)))

@@ -15,7 +15,7 @@ extension JSONValue {
 /// What the control socket tells of an item, and which of its tracks it has played.
 @Suite(.blocking) struct ItemCommandTests {
     private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
-        let end = HostTime.now + .seconds(30)
+        let end = HostTime.now + .seconds(120)
         while HostTime.now < end {
             if try condition() { return true }
             usleep(10_000)

@@ -67,14 +67,35 @@ package enum Clips {
         return try make("fast.mp4", ["-r", "500", "-i", stream, "-c", "copy"])
     }
 
-    /// A file made by ffmpeg with these arguments; made once for each name.
+    /// A file made by ffmpeg with these arguments; made once for each name. What is made of nothing but them is kept beside the gallery, for other
+    /// processes, and each gets a copy of its own.
     package static func make(_ name: String, _ arguments: [String]) throws -> String {
         let path = folder + "/" + name
         try lock.withLock {
             if FileManager.default.fileExists(atPath: path) { return }
-            _ = try run(["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"] + arguments + [path])
+            guard !arguments.contains(where: { $0.contains("/") && FileManager.default.fileExists(atPath: $0) }) else {
+                return try encode(arguments, to: path)
+            }
+            let kept = try galleryFolder.get() + "/made"
+            let (file, own) = (kept + "/\(hash(arguments))-\(name)", kept + "/\(getpid())-\(name)")
+            if !FileManager.default.fileExists(atPath: file) {
+                try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true)
+                try encode(arguments, to: own)
+                guard rename(own, file) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            }
+            try FileManager.default.copyItem(atPath: file, toPath: path)
         }
         return path
+    }
+
+    private static func encode(_ arguments: [String], to path: String) throws {
+        _ = try run(["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"] + arguments + [path])
+    }
+
+    /// FNV-1a of all of them.
+    private static func hash(_ arguments: [String]) -> String {
+        let hash = arguments.joined(separator: "\n").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 
     /// What a file holds.

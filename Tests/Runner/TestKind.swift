@@ -1,0 +1,101 @@
+import Foundation
+
+/// A sort of test: which of the program's tests it is, what its processes are given, and how many of them run beside each other.
+struct TestKind {
+    let name: String
+    /// What the identifiers of its tests begin with; none where another kind names its tests as well and only the environment differs.
+    let prefixes: [String]
+    var environment: [String: String] = [:]
+    /// Whether each test has a process of its own; otherwise each suite has one.
+    var isPerTest = false
+    /// The share of the computer that one process takes. One for each processor: what computes all the time. Half of that: what waits as well.
+    var share: Share = .half
+    /// How long a test may say nothing before it counts as hanging. A test's own limits are shorter, and say more.
+    var patience = Duration.seconds(600)
+
+    enum Share { case half, processor, all }
+
+    /// Points of `share`, of as many as the computer has (``points(processors:)``).
+    func cost(processors: Int) -> Int {
+        switch share {
+        case .half: 1
+        case .processor: 2
+        case .all: Self.points(processors: processors)
+        }
+    }
+
+    static func points(processors: Int) -> Int { 2 * max(2, processors) }
+
+    /// A test belongs to the first kind that names it. An addition is a line here.
+    static let all = [
+        TestKind(name: "bed", prefixes: ["BedTests."], isPerTest: true, share: .processor, patience: .seconds(1800)),
+        TestKind(name: "machine", prefixes: ["MachineTests."], isPerTest: true, share: .processor, patience: .seconds(1800)),
+        TestKind(name: "streams", prefixes: ["PlaybackTests.StreamTests/"], environment: ["KIOSK_TEST_STREAMS": "1"], share: .all),
+        TestKind(name: "unit", prefixes: [""]),
+        // Once more, with drivers that are made up: a process has them from its beginning or not at all.
+        TestKind(name: "v4l2", prefixes: ["MediaTests.HardwareDecodingTests/V4L2/"], environment: ["KIOSK_TEST_V4L2": "1"]),
+        TestKind(name: "shelf", prefixes: ["MediaTests.HardwareDecodingTests/Shelf/"], environment: ["KIOSK_TEST_DECODERS": "1"]),
+    ]
+
+    /// Of all the program's tests, those of this kind.
+    func tests(of all: [String]) -> [String] {
+        all.filter { test in
+            guard prefixes.contains(where: { test.hasPrefix($0) }) else { return false }
+            return !environment.isEmpty
+                || !Self.all.contains { $0.name != name && $0.isPerTest && $0.prefixes.contains { test.hasPrefix($0) } }
+        }
+    }
+}
+
+/// What one process is to run.
+struct TestJob {
+    var kind: TestKind, tests: [String]
+    /// Seconds that it took the last time; unknown ones come first.
+    var expected: Double?
+
+    /// What ``tests`` have in common, for people.
+    var name: String {
+        tests.count == 1 ? tests[0] : String(tests[0][..<(tests[0].firstIndex(of: "/") ?? tests[0].endIndex)])
+    }
+}
+
+extension TestJob {
+    /// The jobs of these kinds, the longest first, so that none of them is still running when all the others are done. A suite that took long is
+    /// divided.
+    ///
+    /// - Parameters:
+    ///   - tests: all the program's.
+    ///   - known: seconds by test, of an earlier run.
+    static func plan(_ kinds: [TestKind], tests: [String], known: [String: Double]) -> [TestJob] {
+        var jobs: [TestJob] = []
+        for kind in kinds {
+            let own = kind.tests(of: tests)
+            let suites = Dictionary(grouping: own) { test in
+                kind.isPerTest ? test : String(test[..<(test.lastIndex(of: "/") ?? test.endIndex)])
+            }
+            for suite in suites.keys.sorted() {
+                var (part, seconds) = ([String](), 0.0)
+                func flush() {
+                    guard !part.isEmpty else { return }
+                    let isKnown = part.contains { known[$0] != nil }
+                    jobs.append(TestJob(kind: kind, tests: part, expected: isKnown ? seconds : nil))
+                    (part, seconds) = ([], 0)
+                }
+                for test in suites[suite, default: []] {
+                    let time = known[test] ?? 0
+                    if !part.isEmpty, seconds + time > longest { flush() }
+                    part.append(test)
+                    seconds += time
+                }
+                flush()
+            }
+        }
+        return jobs.enumerated().sorted { left, right in
+            let (one, other) = (left.element.expected ?? .infinity, right.element.expected ?? .infinity)
+            return one == other ? left.offset < right.offset : one > other
+        }.map(\.element)
+    }
+
+    /// Seconds of a job beyond which a further test begins another one.
+    private static let longest = 20.0
+}

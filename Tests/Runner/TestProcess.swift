@@ -1,0 +1,132 @@
+import Foundation
+import Glibc
+
+/// One process of the test program: begun with the tests that it is to run, watched through Swift Testing's event stream, and ended when nothing
+/// has been heard of it for too long. What it writes goes into a file.
+struct TestProcess {
+    var program: String, tests: [String], environment: [String: String]
+    /// What it needs of files: its events come through a FIFO there, and it writes into `output`.
+    var folder: String, output: String
+    /// How long one test may say nothing.
+    var patience: Duration
+
+    /// The regular expression that names these tests and no others. A whole suite is named by its beginning, as Swift Testing compares each test
+    /// of the program with each expression.
+    static func filter(_ tests: [String]) -> String {
+        "^(" + tests.map { escaped($0) }.joined(separator: "|") + ")" + "(/[^/]*\\.swift:[0-9]+:[0-9]+)?$"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { result, character in
+            if "\\^$.|?*+()[]{}/".contains(character) { result.append("\\") }
+            result.append(character)
+        }
+    }
+
+    /// Runs it to its end; blocks this thread.
+    func perform() throws -> TestEvents {
+        let fifo = folder + "/events"
+        unlink(fifo)
+        guard mkfifo(fifo, 0o600) == 0 else { throw RunnerError("cannot make \(fifo): \(String(cString: strerror(errno)))") }
+        defer { unlink(fifo) }
+        // Writable, too, so that it has no end before the process is gone, and is there before that has opened it.
+        let events = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        guard events >= 0 else { throw RunnerError("cannot open \(fifo): \(String(cString: strerror(errno)))") }
+        defer { close(events) }
+
+        let process = try spawn(fifo)
+        var (value, unread) = (TestEvents(), Data())
+        var heard = ContinuousClock.now
+        var status: Int32?
+        while true {
+            var waited = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
+            poll(&waited, 1, status == nil ? (value.isComplete ? 2 : 100) : 0)
+            let spent = Self.spent(by: process)
+            if read(events, into: &unread) { heard = .now }
+            while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                value.take(unread[unread.startIndex..<end], at: spent)
+                unread.removeSubrange(unread.startIndex...end)
+            }
+            if let status {
+                if status != 0 { value.processEnded(Self.description(status), at: spent) }
+                return value
+            }
+            if ContinuousClock.now - heard > patience {
+                kill(-process, SIGKILL)
+                waitpid(process, nil, 0)
+                value.processEnded("nothing was heard of it for \(patience): it hangs", at: spent)
+                return value
+            }
+            var ended: Int32 = 0
+            if waitpid(process, &ended, WNOHANG) == process { status = ended }
+        }
+    }
+
+    /// In a group of its own, so that what it has started ends with it.
+    private func spawn(_ fifo: String) throws -> pid_t {
+        var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        // Those of this thread may be blocked, and a test's children would inherit that.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        let arguments = [
+            program, "--testing-library", "swift-testing", "--no-parallel", "--event-stream-output-path", fifo, "--filter",
+            Self.filter(tests),
+        ]
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
+        defer { for text in argv + envp { free(text) } }
+        var process = pid_t()
+        let error = posix_spawn(&process, program, &actions, &attributes, &argv, &envp)
+        guard error == 0 else { throw RunnerError("cannot start \(program): \(String(cString: strerror(error)))") }
+        return process
+    }
+
+    /// All that can be read now; whether it was anything.
+    private func read(_ events: Int32, into bytes: inout Data) -> Bool {
+        var (buffer, hasRead) = ([UInt8](repeating: 0, count: 1 << 16), false)
+        while case let count = Glibc.read(events, &buffer, buffer.count), count > 0 {
+            bytes.append(contentsOf: buffer[..<count])
+            hasRead = true
+        }
+        return hasRead
+    }
+
+    /// By the process's own clock, and for children by /proc/PID/stat (fields 16 and 17 of proc(5), in ticks). Zero when it is gone.
+    private static func spent(by process: pid_t) -> TestEvents.Spent {
+        var (now, clock, own) = (timespec(), clockid_t(), timespec())
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        if clock_getcpuclockid(process, &clock) == 0 { clock_gettime(clock, &own) }
+        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+        let ticks = fields.count > 15 ? (Double(fields[14]) ?? 0) + (Double(fields[15]) ?? 0) : 0
+        return TestEvents.Spent(wall: seconds(now), processor: seconds(own) + ticks / Double(sysconf(Int32(_SC_CLK_TCK))))
+    }
+
+    private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
+
+    /// A status of waitpid(2), for people.
+    private static func description(_ status: Int32) -> String {
+        let signal = status & 0x7f
+        guard signal != 0 else { return "the test process ended with status \(status >> 8 & 0xff)" }
+        return "the test process crashed in it: signal \(signal), \(String(cString: strsignal(signal)))"
+    }
+}
+
+/// Why nothing could be run.
+struct RunnerError: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

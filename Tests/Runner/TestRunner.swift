@@ -1,0 +1,128 @@
+import ArgumentParser
+import Foundation
+
+/// Runs tests of the built test program, in processes of their own, several beside each other.
+///
+/// A suite has a process, so that a crash costs one test: its name is told, and the rest goes on in another process. A test of the bed or of the
+/// machine has one by itself. What fails is run once more at the end, by itself, when nothing else runs: failing twice is a failure, and is
+/// printed whole with the command that repeats it; passing then is `flaky`, which is counted, kept in a file, and no failure. Each test's time and
+/// processor time go into a table (`results`), which Tests/totals reads.
+@main
+struct TestRunner: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kiosk-tests", abstract: "Runs tests in processes of their own.",
+        discussion: "Kinds: \(TestKind.all.map(\.name).joined(separator: " ")).")
+
+    @Argument(help: "Kinds of tests.")
+    var kinds: [String] = ["unit", "v4l2", "shelf"]
+
+    @Option(help: "The test program. A sanitizer's is another one.")
+    var program = ".build/debug/kioskPackageTests.xctest"
+
+    @Option(help: "Only tests whose name contains this.")
+    var filter: [String] = []
+
+    @Option(help: "Not those whose name contains this.")
+    var skip: [String] = []
+
+    @Option(help: "Where results and outputs go.")
+    var folder = ".build/proof"
+
+    @Option(help: "What the table of results is called, in that folder.")
+    var name = "tests"
+
+    @Option(help: "What random tests begin with. Default: another one each time.")
+    var seed = UInt64.random(in: 0...999_999)
+
+    @Flag(help: "The proofs that make test leaves to make test-all, too.")
+    var all = false
+
+    @Flag(help: "What fails is not run once more.")
+    var once = false
+
+    @Option(help: "How many computing processes may run beside each other. Default: one for each processor.")
+    var processors = ProcessInfo.processInfo.activeProcessorCount
+
+    mutating func run() throws {
+        let wanted = try kinds.map { name in
+            guard let kind = TestKind.all.first(where: { $0.name == name }) else {
+                throw ValidationError("no kind of test is called \(name)")
+            }
+            return kind
+        }
+        let tests = try list().filter { test in
+            (filter.isEmpty || filter.contains { test.contains($0) }) && !skip.contains { test.contains($0) }
+        }
+        let (durations, environment) = (Durations(), (all ? ["KIOSK_TEST_ALL": "1"] : [:]).merging(["KIOSK_SEED": "\(seed)"]) { $1 })
+        let crew = { [program, folder, processors] (label: String, jobs: [TestJob]) in
+            TestCrew(program: program, folder: folder, label: label, processors: processors, jobs: jobs)
+        }
+        let jobs = TestJob.plan(wanted, tests: tests, known: durations.known).map { job in
+            var job = job
+            job.kind.environment.merge(environment) { $1 }
+            return job
+        }
+        try FileManager.default.createDirectory(atPath: folder + "/output", withIntermediateDirectories: true)
+        for old in try FileManager.default.contentsOfDirectory(atPath: folder + "/output")
+        where old.hasPrefix("\(name)-") || old.hasPrefix("again-\(name)-") {
+            try FileManager.default.removeItem(atPath: "\(folder)/output/\(old)")
+        }
+        let runs = crew("\(name)-", jobs).run()
+        // What fails is tried by itself: nothing is beside it. Where nearly all does, that is no question any more.
+        let failed = once ? [] : runs.filter(\.result.hasFailed).prefix(40)
+        if !failed.isEmpty { say("once more, each by itself: \(failed.count)") }
+        let repeats = failed.enumerated().flatMap { number, run in
+            crew("again-\(name)-\(number + 1)-", [TestJob(kind: run.kind, tests: [run.result.test])]).run()
+        }
+        durations.keep(runs)
+        let report = TestReport(runs: runs, repeats: repeats)
+        try report.write(to: "\(folder)/\(name).results")
+        report.tell {
+            "\(CommandLine.arguments[0]) \($0.kind.name) --seed \(seed)\(all ? " --all" : "") --filter \(Self.quoted($0.result.test))"
+        }
+        if report.hasFailed { throw ExitCode.failure }
+    }
+
+    private static func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
+
+    /// The names of all tests in the program.
+    private func list() throws -> [String] {
+        let listing = Process()
+        let output = Pipe()
+        listing.executableURL = URL(fileURLWithPath: program)
+        listing.arguments = ["--testing-library", "swift-testing", "--list-tests"]
+        listing.standardOutput = output
+        do { try listing.run() } catch { throw RunnerError("there is no \(program): swift build --build-tests") }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        listing.waitUntilExit()
+        guard listing.terminationStatus == 0 else {
+            throw RunnerError("\(program) does not list its tests: status \(listing.terminationStatus)")
+        }
+        return text.split(separator: "\n").map(String.init)
+    }
+}
+
+/// How long each test took the last time, so that the longest begin first. Kept in the cache, which outlives a checkout; nothing depends on it.
+struct Durations {
+    private let path: String
+    let known: [String: Double]
+
+    init() {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? environment["HOME", default: "/tmp"] + "/.cache"
+        path = cache + "/kiosk/test-durations"
+        let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+        known = lines.reduce(into: [:]) { known, line in
+            let fields = line.split(separator: "\t")
+            if fields.count == 2, let seconds = Double(fields[0]) { known[String(fields[1])] = seconds }
+        }
+    }
+
+    func keep(_ runs: [TestRun]) {
+        let new = runs.reduce(into: known) { if $1.result.wall > 0 { $0[$1.result.test] = $1.result.wall } }
+        let text = new.sorted { $0.key < $1.key }.map { "\(($0.value * 1000).rounded() / 1000)\t\($0.key)\n" }.joined()
+        try? FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try? text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+}
