@@ -114,7 +114,7 @@ import Testing
         } catch {
             guard case .noRoom(path, let least, 400_000) = error else { throw error }
             #expect(least > 400_000)
-            #expect(error.description.contains("its disk has 0.4 MB left"))
+            #expect(error.description.contains("its disk has 400 kB left"))
         }
         #expect(folder.names == [])
         // It is less than the film comes to.

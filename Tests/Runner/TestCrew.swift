@@ -43,9 +43,14 @@ final class TestCrew: @unchecked Sendable {
         changed.lock()
         defer { changed.unlock() }
         while !waiting.isEmpty {
-            if let next = waiting.firstIndex(where: { $0.kind.cost(processors: processors) <= free }) {
-                free -= waiting[next].kind.cost(processors: processors)
-                return waiting.remove(at: next)
+            // Nothing overtakes a job that needs more room: it would wait until all the small ones are done.
+            let cost = waiting[0].kind.cost(processors: processors)
+            if cost <= free {
+                free -= cost
+                let job = waiting.removeFirst()
+                // There may be room for another one.
+                changed.signal()
+                return job
             }
             changed.wait()
         }

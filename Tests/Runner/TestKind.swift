@@ -6,14 +6,17 @@ struct TestKind {
     /// What the identifiers of its tests begin with; none where another kind names its tests as well and only the environment differs.
     let prefixes: [String]
     var environment: [String: String] = [:]
-    /// Whether each test has a process of its own; otherwise each suite has one.
-    var isPerTest = false
+    /// What has a process of its own.
+    var grain = Grain.suite
     /// The share of the computer that one process takes. One for each processor: what computes all the time. Half of that: what waits as well.
     var share: Share = .half
     /// How long a test may say nothing before it counts as hanging. A test's own limits are shorter, and say more.
     var patience = Duration.seconds(600)
 
     enum Share { case half, processor, all }
+
+    /// A test; a suite, or a part of one that takes long; or all of them, one after another.
+    enum Grain { case test, suite, all }
 
     /// Points of `share`, of as many as the computer has (``points(processors:)``).
     func cost(processors: Int) -> Int {
@@ -28,8 +31,9 @@ struct TestKind {
 
     /// A test belongs to the first kind that names it. An addition is a line here.
     static let all = [
-        TestKind(name: "bed", prefixes: ["BedTests."], isPerTest: true, share: .processor, patience: .seconds(1800)),
-        TestKind(name: "machine", prefixes: ["MachineTests."], isPerTest: true, share: .processor, patience: .seconds(1800)),
+        TestKind(name: "bed", prefixes: ["BedTests."], grain: .test, share: .processor, patience: .seconds(1800)),
+        // The first one boots the machine from which all the others go on.
+        TestKind(name: "machine", prefixes: ["MachineTests."], grain: .all, share: .processor, patience: .seconds(1800)),
         TestKind(name: "streams", prefixes: ["PlaybackTests.StreamTests/"], environment: ["KIOSK_TEST_STREAMS": "1"], share: .all),
         TestKind(name: "unit", prefixes: [""]),
         // Once more, with drivers that are made up: a process has them from its beginning or not at all.
@@ -42,7 +46,7 @@ struct TestKind {
         all.filter { test in
             guard prefixes.contains(where: { test.hasPrefix($0) }) else { return false }
             return !environment.isEmpty
-                || !Self.all.contains { $0.name != name && $0.isPerTest && $0.prefixes.contains { test.hasPrefix($0) } }
+                || !Self.all.contains { $0.name != name && $0.grain != .suite && $0.prefixes.contains { test.hasPrefix($0) } }
         }
     }
 }
@@ -71,7 +75,11 @@ extension TestJob {
         for kind in kinds {
             let own = kind.tests(of: tests)
             let suites = Dictionary(grouping: own) { test in
-                kind.isPerTest ? test : String(test[..<(test.lastIndex(of: "/") ?? test.endIndex)])
+                switch kind.grain {
+                case .test: test
+                case .suite: String(test[..<(test.lastIndex(of: "/") ?? test.endIndex)])
+                case .all: ""
+                }
             }
             for suite in suites.keys.sorted() {
                 var (part, seconds) = ([String](), 0.0)
@@ -83,7 +91,7 @@ extension TestJob {
                 }
                 for test in suites[suite, default: []] {
                     let time = known[test] ?? 0
-                    if !part.isEmpty, seconds + time > longest { flush() }
+                    if kind.grain == .suite, !part.isEmpty, seconds + time > longest { flush() }
                     part.append(test)
                     seconds += time
                 }

@@ -145,6 +145,10 @@ import Testing
     @Test func `the longest begin first, and a suite that takes long is divided`() {
         #expect(plan(["bed", "machine"], [tests[0]: 3, tests[1]: 9, tests[2]: 60]) == [[tests[2]], [tests[1]], [tests[0]]])
         #expect(plan(["unit"], [tests[3]: 15, tests[4]: 12, tests[5]: 1, tests[6]: 1, tests[7]: 1]).prefix(2) == [[tests[3]], [tests[4]]])
+        // The machine's are one job.
+        #expect(
+            TestJob.plan(TestKind.all.filter { $0.name == "machine" }, tests: tests + ["MachineTests.MachineTests/falls()"], known: [:])
+                .count == 1)
         // What nobody has seen yet may be the longest of all.
         #expect(plan(["bed"], [tests[0]: 100]) == [[tests[1]], [tests[0]]])
     }
