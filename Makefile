@@ -18,8 +18,8 @@ SOURCES := Sources Tests Examples Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test test-all unit library docs documentation bed-test stream-test machine-test bed kernel image package sanitize sanitize-address \
-	sanitize-thread fuzz fresh stress bench lint format setup prepare demo manual install uninstall deb clean help build-tests proofs proofs-unit proofs-bed \
+.PHONY: build run test test-all unit library docs documentation bed-test stream-test machine-test bed kernel package sanitize sanitize-address \
+	sanitize-thread fuzz fresh stress bench lint format setup prepare demo manual install uninstall deb clean help build-tests runner proofs proofs-unit proofs-bed \
 	proofs-machine proofs-streams
 .DELETE_ON_ERROR:
 # Parts follow one another in the order in which they are named
@@ -50,6 +50,8 @@ UNIT  := unit v4l2 shelf
 
 build-tests: setup
 	$(SWIFT) build $(SWIFTPM) --build-tests
+runner: setup
+	$(SWIFT) build $(SWIFTPM) --product kiosk-tests
 
 unit: setup demo lint build-tests proofs-unit
 
@@ -70,13 +72,12 @@ documentation:
 
 bed-test: build library build-tests kernel proofs-bed
 
-machine-test: package image build-tests proofs-machine
+# The image of the machine is made by the first of its tests, beside other tests
+machine-test: package build-tests proofs-machine
 
 # Where there can be no bed or no machine, their tests say why
 kernel: setup
 	Tests/Bed/build >/dev/null || [ $$? = 69 ]
-image:
-	Tests/Machine/build .build/kiosk_*.deb >/dev/null || [ $$? = 69 ]
 
 # ALL=--all: those that make test leaves to make test-all, too. PROOFS='--filter NAME': some of them
 proofs:
@@ -106,9 +107,9 @@ bed: setup
 # The unit tests once more, with every access checked: for leaks and bounds, and for races; less the simulations, which are one thread's arithmetic,
 # and the disks at fault: their library is preloaded into the symbolizer, too. What is one thread's work is left out of the second run
 sanitize: sanitize-address sanitize-thread
-sanitize-address: setup demo
+sanitize-address: setup demo runner
 	$(call sanitized,address)
-sanitize-thread: setup demo
+sanitize-thread: setup demo runner
 	$(call sanitized,thread,$(SINGLE))
 
 SIMULATED := PublicSurfaceTests WeekTests SilentClockTests SimulationTests FaultyFilesTests HardwareTests
@@ -117,7 +118,7 @@ SINGLE    := FuzzTests GalleryTests GalleryReaderTests DamagedHeaderTests CheckT
 define sanitized
 	$(SWIFT) build $(SWIFTPM) --build-tests --scratch-path .build/$(1) --sanitize=$(1)
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
-		.build/$(1)/debug/kiosk-tests unit $(PROOFS) --name $(1) --program .build/$(1)/debug/kioskPackageTests.xctest \
+		$(PROVE) unit $(PROOFS) --name $(1) --program .build/$(1)/debug/kioskPackageTests.xctest \
 		$(foreach suite,$(SIMULATED) $(2),--skip $(suite))
 endef
 

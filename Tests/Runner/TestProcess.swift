@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// One process of the test program: begun with the tests that it is to run, watched through Swift Testing's event stream, and ended when nothing
 /// has been heard of it for too long. What it writes goes into a file.
@@ -9,6 +10,35 @@ struct TestProcess {
     var folder: String, output: String
     /// How long one test may say nothing.
     var patience: Duration
+
+    private static let running = Mutex(Set<pid_t>())
+
+    /// Ends all of them with all that they have started, which a signal to this process does not reach.
+    static func endAll() { for process in running.withLock({ $0 }) { end(process) } }
+
+    /// Kills a process and what has come from it, youngest first. What a test starts may be in a group of its own.
+    private static func end(_ process: pid_t) {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        let parents = all.compactMap { pid_t($0) }.map { ($0, parent(of: $0)) }
+        var family = [process], next = 0
+        while next < family.count {
+            family += parents.filter { $0.1 == family[next] }.map(\.0)
+            next += 1
+        }
+        for member in family.reversed() { kill(member, SIGKILL) }
+    }
+
+    /// Field 4 of /proc/PID/stat.
+    private static func parent(of process: pid_t) -> pid_t? {
+        let fields = stat(of: process)
+        return fields.count > 2 ? pid_t(fields[2]) : nil
+    }
+
+    /// What follows the name in /proc/PID/stat, which may have spaces; from its bracket on.
+    private static func stat(of process: pid_t) -> [Substring] {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        return text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+    }
 
     /// The regular expression that names these tests and no others. A whole suite is named by its beginning, as Swift Testing compares each test
     /// of the program with each expression.
@@ -35,6 +65,8 @@ struct TestProcess {
         defer { close(events) }
 
         let process = try spawn(fifo)
+        Self.running.withLock { _ = $0.insert(process) }
+        defer { Self.running.withLock { _ = $0.remove(process) } }
         var (value, unread) = (TestEvents(), Data())
         var heard = ContinuousClock.now
         var status: Int32?
@@ -52,7 +84,7 @@ struct TestProcess {
                 return value
             }
             if ContinuousClock.now - heard > patience {
-                kill(-process, SIGKILL)
+                Self.end(process)
                 waitpid(process, nil, 0)
                 value.processEnded("nothing was heard of it for \(patience): it hangs", at: spent)
                 return value
@@ -109,8 +141,7 @@ struct TestProcess {
         var (now, clock, own) = (timespec(), clockid_t(), timespec())
         clock_gettime(CLOCK_MONOTONIC, &now)
         if clock_getcpuclockid(process, &clock) == 0 { clock_gettime(clock, &own) }
-        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-        let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+        let fields = stat(of: process)
         let ticks = fields.count > 15 ? (Double(fields[14]) ?? 0) + (Double(fields[15]) ?? 0) : 0
         return TestEvents.Spent(wall: seconds(now), processor: seconds(own) + ticks / Double(sysconf(Int32(_SC_CLK_TCK))))
     }

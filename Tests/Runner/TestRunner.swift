@@ -54,6 +54,8 @@ struct TestRunner: ParsableCommand {
             (filter.isEmpty || filter.contains { test.contains($0) }) && !skip.contains { test.contains($0) }
         }
         let (durations, environment) = (Durations(), (all ? ["KIOSK_TEST_ALL": "1"] : [:]).merging(["KIOSK_SEED": "\(seed)"]) { $1 })
+        let signals = Self.endOnSignals()
+        defer { withExtendedLifetime(signals) {} }
         let crew = { [program, folder, processors] (label: String, jobs: [TestJob]) in
             TestCrew(program: program, folder: folder, label: label, processors: processors, jobs: jobs)
         }
@@ -63,9 +65,12 @@ struct TestRunner: ParsableCommand {
             return job
         }
         try FileManager.default.createDirectory(atPath: folder + "/output", withIntermediateDirectories: true)
-        for old in try FileManager.default.contentsOfDirectory(atPath: folder + "/output")
-        where old.hasPrefix("\(name)-") || old.hasPrefix("again-\(name)-") {
-            try FileManager.default.removeItem(atPath: "\(folder)/output/\(old)")
+        // What an earlier run of that name has left, also one that was ended.
+        for place in [folder, folder + "/output"] {
+            for old in try FileManager.default.contentsOfDirectory(atPath: place)
+            where old.hasPrefix("\(name)-") || old.hasPrefix("again-\(name)-") {
+                try FileManager.default.removeItem(atPath: "\(place)/\(old)")
+            }
         }
         let runs = crew("\(name)-", jobs).run()
         // What fails is tried by itself: nothing is beside it. Where nearly all does, that is no question any more.
@@ -81,6 +86,25 @@ struct TestRunner: ParsableCommand {
             "\(CommandLine.arguments[0]) \($0.kind.name) --seed \(seed)\(all ? " --all" : "") --filter \(Self.quoted($0.result.test))"
         }
         if report.hasFailed { throw ExitCode.failure }
+    }
+
+    /// Ctrl-C reaches this process only: what it has started ends with it. Before there are threads, as they are blocked in all of them; not ignored,
+    /// which tests would inherit.
+    private static func endOnSignals() -> [any DispatchSourceSignal] {
+        let numbers = [SIGINT, SIGTERM, SIGHUP]
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        for number in numbers { sigaddset(&blocked, number) }
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
+        return numbers.map { number in
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                TestProcess.endAll()
+                Foundation.exit(128 + number)
+            }
+            source.resume()
+            return source
+        }
     }
 
     private static func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }

@@ -42,7 +42,7 @@ import Testing
             crashes) kill -SEGV $$ ;;
             leaves) exit 3 ;;
             leaks) status=23 ;;
-            hangs) sleep 1000 ;;
+            hangs) setsid sleep 1000 & echo "child $!"; wait ;;
             computes) i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done ;;
             esac
             event testEnded "$name"
@@ -77,6 +77,13 @@ import Testing
             return
         }
         #expect(issues.count == 1 && issues[0].contains(how), "\(issues)")
+        // What it had started is gone, too.
+        let output = try String(contentsOfFile: runs[0].output, encoding: .utf8)
+        let child = output.split(separator: "\n").first { $0.hasPrefix("child ") }.map { $0.dropFirst(6) }
+        #expect((child != nil) == (name == "hangs"))
+        // Nobody may have waited for it yet.
+        let state = child.flatMap { try? String(contentsOfFile: "/proc/\($0)/stat", encoding: .utf8) }
+        #expect(state?.contains(") Z ") != false, "\(state ?? "")")
     }
 
     @Test func `a process that fails as it ends has failed`() throws {
