@@ -160,6 +160,8 @@ final class FileInput: @unchecked Sendable {
         let text = String(cString: url)
         do throws(BoundedFile.Failure) {
             result.pointee = try openFile(text.hasPrefix("file:") ? String(text.dropFirst(5)) : text)
+            // libavformat would close the context's own as one of its own.
+            if result == withUnsafeMutablePointer(to: &context.pointee.pb, { $0 }) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             return 0
         } catch {
             switch error {

@@ -35,16 +35,20 @@ struct HLSVariants: Hashable, Sendable {
             if line.hasPrefix("#EXT-X-STREAM-INF:") {
                 tag = (index, Self.attributes(line.dropFirst("#EXT-X-STREAM-INF:".count)))
             } else if let given = tag, !line.isEmpty, !line.hasPrefix("#") {
-                let size = given.attributes["RESOLUTION"]?.split(separator: "x").compactMap { Int($0) } ?? []
+                let size = given.attributes["RESOLUTION"]?.split(separator: "x").compactMap { Int($0).map(Self.pixels) } ?? []
+                let bandwidth = Double(given.attributes["BANDWIDTH"] ?? "") ?? 0
                 variants.append(
                     Variant(
-                        bandwidth: Double(given.attributes["BANDWIDTH"] ?? "") ?? 0, width: size.count == 2 ? size[0] : nil,
+                        bandwidth: bandwidth.isFinite ? bandwidth : 0, width: size.count == 2 ? size[0] : nil,
                         height: size.count == 2 ? size[1] : nil, lines: given.index...index))
                 tag = nil
             }
         }
         if variants.isEmpty { return nil }
     }
+
+    /// What a server may say of a side of a picture: more than that nobody decodes, and two of them are multiplied.
+    private static func pixels(_ said: Int) -> Int { min(max(0, said), 1 << 16) }
 
     /// `NAME=VALUE,NAME="VALUE"`; a comma in quotes separates nothing.
     private static func attributes(_ text: Substring) -> [String: String] {

@@ -73,6 +73,19 @@ import Testing
         #expect(HLSVariants.resolve(reference, against: base) == whole)
     }
 
+    /// What is multiplied and compared is bounded where it is read.
+    @Test(arguments: [
+        "BANDWIDTH=1,RESOLUTION=9999999999x9999999999", "BANDWIDTH=1,RESOLUTION=9223372036854775807x9223372036854775807",
+        "BANDWIDTH=1,RESOLUTION=-5x-9223372036854775808", "BANDWIDTH=nan,RESOLUTION=1x1", "BANDWIDTH=1e999,RESOLUTION=1x1",
+    ]) func numbersOfAServerAreBounded(_ attributes: String) throws {
+        let list = "#EXTM3U\n#EXT-X-STREAM-INF:\(attributes)\na.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=5,RESOLUTION=8x8\nb.m3u8\n"
+        let variants = try #require(HLSVariants(list))
+        for display in [nil, (1280, 720), (Int(UInt16.max), 1)] {
+            for throughput in [nil, 0, 1e12] { #expect(0...1 ~= variants.choice(display: display, throughput: throughput)) }
+        }
+        #expect(variants.variants.allSatisfy { (0...1 << 16).contains($0.width ?? 0) && $0.bandwidth.isFinite })
+    }
+
     @Test func damagedListsDoNoHarm() {
         for length in stride(from: 0, to: master.count, by: 7) {
             let variants = HLSVariants(String(master.prefix(length)))

@@ -32,6 +32,17 @@ import Testing
         }
     }
 
+    /// Its context is ours, and libavformat closed it as one of its own.
+    @Test func aFileIsOpenedByItsURLAndClosed() throws {
+        for name in ["keyframes.mp4", "mix-4.ts"] {
+            var reader = try MediaReader.open("file://" + Clips.named(name), samples: stereo)
+            #expect(numbers(&reader).isEmpty == false)
+        }
+        #expect(throws: (any Error).self) { _ = try MediaReader.open("file:///nowhere/at all.mp4", samples: nil) }
+        let empty = try Clips.file("empty.mp4", [])
+        #expect(throws: (any Error).self) { _ = try MediaReader.open("file://" + empty, samples: nil) }
+    }
+
     @Test func seekingToKeyFramesLandsOnOne() throws {
         let clip = try Clips.named("keyframes.mp4")
         var reader = try MediaReader.open(clip, samples: stereo)
