@@ -110,7 +110,7 @@ extension BedTests {
             try expectSound(folder + "/out.mp4")
         }
 
-        /// Twenty times (six in make test) the process is killed at an instant of its own. What the kernel had of the file and not yet on the disk survives that, unlike a power
+        /// Twenty times, six in make test, the process is killed at an instant of its own. What the kernel had of the file and not yet on the disk survives that, unlike a power
         /// cut: RecordingTests cuts files off anywhere.
         @Test func `a recorder that is killed leaves a film`() throws {
             let instants = (0..<(Proof.isThorough ? 20 : 6)).map { 2 + Double(($0 * 7919) % 613) / 100 }
@@ -121,7 +121,7 @@ extension BedTests {
                     sleep \(instant); kill -KILL $recorder; wait $recorder; ls -la \(index)/.out.mp4.part >>left
                     """
                 }.joined(separator: "\n")
-                + "\nfor n in \((0..<20).map(String.init).joined(separator: " ")); do $kiosk record --microphone off --size 320x180@30 --duration 0.2 $n/next.mp4; done"
+                + "\nfor n in \(instants.indices.map(String.init).joined(separator: " ")); do $kiosk record --microphone off --size 320x180@30 --duration 0.2 $n/next.mp4; done"
             let (folder, _) = try guest("cut", script)
             for (index, instant) in instants.enumerated() {
                 let names = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(index)").sorted()
