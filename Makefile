@@ -8,8 +8,7 @@ CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
 DENSE   := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections \
            -Xlinker '--section-ordering-file=$(CURDIR)/Tools/called-functions.list' -Xlinker --no-export-dynamic
 # The Swift runtime is linked in: the box that plays has no toolchain
-# One build of the engine for the player, the bench, the client of the libraries and the examples; in a folder of its own, so that the tests can be built at
-# the same time
+# One build of the engine for the player, the bench, the client of the libraries and the examples, in a folder of its own
 OPTIMIZED = $(SWIFT) build $(SWIFTPM) -c release --static-swift-stdlib $(DENSE) --scratch-path .build/optimized
 # Three packages share that folder, and SwiftPM takes the plan of one for that of another
 REPLAN = @rm -f .build/optimized/release/description.json
