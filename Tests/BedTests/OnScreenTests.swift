@@ -86,7 +86,7 @@ extension BedTests {
         }
 
         /// The pressed look of the disc in the middle, while the picture stands still: whatever changes is the answer.
-        @Test(arguments: [(2, Machine.Time.free), (0, .free), (2, .real), (0, .real)])
+        @Test(arguments: Proof.some([(2, Machine.Time.free), (0, .free), (2, .real), (0, .real)], 2))
         func `what is touched looks pressed within two vblanks`(overlays: Int, time: Machine.Time) async throws {
             let stage = try OnScreenStage(overlays: overlays) { ($0.time, $0.measuresHost) = (time, time == .real) }
             let disc = try #require(OnScreenStage.layout().discs[.playPause])

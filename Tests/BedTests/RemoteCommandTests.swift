@@ -48,23 +48,26 @@ extension BedTests {
 
         @Test func `programs that ask and do not listen cost no frame`() async throws {
             let clip = try BedGallery.clip("a", frames: 60, frameRate: 30)
-            let socket = Self.socket()
+            let socket = Self.socket(), turns = Proof.isThorough ? 6 : 3
             defer { unlink(socket) }
             let player = "p=$(readlink /proc/$PLAYER/exe); "
             let record = try await Bed.run(
-                "asked-often", for: .seconds(9), playing: [clip], .kiosk(Self.configuration(socket, clip)), on: Machine { $0.time = .free }
+                "asked-often", for: .seconds(3 + turns), playing: [clip], .kiosk(Self.configuration(socket, clip)),
+                on: Machine { $0.time = .free }
             ) { at in
                 // Whoever watches is stopped in the middle of it: what he is told piles up until he is dropped.
-                at(1, .shell(player + "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep 5; kill -KILL $w"), "deaf")
-                for turn in 0..<6 {
+                at(
+                    1, .shell(player + "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep \(turns - 1); kill -KILL $w"),
+                    "deaf")
+                for turn in 0..<turns {
                     let ask =
                         "for i in 1 2 3 4 5 6 7 8; do $p ctl --socket \(socket) volume $((i * 10)) & $p ctl --socket \(socket) statistics & done; wait"
                     at(2 + Double(turn), .shell(player + ask), "turn \(turn)")
                 }
             }
-            #expect(record.seams.count >= 3 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
+            #expect(record.seams.count >= turns / 2 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
             #expect(record.wrongHolds == [])
-            for turn in 0..<6 {
+            for turn in 0..<turns {
                 let output = try #require(record.outputs["turn \(turn)"])
                 #expect(
                     output.components(separatedBy: "framesShown:").count == 9 && output.components(separatedBy: "volume:").count == 9,
@@ -132,11 +135,11 @@ extension BedTests {
             print "answers=$answers\\n";
             """
 
-        @Test func `a thousand commands a second for a minute, one client that is deaf and one that sends noise cost no vblank`()
+        @Test func `a thousand commands a second, one client that is deaf and one that sends noise cost no vblank`()
             async throws
         {
             let machine = Machine { $0.time = .free }
-            let record = try await flooded("flooded", for: 60, on: machine)
+            let record = try await flooded("flooded", for: Proof.isThorough ? 60 : 30, on: machine)
             let noise = try #require(record.outputs["noise"]), deaf = try #require(record.outputs["deaf"])
             #expect(noise.contains("answers=300"), "\(noise)")
             #expect(deaf.contains("dropped: Broken pipe") || deaf.contains("dropped: Connection reset"), "\(deaf)")
@@ -158,9 +161,9 @@ extension BedTests {
             ) { at in
                 let flood = "a=$(date +%s%N); perl \(client) flood \(socket) \(count); b=$(date +%s%N); echo nanoseconds=$((b - a))"
                 at(1, .shell(flood), "flood")
-                if seconds >= 60 {
+                if seconds >= 30 {
                     at(5, .shell("perl \(client) noise \(socket) 300"), "noise")
-                    at(20, .shell("perl \(client) deaf \(socket)"), "deaf")
+                    at(15, .shell("perl \(client) deaf \(socket)"), "deaf")
                 }
             }
             let output = try #require(record.outputs["flood"])

@@ -8,12 +8,13 @@ struct TestKind {
     var environment: [String: String] = [:]
     /// What has a process of its own.
     var grain = Grain.suite
-    /// The share of the computer that one process takes. One for each processor: what computes all the time. Half of that: what waits as well.
-    var share: Share = .half
+    /// The share of the computer that one process takes. Two thirds of a processor: what computes all the time. A third: what waits more than half
+    /// of its time.
+    var share: Share = .third
     /// How long a test may say nothing before it counts as hanging. A test's own limits are shorter, and say more.
     var patience = Duration.seconds(600)
 
-    enum Share { case half, processor, all }
+    enum Share { case third, processor, all }
 
     /// A test; a suite, or a part of one that takes long; or all of them, one after another.
     enum Grain { case test, suite, all }
@@ -21,13 +22,13 @@ struct TestKind {
     /// Points of `share`, of as many as the computer has (``points(processors:)``).
     func cost(processors: Int) -> Int {
         switch share {
-        case .half: 1
+        case .third: 1
         case .processor: 2
         case .all: Self.points(processors: processors)
         }
     }
 
-    static func points(processors: Int) -> Int { 2 * max(2, processors) }
+    static func points(processors: Int) -> Int { 3 * max(2, processors) }
 
     /// A test belongs to the first kind that names it. An addition is a line here.
     static let all = [
