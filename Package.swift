@@ -147,7 +147,7 @@ let package = Package(
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
-            name: "ConfigurationTests", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform", system],
+            name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),

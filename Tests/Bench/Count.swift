@@ -25,9 +25,16 @@ enum Count: CaseIterable {
         // strace does not pass a signal on.
         case .systemCalls: return ["strace", "-f", "-c", "-o", path] + timeout
         case .instructions:
-            return ["env", Self.wholeMoves] + timeout
-                + ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=\(path).%p"]
+            return ["env", Self.wholeMoves, "TMPDIR=\(Self.temporary(path))"] + timeout
+                + ["valgrind", "--vgdb=no", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=\(path).%p"]
         }
+    }
+
+    /// A folder for what a tool makes for itself. valgrind names those files by the process number and a random number that begins with it. Guests that
+    /// run at the same time have the same numbers and share the host's /tmp, and a file that cannot be made ends it: "Unable to start up properly".
+    static func temporary(_ path: String) -> String {
+        let url = URL(fileURLWithPath: path)
+        return url.deletingLastPathComponent().path + "/temporary-" + url.lastPathComponent
     }
 
     /// valgrind counts each byte of a `rep movsb` as an instruction, which glibc copies with on some processors only.
@@ -97,6 +104,7 @@ extension BenchCase {
         let program = program(player, clips.map(\.path), modeName: modeName, frames: Int(frames))
         let folders = Bed.Folders()
         defer { folders.remove() }
+        try FileManager.default.createDirectory(atPath: Count.temporary(path), withIntermediateDirectories: true)
         let record = try await Bed.$folders.withValue(folders) {
             try await Bed.run(
                 "bench \(name) \(player.rawValue) \(count) \(milliseconds)", for: .seconds(300), playing: clips,
@@ -108,7 +116,7 @@ extension BenchCase {
             return try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
         }
         guard let total = count.total(texts) else {
-            throw BedError.failed("nothing was counted; it said: \(record.log.last?.text ?? "nothing"), \(texts.joined().suffix(1000))")
+            throw BedError.failed("nothing was counted; it said: \(record.log.suffix(20).map(\.text)), \(texts.joined().suffix(1000))")
         }
         return Counted(total: total, frames: isShown ? record.frames.count : Int(frames))
     }

@@ -1,4 +1,5 @@
 import KioskVocabulary
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -354,7 +355,7 @@ let syntax: [Row] = [
     }
 
     @Test("What is no text at all gives one complaint, in no time") func garbage() {
-        var random = SplitMix(seed: 7)
+        var random = Proof.Random(seed: 7)
         let noise = (0..<10_000_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         #expect(complaints(noise).count == 1)
         #expect(

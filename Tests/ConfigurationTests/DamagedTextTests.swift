@@ -1,19 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
-
-/// The same numbers for the same seed, everywhere.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 @Suite struct FuzzTests {
     @Test("A damaged kiosk.conf gives values, or complaints that each say where", arguments: 0..<8 as Range<UInt64>) func damage(
@@ -21,7 +9,7 @@ struct SplitMix: RandomNumberGenerator {
     ) throws {
         let manual = try Manual()
         let originals = [Array(manual.text.utf8), Array(manual.uncommented.utf8)]
-        var random = SplitMix(seed: seed)
+        var random = Proof.Random(seed: seed)
         for _ in 0..<60 {
             var text = originals.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&text, &random) }
@@ -36,7 +24,7 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    private func mutate(_ text: inout [UInt8], _ random: inout SplitMix) {
+    private func mutate(_ text: inout [UInt8], _ random: inout Proof.Random) {
         guard !text.isEmpty else { return }
         let start = Int.random(in: 0..<text.count, using: &random)
         let end = min(text.count, start + Int.random(in: 1...40, using: &random))

@@ -2,6 +2,7 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -196,7 +197,7 @@ struct Scratch: ~Copyable {
     }
 
     @Test("It is a total order") func total() {
-        var random = SplitMix(seed: 3)
+        var random = Proof.Random(seed: 3)
         let names = (0..<60).map { _ in
             String((0..<Int.random(in: 0...4, using: &random)).map { _ in "01aAb2.".randomElement(using: &random)! })
         }

@@ -1,6 +1,7 @@
 import KioskMedia
 import KioskPlayback
 import KioskVocabulary
+import TestSupport
 import Testing
 
 struct PictureGeometryTests {
@@ -101,7 +102,7 @@ struct PictureGeometryTests {
 
     /// Whatever comes in: nothing is empty, nothing lies outside, gravity keeps its promise.
     @Test func neverEmptyNeverOutside() {
-        var random = SplitMix(state: 7)
+        var random = Proof.Random(seed: 7)
         let sizes = [1, 2, 3, 5, 17, 240, 719, 1080, 1921, 4096, 10_000, 16_384]
         func inside(_ r: PixelRectangle, _ width: Int, _ height: Int) -> Bool {
             r.width > 0 && r.height > 0 && r.x >= 0 && r.y >= 0 && r.x + r.width <= width && r.y + r.height <= height
@@ -151,15 +152,5 @@ struct PictureGeometryTests {
         let filled = geometry(.resizeAspectFill).crop
         #expect(filled.x >= seen.x && filled.y >= seen.y && filled.x + filled.width <= seen.x + seen.width)
         #expect(filled.y + filled.height <= seen.y + seen.height)
-    }
-
-    struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var z = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-            return z ^ (z >> 31)
-        }
     }
 }

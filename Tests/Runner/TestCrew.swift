@@ -69,7 +69,7 @@ final class TestCrew: @unchecked Sendable {
                 of: left, program: program, kind: job.kind, folder: "\(folder)/\(label)\(getpid())-\(number)", output: output)
             let names = Set(results.map(\.test))
             left.removeAll { names.contains($0) }
-            took += results.reduce(0) { $0 + $1.wall }
+            took += results.reduce(0) { $0 + $1.elapsed }
             failed += results.count(where: \.hasFailed)
             changed.withLock { runs += results.map { TestRun(kind: job.kind, result: $0, output: output) } }
         }
@@ -96,7 +96,7 @@ final class TestCrew: @unchecked Sendable {
             if !results.isEmpty { return results }
             failure = events.ending ?? "it was not run, though it is listed"
         } catch { failure = "\(error)" }
-        return [TestResult(test: tests[0], outcome: .failed([failure]), wall: 0, processor: 0)]
+        return [TestResult(test: tests[0], outcome: .failed([failure]), elapsed: 0, processor: 0)]
     }
 }
 

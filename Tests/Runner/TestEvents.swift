@@ -12,13 +12,13 @@ struct TestEvents {
     private(set) var isComplete = false
     /// How the process ended, where that was no good end.
     private(set) var ending: String?
-    private var began = Spent(wall: 0, processor: 0)
+    private var began = Spent(elapsed: 0, processor: 0)
     private var issues: [String: [String]] = [:]
     private var skips: [String: String] = [:]
 
     /// What had been spent at some time, in seconds: on the clock, and of processors by the process and the children that it has waited for.
     struct Spent: Equatable {
-        var wall: Double, processor: Double
+        var elapsed: Double, processor: Double
     }
 
     /// Takes a line of the stream. What is no event, or none that matters here, changes nothing.
@@ -37,7 +37,7 @@ struct TestEvents {
             issues[test ?? current ?? "", default: []].append("\(event.issue?.place ?? "")\(text)")
         case "testSkipped":
             guard let test else { break }
-            results.append(TestResult(test: test, outcome: .skipped(Self.reason(event.messages)), wall: 0, processor: 0))
+            results.append(TestResult(test: test, outcome: .skipped(Self.reason(event.messages)), elapsed: 0, processor: 0))
         case "testCancelled", "testCaseCancelled":
             if let test { skips[test] = Self.reason(event.messages) }
         case "testEnded":
@@ -62,7 +62,8 @@ struct TestEvents {
     private mutating func end(outcome: TestResult.Outcome, at spent: Spent) {
         guard let test = current else { return }
         results.append(
-            TestResult(test: test, outcome: outcome, wall: spent.wall - began.wall, processor: max(0, spent.processor - began.processor)))
+            TestResult(
+                test: test, outcome: outcome, elapsed: spent.elapsed - began.elapsed, processor: max(0, spent.processor - began.processor)))
         current = nil
     }
 
@@ -111,7 +112,7 @@ struct TestResult {
     var test: String
     var outcome: Outcome
     /// Seconds on the clock, and seconds of processors that the test's process and its children took.
-    var wall: Double, processor: Double
+    var elapsed: Double, processor: Double
 
     enum Outcome: Equatable {
         case passed

@@ -143,7 +143,7 @@ struct TestProcess {
         if clock_getcpuclockid(process, &clock) == 0 { clock_gettime(clock, &own) }
         let fields = stat(of: process)
         let ticks = fields.count > 15 ? (Double(fields[14]) ?? 0) + (Double(fields[15]) ?? 0) : 0
-        return TestEvents.Spent(wall: seconds(now), processor: seconds(own) + ticks / Double(sysconf(Int32(_SC_CLK_TCK))))
+        return TestEvents.Spent(elapsed: seconds(now), processor: seconds(own) + ticks / Double(sysconf(Int32(_SC_CLK_TCK))))
     }
 
     private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }

@@ -26,7 +26,7 @@ struct TestReport {
     func write(to path: String) throws {
         let lines = runs.map { run in
             let (word, reason) = run.result.outcome.words
-            let times = [run.result.wall, run.result.processor].map { String(format: "%.3f", $0) }
+            let times = [run.result.elapsed, run.result.processor].map { String(format: "%.3f", $0) }
             let fields =
                 [run.kind.name, word] + times + [run.result.test, reason.map { $0 == "\t" || $0.isNewline ? " " : String($0) }.joined()]
             return fields.joined(separator: "\t") + "\n"

@@ -143,7 +143,7 @@ struct Durations {
     }
 
     func keep(_ runs: [TestRun]) {
-        let new = runs.reduce(into: known) { if $1.result.wall > 0 { $0[$1.result.test] = $1.result.wall } }
+        let new = runs.reduce(into: known) { if $1.result.elapsed > 0 { $0[$1.result.test] = $1.result.elapsed } }
         let text = new.sorted { $0.key < $1.key }.map { "\(($0.value * 1000).rounded() / 1000)\t\($0.key)\n" }.joined()
         try? FileManager.default.createDirectory(
             atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)

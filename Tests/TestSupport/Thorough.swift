@@ -28,10 +28,10 @@ package enum Proof {
 
     /// Random numbers that are the same ones for the same ``seed`` (SplitMix64).
     package struct Random: RandomNumberGenerator {
-        private var state = Proof.seed
+        private var state: UInt64
 
         /// The same beginning each time.
-        package init() {}
+        package init(seed: UInt64 = Proof.seed) { state = seed }
 
         package mutating func next() -> UInt64 {
             state &+= 0x9e37_79b9_7f4a_7c15
