@@ -232,8 +232,9 @@ let package = Package(
             name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
             path: "Tests/TestSupport",
             swiftSettings: upcoming),
-        // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md.
-        .target(name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming),
+        // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md. Optimized in debug builds, too: half a run's time was its analysis.
+        .target(
+            name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming + [.unsafeFlags(["-O"])]),
         .testTarget(name: "BedAnalysisTests", dependencies: ["Bed"], swiftSettings: upcoming),
         // kiosk and mpv measured on it, in turn; docs/testing-bench.md.
         .executableTarget(

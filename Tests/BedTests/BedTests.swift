@@ -73,7 +73,8 @@ func expectCountsToAgree(_ record: Record, sourceLocation: SourceLocation = #_so
     let isSlow = record.clips.contains { $0.frameRate > record.refreshRate * 1.005 }
     #expect(isSlow || told.worstSeam == record.seams.map(\.latePresents).max(), sourceLocation: sourceLocation)
     #expect(told.flipsLost == 0, sourceLocation: sourceLocation)
-    #expect(told.dropped == record.lostFrames, sourceLocation: sourceLocation)
+    // Of such frames one may go right before the end, and none after it is seen to miss it.
+    #expect((0...(isSlow ? 1 : 0)).contains(told.dropped - record.lostFrames), sourceLocation: sourceLocation)
 
     let items = record.itemStatistics
     #expect(record.clips.count == 1 ? items.isEmpty : items.count == record.clips.count, sourceLocation: sourceLocation)
