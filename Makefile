@@ -3,10 +3,9 @@
 SWIFT  ?= swift
 PREFIX ?= /usr/local
 CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kiosk
-# The functions that kiosk calls are next to one another (Tools/called-functions), and it exports no symbols: it loads no plug-ins. Changing these flags
-# needs a make clean, as SwiftPM keeps what it has compiled
-DENSE   := -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections \
-           -Xlinker '--section-ordering-file=$(CURDIR)/Tools/called-functions.list' -Xlinker --no-export-dynamic
+# The functions that kiosk calls are next to one another if the linker can do that (Tools/function-order), and it exports no symbols: it loads no plug-ins.
+# Changing these flags needs a make clean, as SwiftPM keeps what it has compiled
+DENSE    = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections $(shell Tools/function-order '$(SWIFT)') -Xlinker --no-export-dynamic
 # The Swift runtime is linked in: the box that plays has no toolchain
 # One build of the engine for the player, the bench, the client of the libraries and the examples, in a folder of its own
 OPTIMIZED = $(SWIFT) build $(SWIFTPM) -c release --static-swift-stdlib $(DENSE) --scratch-path .build/optimized
@@ -156,8 +155,9 @@ setup:
 prepare: setup demo
 	@Tools/setup shellcheck:-shellcheck lintian:-lintian
 
+# FRESH='-s trixie' for another Debian
 fresh:
-	Tests/fresh
+	Tests/fresh $(FRESH)
 
 # What a busy machine makes of the unit tests: docs/testing.md
 stress: build-tests

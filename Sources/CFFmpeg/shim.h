@@ -21,6 +21,8 @@
 #include <sys/ioctl.h>
 #include <va/va_vpp.h>
 
+#include "versions.h"
+
 static const int64_t kAV_NOPTS_VALUE = AV_NOPTS_VALUE;
 static const int kAVERROR_EOF = AVERROR_EOF;
 static const int kAVERROR_EXIT = AVERROR_EXIT;
@@ -36,56 +38,7 @@ static inline int shim_averror(int errnum) { return AVERROR(errnum); }
 /// AVStream.discard and friends are enums the importer makes distinct from Int32; this sets them from a switch.
 static inline void shim_stream_discard(AVStream *stream, int all) { stream->discard = all ? AVDISCARD_ALL : AVDISCARD_DEFAULT; }
 
-/// How long a decoded frame lasts in its stream's time base, 0 when not known; the field was renamed in FFmpeg 6.
-static inline int64_t shim_frame_duration(const AVFrame *frame) {
-#if LIBAVUTIL_VERSION_MAJOR >= 58
-    return frame->duration;
-#else
-    return frame->pkt_duration;
-#endif
-}
-/// Forgets how many timestamps of a stream were wrong, by which a decoder chooses between the two of a frame; FFmpeg 7 keeps that to itself.
-static inline void shim_codec_forget_timestamps(AVCodecContext *context) {
-#if LIBAVCODEC_VERSION_MAJOR < 61
-    context->pts_correction_num_faulty_pts = context->pts_correction_num_faulty_dts = 0;
-#else
-    (void)context;
-#endif
-}
-/// Whether a decoded frame consists of two fields; it became a flag in FFmpeg 6.1.
-static inline int shim_frame_is_interlaced(const AVFrame *frame) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 29, 100)
-    return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
-#else
-    return frame->interlaced_frame != 0;
-#endif
-}
-/// The nine numbers of a track's display matrix, or null. Owned by the stream.
-static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) {
-#if LIBAVCODEC_VERSION_MAJOR >= 61
-    const AVPacketSideData *data = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
-                                                           AV_PKT_DATA_DISPLAYMATRIX);
-    return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
-#else
-    size_t size = 0;
-    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-    return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
-#endif
-}
-/// Gives a track that is to be written a display matrix of nine numbers, which are copied. Returns 0 or a negative AVERROR.
-static inline int shim_stream_set_display_matrix(AVStream *stream, const int32_t *matrix) {
-#if LIBAVCODEC_VERSION_MAJOR >= 61
-    AVPacketSideData *data = av_packet_side_data_new(&stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data,
-                                                     AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t), 0);
-    uint8_t *target = data ? data->data : NULL;
-#else
-    uint8_t *target = av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t));
-#endif
-    if (!target) return AVERROR(ENOMEM);
-    __builtin_memcpy(target, matrix, 9 * sizeof(int32_t));
-    return 0;
-}
-/// The same for a decoded frame (EXIF orientation of a still).
+/// The nine numbers of a decoded frame's display matrix (EXIF orientation of a still), or null. Owned by the frame.
 static inline const int32_t *shim_frame_display_matrix(const AVFrame *frame) {
     const AVFrameSideData *data = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
     return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
@@ -101,17 +54,6 @@ static inline int shim_stream_is_attached_picture(const AVStream *stream) {
 static inline void shim_codec_use_threads(AVCodecContext *codec, int count) {
     codec->thread_count = count;
     codec->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-}
-/// Says that `get_buffer2` may be called from any thread of the decoder; since FFmpeg 6 it always may.
-static inline void shim_codec_use_safe_callbacks(AVCodecContext *codec) {
-#if LIBAVCODEC_VERSION_MAJOR < 60
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    codec->thread_safe_callbacks = 1;
-#pragma GCC diagnostic pop
-#else
-    (void)codec;
-#endif
 }
 static inline AVRational shim_rational(int num, int den) { return (AVRational){num, den}; }
 /// Begins or ends the reading of a dmabuf that is mapped; memory that is none refuses it, and needs it not.

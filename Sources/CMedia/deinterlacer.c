@@ -1,5 +1,6 @@
 #include "deinterlacer.h"
 
+#include "../CFFmpeg/versions.h"
 #include "filter_library.h"
 
 #include <libavutil/error.h>
@@ -19,11 +20,7 @@ static int add_source(struct kiosk_deinterlacer *deinterlacer, const AVFrame *fr
     const struct filter_library *library = deinterlacer->library;
     char format[128];
     int length = snprintf(format, sizeof format, "video_size=%dx%d:pix_fmt=%d:time_base=1/1", frame->width, frame->height, frame->format);
-#if LIBAVFILTER_VERSION_MAJOR >= 10
-    snprintf(format + length, sizeof format - (size_t)length, ":colorspace=%d:range=%d", frame->colorspace, frame->color_range);
-#else
-    (void)length;
-#endif
+    shim_filter_colours(frame, format + length, sizeof format - (size_t)length);
     deinterlacer->source = library->graph_alloc_filter(deinterlacer->graph, library->get_by_name("buffer"), "in");
     if (!deinterlacer->source) return AVERROR(ENOMEM);
     if (frame->hw_frames_ctx) {

@@ -121,7 +121,7 @@ package enum EncoderChoice {
 
     /// Planar 4:2:0 where the encoder takes it, else what it names first.
     private static func pixelFormat(_ codec: UnsafePointer<AVCodec>) -> AVPixelFormat {
-        guard let formats = codec.pointee.pix_fmts else { return AV_PIX_FMT_YUV420P }
+        guard let formats = shim_codec_pixel_formats(codec) else { return AV_PIX_FMT_YUV420P }
         var index = 0
         while formats[index] != AV_PIX_FMT_NONE {
             if formats[index] == AV_PIX_FMT_YUV420P { return AV_PIX_FMT_YUV420P }

@@ -269,7 +269,10 @@ let syntax: [Row] = [
         "[audio]\nvolume = 1\n[display]\n[audio]\nmuted = true\n",
         "kiosk.conf:4:1: [audio]: a second table of that name; put all its keys under one heading"),
     Row("[audio]\nvolume = 1\0\n", "kiosk.conf:2:11: decimal integer: expected digit, saw '\\u0000'"),
-    Row("é = 1", "kiosk.conf:1:1: root table: expected keys, tables, whitespace or comments, saw 'é'"),
+    Row("é = 1", "kiosk.conf:1:1: U+00E9 (é) may stand only in comments and between plain quotes, \"…\""),
+    Row(
+        "# “\n[[playlist]]\nsource = “a.mp4”\nloop = 1\n",
+        "kiosk.conf:3:10: U+201C (“) may stand only in comments and between plain quotes, \"…\""),
     // Lines that cannot be read do not hide what is wrong elsewhere.
     Row(
         "[display]\ngravity = fit\nrotation = 45\n[audio]\nvolume = 1\nvolume = 2\nmuted = 1\n",
@@ -301,6 +304,34 @@ let syntax: [Row] = [
         #expect(complaints(mark + Array("x = 1".utf8)).first?.hasPrefix("kiosk.conf:1:1: x:") == true)
         let text = "display = { background = \"#äöü😀\", rotation = 45 }"
         #expect(complaints(Array(text.utf8)).last == "kiosk.conf:1:46: [display] rotation: expected 0, 90, 180 or 270, found 45")
+    }
+
+    @Test(
+        "Letters beyond ASCII may stand in every kind of string, and in comments",
+        arguments: [
+            #"a = "é""#, "a = 'é'", #"a = '\' # é"#, #"a = "\"é\\" # é"#, #"a = "" # é"#, "a = '''''' # é", #"a = """"é""""" # é"#,
+            "a = '''é\n' '' é'''''\nb = \"é\"", "a = \"\"\"\\\"\"\"é\"\"\\\n é\"\"\" # é", #""é".'é' = { "é" = 1 }"#,
+            "# \" é\na = [ 'é', # ' é\n \"é\" ]", "# é\r\na = 1", "\u{FEFF}# é",
+        ]) func letters(_ text: String) throws
+    {
+        _ = try TOMLDocument.parse(Array(text.utf8))
+    }
+
+    @Test(
+        "Elsewhere the first is reported with its place",
+        arguments: [
+            ("a = 1 é", 1, 7), ("\u{FEFF}é", 1, 1), ("a = \"é\"\nb = 'é' é", 2, 9), ("a = '''é\né''''' é", 2, 8),
+            ("a = \"\"\"é\"\"\"\n\u{A0}b = 1", 2, 1), ("# é\r\nя = 1", 2, 1), ("[é]", 1, 2), ("a = [ \"é\",\n 😀 ]", 2, 2),
+            (#"a = "\\"é"#, 1, 9), (#"a = '\'é"#, 1, 8),
+        ]) func strayLetters(_ text: String, line: Int, column: Int)
+    {
+        do throws(TOMLFault) {
+            _ = try TOMLDocument.parse(Array(text.utf8))
+            Issue.record("accepted")
+        } catch {
+            #expect(error.position == SourcePosition(line: line, column: column))
+            #expect(error.text.contains(" may stand only in comments and between plain quotes"))
+        }
     }
 
     @Test("Text in another encoding is reported where it begins") func encoding() {

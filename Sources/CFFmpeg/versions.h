@@ -1,0 +1,87 @@
+// What FFmpeg's versions differ in, from 5.1 (Debian 12) to 7.1 (Debian 13): a function for each field that was renamed, moved or deprecated, which
+// says since when. No other file has an #if on a version of FFmpeg.
+#pragma once
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <libavutil/frame.h>
+#include <stdio.h>
+
+/// How long a decoded frame lasts in its stream's time base, 0 when not known; the field was renamed in FFmpeg 6.
+static inline int64_t shim_frame_duration(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_MAJOR >= 58
+    return frame->duration;
+#else
+    return frame->pkt_duration;
+#endif
+}
+/// Forgets how many timestamps of a stream were wrong, by which a decoder chooses between the two of a frame; FFmpeg 7 keeps that to itself.
+static inline void shim_codec_forget_timestamps(AVCodecContext *context) {
+#if LIBAVCODEC_VERSION_MAJOR < 61
+    context->pts_correction_num_faulty_pts = context->pts_correction_num_faulty_dts = 0;
+#else
+    (void)context;
+#endif
+}
+/// Whether a decoded frame consists of two fields; it became a flag in FFmpeg 6.1.
+static inline int shim_frame_is_interlaced(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 29, 100)
+    return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+    return frame->interlaced_frame != 0;
+#endif
+}
+/// The nine numbers of a track's display matrix, or null. Owned by the stream.
+static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) {
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    const AVPacketSideData *data = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
+                                                           AV_PKT_DATA_DISPLAYMATRIX);
+    return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
+#else
+    size_t size = 0;
+    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
+#endif
+}
+/// Gives a track that is to be written a display matrix of nine numbers, which are copied. Returns 0 or a negative AVERROR.
+static inline int shim_stream_set_display_matrix(AVStream *stream, const int32_t *matrix) {
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    AVPacketSideData *data = av_packet_side_data_new(&stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data,
+                                                     AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t), 0);
+    uint8_t *target = data ? data->data : NULL;
+#else
+    uint8_t *target = av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t));
+#endif
+    if (!target) return AVERROR(ENOMEM);
+    __builtin_memcpy(target, matrix, 9 * sizeof(int32_t));
+    return 0;
+}
+/// Says that `get_buffer2` may be called from any thread of the decoder; since FFmpeg 6 it always may.
+static inline void shim_codec_use_safe_callbacks(AVCodecContext *codec) {
+#if LIBAVCODEC_VERSION_MAJOR < 60
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    codec->thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+#else
+    (void)codec;
+#endif
+}
+/// The pixel formats that an encoder takes, ended by AV_PIX_FMT_NONE; null if it does not say. Owned by the encoder. FFmpeg 7.1 deprecates the field.
+static inline const enum AVPixelFormat *shim_codec_pixel_formats(const AVCodec *codec) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
+    const void *formats = NULL;
+    return avcodec_get_supported_config(NULL, codec, AV_CODEC_CONFIG_PIX_FORMAT, 0, &formats, NULL) < 0 ? NULL : (const enum AVPixelFormat *)formats;
+#else
+    return codec->pix_fmts;
+#endif
+}
+/// Writes the frame's colours as options for the source of a filter graph, with a colon before each. FFmpeg before 7 has no such options: an empty text.
+static inline void shim_filter_colours(const AVFrame *frame, char *text, size_t size) {
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+    snprintf(text, size, ":colorspace=%d:range=%d", frame->colorspace, frame->color_range);
+#else
+    (void)frame;
+    if (size > 0) text[0] = 0;
+#endif
+}
