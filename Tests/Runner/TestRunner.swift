@@ -64,6 +64,9 @@ struct TestRunner: ParsableCommand {
             job.kind.environment.merge(environment) { $1 }
             return job
         }
+        guard !jobs.isEmpty else {
+            throw ValidationError("no test of \(kinds.joined(separator: " and ")) has \(filter.joined(separator: " or ")) in its name")
+        }
         try FileManager.default.createDirectory(atPath: folder + "/output", withIntermediateDirectories: true)
         // What an earlier run of that name has left, also one that was ended.
         for place in [folder, folder + "/output"] {
