@@ -40,8 +40,11 @@ package struct PlaylistItem: Hashable, Sendable {
     /// How it is fetched where it comes over the network.
     package var stream: StreamSettings
 
-    /// The last part of its path or URL, without a password: what it is called in a line that has no room for more.
-    package var name: String { source.withoutCredentials.split(separator: "/").last.map(String.init) ?? "?" }
+    /// The last part of its path or URL, without a password or a query: what it is called in a line that has no room for more.
+    package var name: String {
+        let shown = source.withoutCredentials
+        return (isURL(source) ? shown.prefix { $0 != "?" } : shown[...]).split(separator: "/").last.map(String.init) ?? "?"
+    }
 
     /// The same without the ending of a file's name: what it is called on the screen where nothing else is known.
     package var plainName: String {
