@@ -65,6 +65,8 @@ package struct Configuration: Hashable, Sendable {
         package var audioTrack = TrackChoice.automatic
         /// `decoder-device`: the node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
         package var decoderDevice: String?
+        /// `more-formats`, `more-codecs`: FFmpeg's names of what is played beside what always is.
+        package var moreFormats: [String] = [], moreCodecs: [String] = []
     }
 
     /// `[shelf]`.

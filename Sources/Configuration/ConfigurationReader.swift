@@ -22,6 +22,8 @@ extension Configuration {
         var configuration = Configuration()
         if let root = syntax.root, case .table(let entries) = root.kind { configuration.read(entries, folder: folder, complaints) }
         configuration.path = path
+        configuration.network.furtherFormats = configuration.playback.moreFormats
+        configuration.network.furtherCodecs = configuration.playback.moreCodecs
         if !complaints.all.isEmpty { throw ConfigurationError(complaints.all) }
         return configuration
     }
@@ -33,7 +35,9 @@ extension Configuration {
             case "audio": if let table = reader(Grammar.audio, entry, complaints) { audio.read(table) }
             case "playback": if let table = reader(Grammar.playback, entry, complaints) { playback.read(table, folder: folder) }
             case "network":
-                if let table = reader(Grammar.network, entry, complaints) { network = StreamChoices(table).resolved(in: network) }
+                if let table = reader(Grammar.network, entry, complaints) {
+                    network = StreamChoices(table, folder: folder).resolved(in: network)
+                }
             case "input":
                 if let table = reader(Grammar.input, entry, complaints) { input.read(table, CommandWords(folder: folder), complaints) }
             case "theme": if let table = reader(Grammar.theme, entry, complaints) { theme.read(table) }
@@ -152,6 +156,8 @@ extension Configuration.Playback {
             guard let path = kind.string, path.hasPrefix("/"), path.utf8.count > 1, !path.contains("\0") else { return nil }
             return path
         }
+        moreFormats = table.names("more-formats", "[\"xm\"]") ?? moreFormats
+        moreCodecs = table.names("more-codecs", "[\"cinepak\"]") ?? moreCodecs
         decoderDevice = table.value("decoder-device", "a device such as \"/dev/dri/renderD128\"") { kind in
             guard let path = kind.string, path.hasPrefix("/dev/"), !path.contains("\0") else { return nil }
             return path
@@ -252,7 +258,7 @@ extension PlaylistEntry {
         title = table.line("title", "a line of text", longest: 500)
         decoder = table.word("decoder", DecoderSetting.self)
         (audioTrack, videoTrack) = (table.track("audio-track"), table.track("video-track"))
-        stream = StreamChoices(table)
+        stream = StreamChoices(table, folder: folder)
         waitsForTap = table.word("wait-for", WaitFor.self).map { $0 == .tap }
         if let word = table.command("on-tap", CommandWords(folder: folder, resumesByDefault: true)) {
             if let word {

@@ -18,9 +18,9 @@ enum Grammar {
         name: "playback", heading: "[playback]",
         keys: [
             "loop", "shuffle", "fallback", "usb", "seek-step", "image-duration", "transition", "transition-duration", "deinterlace",
-            "decoder", "decoder-device", "cache", "cache-folder", "audio-track",
+            "decoder", "decoder-device", "cache", "cache-folder", "audio-track", "more-formats", "more-codecs",
         ])
-    private static let streamKeys = ["reconnect", "timeout", "latency", "headers", "user-agent"]
+    private static let streamKeys = ["reconnect", "timeout", "latency", "headers", "user-agent", "ca-file", "tls-verify", "allow-network"]
     static let network = Table(name: "network", heading: "[network]", keys: streamKeys)
     static let input = Table(
         name: "input", heading: "[input]",

@@ -31,7 +31,7 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var audioTrack: TrackChoice?
     /// `video-track`.
     package var videoTrack: TrackChoice?
-    /// `reconnect`, `timeout`, `latency`, `headers` and `user-agent`.
+    /// `reconnect`, `timeout`, `latency`, `headers`, `user-agent`, `ca-file`, `tls-verify` and `allow-network`.
     package var stream = StreamChoices()
     /// `wait-for`: whether it is `tap`.
     package var waitsForTap: Bool?
@@ -61,6 +61,12 @@ extension Configuration {
     /// An item of a source that is on no `[[playlist]]`: what a key, a tap or `fallback` plays.
     package func item(of source: String) -> PlaylistItem {
         PlaylistEntry(source: PlaylistSource(source, relativeTo: "/")).resolved(source: source, in: self)
+    }
+
+    /// What is fetched without verifying who sends it, by its names.
+    package var unverifiedSources: [String] {
+        if !network.verifiesTLS { return ["[network]"] }
+        return playlist.filter { $0.stream.verifiesTLS == false }.map(\.source.location)
     }
 
     /// How long one entry may hold up a thread.

@@ -13,6 +13,12 @@ package struct StreamChoices: Hashable, Sendable {
     package var headers: [String]?
     /// `user-agent`.
     package var userAgent: String?
+    /// `ca-file`: an absolute path.
+    package var certificateAuthorities: String?
+    /// `tls-verify`.
+    package var verifiesTLS: Bool?
+    /// `allow-network`.
+    package var mayNameNetwork: Bool?
 
     /// One that says nothing.
     package init() {}
@@ -25,10 +31,14 @@ package struct StreamChoices: Hashable, Sendable {
         settings.latency = latency ?? settings.latency
         settings.headers = headers ?? settings.headers
         settings.userAgent = userAgent ?? settings.userAgent
+        settings.certificateAuthorities = certificateAuthorities ?? settings.certificateAuthorities
+        settings.verifiesTLS = verifiesTLS ?? settings.verifiesTLS
+        settings.mayNameNetwork = mayNameNetwork ?? settings.mayNameNetwork
         return settings
     }
 
-    init(_ table: TableReader) {
+    /// - Parameter folder: what a relative path is relative to.
+    init(_ table: TableReader, folder: String) {
         reconnect = table.time("reconnect", orZero: true)
         timeout = table.time("timeout")
         if let given = timeout, given < StreamSettings.shortestTimeout {
@@ -41,6 +51,12 @@ package struct StreamChoices: Hashable, Sendable {
         }
         headers = table.value("headers", "names and texts, such as { Authorization = \"Bearer 0123\" }", Self.headers)
         userAgent = table.line("user-agent", "a line of text", longest: 500)
+        certificateAuthorities = table.value("ca-file", "the path of a file") { kind in
+            guard let text = kind.string, !text.isEmpty, !text.contains("\0"), !isURL(text) else { return nil }
+            return PlaylistSource(text, relativeTo: folder).location
+        }
+        verifiesTLS = table.flag("tls-verify")
+        mayNameNetwork = table.flag("allow-network")
     }
 
     /// The lines of `{ NAME = "TEXT", … }`; nil where HTTP does not allow one of them.

@@ -105,6 +105,17 @@ struct TableReader {
         }
     }
 
+    /// A list of FFmpeg's short names, such as `example`.
+    func names(_ key: String, _ example: @autoclosure () -> String) -> [String]? {
+        value(key, "a list of FFmpeg’s names, such as \(example())") { kind in
+            guard case .array(let items) = kind, items.count <= 100 else { return nil }
+            let names = items.compactMap { $0.kind.string }.filter { name in
+                1...40 ~= name.utf8.count && name.utf8.allSatisfy { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") }
+            }
+            return names.count == items.count ? names : nil
+        }
+    }
+
     /// A path, relative to `folder`, or a URL: an absolute path, or the URL.
     func path(_ key: String, _ expected: @autoclosure () -> String, folder: String) -> String? {
         value(key, expected()) { kind in

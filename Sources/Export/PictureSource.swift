@@ -24,7 +24,7 @@ final class PictureSource: @unchecked Sendable {
     /// The first picture track of the file at `path`.
     static func open(_ path: String) throws(MovieError) -> PictureSource {
         var context: UnsafeMutablePointer<AVFormatContext>?
-        var status = avformat_open_input(&context, path, nil, nil)
+        var status = FilmInput.open(path, &context)
         guard status >= 0, let input = context else { throw MovieError(path, .unreadable(MovieError.text(status))) }
         status = avformat_find_stream_info(input, nil)
         let index = status < 0 ? status : av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)

@@ -182,11 +182,13 @@ package struct AssetCover: Hashable, Sendable {
 
     /// Opens a source to read its cover; nil where it has none. Blocks as ``MediaReader/open`` does.
     ///
-    /// - Parameter settings: how it is fetched where it comes over the network.
+    /// - Parameters:
+    ///   - isKept: as of ``MediaReader/open``.
+    ///   - settings: how it is fetched where it comes over the network.
     package static func read(
-        from source: String, settings: StreamSettings = StreamSettings(), interruption: Interruption = Interruption()
+        from source: String, isKept: Bool = false, settings: StreamSettings = StreamSettings(), interruption: Interruption = Interruption()
     ) throws(MediaError) -> AssetCover? {
-        let format = try FormatContext.open(source, settings: settings, interruption: interruption)
+        let format = try FormatContext.open(source, settings: settings, isKept: isKept, interruption: interruption)
         guard let stream = format.cover, let data = stream.pointee.attached_pic.data else { return nil }
         let count = Int(stream.pointee.attached_pic.size)
         guard 1...longest ~= count else { return nil }

@@ -1,3 +1,4 @@
+import CKioskMedia
 import Glibc
 import KioskPlatform
 import Synchronization
@@ -17,6 +18,8 @@ final class BoundedFile {
         /// errno of the call that failed.
         case system(Int32)
         case isDirectory, notARegularFile, isEmpty, notReadable
+        /// A link of its path leads out of the folder in which it has to be.
+        case leadsOutside
         /// No answer within the time allowed, or it was cancelled.
         case interrupted
     }
@@ -36,10 +39,12 @@ final class BoundedFile {
     /// would be read for nothing.
     static let blockSize = 256 << 10, firstBlockSize = 32 << 10
 
-    /// Opens the regular file at `path` for reading. Blocks at most as long as the interruption allows.
-    static func open(_ path: String, interruption: Interruption) throws(Failure) -> BoundedFile {
-        if interruption.isOver || AbandonedCalls.block(path) { throw .interrupted }
-        let worker = FileWorker(path: path, interruption: interruption)
+    /// Opens the regular file at `path` for reading, which is relative to `folder` where one is given and leads nowhere else then. Blocks at most as
+    /// long as the interruption allows.
+    static func open(_ path: String, in folder: String? = nil, interruption: Interruption) throws(Failure) -> BoundedFile {
+        let whole = folder.map { $0 + "/" + path } ?? path
+        if interruption.isOver || AbandonedCalls.block(whole) { throw .interrupted }
+        let worker = FileWorker(path: whole, folder: folder, interruption: interruption)
         guard let answer = worker.ask(.open) else { throw .interrupted }
         switch answer {
         case .opened(let size): return BoundedFile(worker, interruption, size: size)
@@ -134,11 +139,13 @@ private final class FileWorker: Sendable {
     }
 
     private let path: String
+    /// What its path begins with, and may not lead out of; nil where it may lead anywhere.
+    private let folder: String?
     private let interruption: Interruption
     private let state = Monitor(State.idle)
 
-    init(path: String, interruption: Interruption) {
-        self.path = path
+    init(path: String, folder: String?, interruption: Interruption) {
+        (self.path, self.folder) = (path, folder)
         self.interruption = interruption
         Thread("file") { [self] in run() }.detach()
     }
@@ -221,8 +228,13 @@ private final class FileWorker: Sendable {
         }
         if found.st_size == 0 { return .refused(.isEmpty) }
         if access(path, R_OK) != 0 { return .refused(.notReadable) }
-        descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return .refused(.system(errno)) }
+        if let folder {
+            descriptor = kiosk_open_within(folder, String(decoding: path.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self))
+            guard descriptor >= 0 else { return .refused(errno == EXDEV ? .leadsOutside : .system(errno)) }
+        } else {
+            descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            guard descriptor >= 0 else { return .refused(.system(errno)) }
+        }
         guard let opened = information(descriptor), opened.st_mode & S_IFMT == S_IFREG else { return .refused(.notARegularFile) }
         return .opened(size: Int64(opened.st_size))
     }

@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import KioskVocabulary
 
 // The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
 // no `deinit` of their own.
@@ -11,17 +12,25 @@ final class FormatContext: @unchecked Sendable {
     /// Reads its files; must outlive the context.
     let input: FileInput
 
+    /// As what it was opened with.
+    let settings: StreamSettings
     /// Told when it has been closed.
     private let closing: ClosingSource?
 
-    init(raw: UnsafeMutablePointer<AVFormatContext>, input: FileInput, closing: ClosingSource? = nil) {
-        (self.raw, self.input, self.closing) = (raw, input, closing)
+    init(raw: UnsafeMutablePointer<AVFormatContext>, input: FileInput, settings: StreamSettings, closing: ClosingSource? = nil) {
+        (self.raw, self.input, self.settings, self.closing) = (raw, input, settings, closing)
     }
 
     deinit {
         var pointer: UnsafeMutablePointer<AVFormatContext>? = raw
         avformat_close_input(&pointer)
         closing?.hasClosed()
+    }
+
+    /// - Throws: ``MediaError`` where the codec of a track is none that is played.
+    func checkCodec(_ stream: UnsafeMutablePointer<AVStream>, _ source: String) throws(MediaError) {
+        let codec = stream.pointee.codecpar.pointee.codec_id
+        if !MediaKinds.plays(codec, settings) { throw MediaError(source, .codecNotPlayed(String(cString: avcodec_get_name(codec)))) }
     }
 }
 

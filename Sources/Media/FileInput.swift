@@ -4,15 +4,19 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// libavformat's access to files. What it opens by the `file` protocol, the source and the files that this names (segments of a local HLS
-/// list, the picture of `image2`), is a ``BoundedFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the
-/// ``Interruption``.
+/// libavformat's access to files and servers. What it opens by the `file` protocol, the source and the files that this names (segments of a
+/// local HLS list, the picture of `image2`), is a ``BoundedFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the
+/// ``Interruption``; a redirection of HTTP is followed here (``HTTPRedirect``), as libavio would take the source's headers along.
 ///
-/// Buffer sizes, order of calls and the protocols that a file may name are those of libavformat's `file` protocol.
+/// What a source may name is ``SourceReach``'s to say. Buffer sizes and order of calls are those of libavformat's `file` protocol.
 final class FileInput: @unchecked Sendable {
     // Sendable because it belongs to one FormatContext, and moves with it.
     private let interruption: Interruption
     private let settings: StreamSettings
+    private let source: String
+    private let reach: SourceReach
+    /// Why something that libavformat wanted was not opened; nil where there was no reason but its own.
+    private(set) var refusal: MediaError.Reason?
     private var open: [UnsafeMutablePointer<AVIOContext>: BoundedFile] = [:]
     private var openDefault: OpenCall?
     private var closeDefault: CloseCall?
@@ -28,7 +32,13 @@ final class FileInput: @unchecked Sendable {
     /// As much as libavformat reads of a file at a time.
     private static let bufferSize = 32 << 10
 
-    init(interruption: Interruption, settings: StreamSettings) { (self.interruption, self.settings) = (interruption, settings) }
+    /// - Parameters:
+    ///   - source: the path or URL that is opened; empty where nothing but ``openFile(_:)`` is called.
+    ///   - reach: what it may name.
+    init(interruption: Interruption, settings: StreamSettings, source: String = "", reach: SourceReach? = nil) {
+        (self.interruption, self.settings, self.source) = (interruption, settings, source)
+        self.reach = reach ?? SourceReach(source, settings)
+    }
 
     deinit {
         for context in open.keys { Self.free(context) }
@@ -56,6 +66,11 @@ final class FileInput: @unchecked Sendable {
     /// For how long nobody has read what was being fetched.
     var idle = MediaTime.zero
     private var hasOpenedPart = false
+    /// Whether the parts of a list are pieces of MP4: libavformat cannot go on in another place there.
+    private(set) var hasPiecesOfMP4 = false
+    private var partsLooked = 0
+    /// The first are lists, keys and what all parts begin with.
+    private static let mostPartsLooked = 8
     /// Pixels of the display, for the choice of a variant.
     var displaySize: (width: Int, height: Int)?
     /// The bits a second that the variant which is played takes, as its list tells; nil where none takes less.
@@ -71,24 +86,78 @@ final class FileInput: @unchecked Sendable {
         let isFirst = !hasOpenedPart
         hasOpenedPart = true
         let since = HostTime.now
-        guard let openDefault else { return shim_averror(EINVAL) }
-        let status = openDefault(context, result, url, flags, options)
+        var address = String(cString: url)
+        let status = openFollowing(context, result, &address, flags, options)
         guard status >= 0, let io = result.pointee else { return status }
-        let address = String(cString: url)
-        guard address.lowercased().hasPrefix("http") else { return status }
+        guard HTTPAddress(address) != nil else { return status }
         if isFirst, let list = variantList(io, address) {
             _ = closeDefault?(context, io)
             let input = TextInput(list)
             let memory = input.makeContext()
+            memory.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
             lists[memory] = input
             result.pointee = memory
             // libavformat would close it as one of its own.
             context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             return 0
         }
+        if !isFirst { look(at: io, of: context) }
         lastServer = Throughput.server(address)
         parts[io] = Part(server: lastServer, since: since, position: avio_seek(io, 0, SEEK_CUR), idle: idle)
         return status
+    }
+
+    /// Looks at the first bytes of a part of an HLS list.
+    private func look(at io: UnsafeMutablePointer<AVIOContext>, of context: UnsafeMutablePointer<AVFormatContext>) {
+        guard !hasPiecesOfMP4, partsLooked < Self.mostPartsLooked, let format = context.pointee.iformat,
+            String(cString: format.pointee.name) == "hls"
+        else { return }
+        partsLooked += 1
+        var bytes = [UInt8](repeating: 0, count: 12)
+        let count = Int(avio_read_partial(io, &bytes, Int32(bytes.count)))
+        avio_seek(io, 0, SEEK_SET)
+        guard count >= 8 else { return }
+        hasPiecesOfMP4 = ["ftyp", "styp", "moof", "sidx"].contains(String(decoding: bytes[4..<8], as: UTF8.self))
+    }
+
+    /// Opens what libavio opens, and follows where HTTP leads: `address` is then what has been opened.
+    private func openFollowing(
+        _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
+        _ address: inout String, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
+    ) -> Int32 {
+        guard let openDefault else { return shim_averror(EINVAL) }
+        for _ in 0...HTTPRedirect.most {
+            // `crypto+https://…` is asked for with its key in the options.
+            let cipher = address.hasPrefix("crypto+") ? "crypto+" : ""
+            guard let server = HTTPAddress(String(address.dropFirst(cipher.count))) else {
+                return openDefault(context, result, address, flags, options)
+            }
+            var given: OpaquePointer?
+            defer { av_dict_free(&given) }
+            if let options { av_dict_copy(&given, options.pointee, 0) }
+            let isTrusted = HTTPAddress(source)?.trusts(server) ?? false
+            for (name, value) in SourceOptions.http(settings) { av_dict_set(&given, name, value, AV_DICT_DONT_OVERWRITE) }
+            // A demuxer copies those of its list to all parts.
+            if !isTrusted { av_dict_set(&given, "headers", nil, 0) }
+            let status = openDefault(context, result, address, flags, &given)
+            if status >= 0, let options { swap(&options.pointee, &given) }
+            // That is all it says of a redirection, and of a certificate.
+            guard status == shim_averror(EIO), flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ else { return status }
+            switch HTTPRedirect.ask(server, settings, sendsHeaders: isTrusted, interruption) {
+            case .none: return status
+            case .certificate:
+                refusal = .certificate
+                return status
+            case .location(let location):
+                let next = HTTPAddress.resolve(location, against: server.url(withUser: false))
+                guard let there = HTTPAddress(next), server.mayLead(to: there) else {
+                    refusal = .redirected(String(next.prefix(300)))
+                    return status
+                }
+                address = cipher + there.url(withUser: false)
+            }
+        }
+        return shim_averror(EIO)
     }
 
     /// The list that is handed on in place of a master list; nil where `io` gives none, which is at its beginning again then.
@@ -98,6 +167,8 @@ final class FileInput: @unchecked Sendable {
         let text = String(decoding: beginning.prefix(Int(max(0, count))), as: UTF8.self)
         guard text.hasPrefix("#EXTM3U"), text.firstRange(of: "#EXT-X-STREAM-INF") != nil || text.firstRange(of: "#EXT-X-MEDIA:") != nil
         else {
+            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
+            if text.firstRange(of: "<MPD") != nil { av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN) }
             avio_seek(io, 0, SEEK_SET)
             return nil
         }
@@ -119,7 +190,7 @@ final class FileInput: @unchecked Sendable {
             display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(base.isEmpty ? address : base)) })
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
-        return variants.list(with: choice) { HLSVariants.resolve($0, against: base.isEmpty ? address : base) }
+        return variants.list(with: choice) { HTTPAddress.resolve($0, against: base.isEmpty ? address : base) }
     }
 
     /// Has `context` open its files here; must outlive it.
@@ -145,22 +216,24 @@ final class FileInput: @unchecked Sendable {
         _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
         _ url: UnsafePointer<CChar>, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
     ) -> Int32 {
-        // What may not be opened is refused by libavformat, with its own error.
-        let isAllowed =
-            context.pointee.protocol_whitelist.map { av_match_list("file", $0, CChar(UInt8(ascii: ","))) > 0 } ?? true
-            && context.pointee.protocol_blacklist.map { av_match_list("file", $0, CChar(UInt8(ascii: ","))) <= 0 } ?? true
-        let name = avio_find_protocol_name(url).map { String(cString: $0) }
-        guard isAllowed, name == "file", flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ else {
-            // The parts of a stream are asked for as the stream itself is.
-            if let options, name == "http" || name == "https" {
-                for (name, value) in SourceOptions.http(settings) { av_dict_set(options, name, value, AV_DICT_DONT_OVERWRITE) }
-            }
-            return openPart(context, result, url, flags, options)
-        }
         let text = String(cString: url)
+        let name = avio_find_protocol_name(url).map { String(cString: $0) } ?? ""
+        // `image2` opens the source itself by its name.
+        let isSource = text == source || text == "file:" + source
+        let isFile = name == "file" && flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ
+        let verdict = isSource ? (isFile ? .file("") : .open) : reach.allows(text, protocolName: name)
+        let path: String
+        switch verdict {
+        case .refused: return refuse(text)
+        case .open: return openPart(context, result, url, flags, options)
+        case .file(let inside):
+            if !isFile { return refuse(text) }
+            path = inside
+        }
         do throws(BoundedFile.Failure) {
-            result.pointee = try openFile(text.hasPrefix("file:") ? String(text.dropFirst(5)) : text)
+            result.pointee = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
             // libavformat would close the context's own as one of its own.
+            if let io = result.pointee { look(at: io, of: context) }
             if result == withUnsafeMutablePointer(to: &context.pointee.pb, { $0 }) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             return 0
         } catch {
@@ -170,14 +243,20 @@ final class FileInput: @unchecked Sendable {
             case .notARegularFile: return shim_averror(EINVAL)
             case .isEmpty: return kAVERROR_EOF
             case .notReadable: return shim_averror(EACCES)
+            case .leadsOutside: return refuse(text)
             case .interrupted: return kAVERROR_EXIT
             }
         }
     }
 
-    /// Opens the file at `path`; the context belongs to this object.
-    func openFile(_ path: String) throws(BoundedFile.Failure) -> UnsafeMutablePointer<AVIOContext> {
-        let file = try BoundedFile.open(path, interruption: interruption)
+    private func refuse(_ name: String) -> Int32 {
+        refusal = .namesWhatItMayNot(String(name.prefix(300)))
+        return shim_averror(EACCES)
+    }
+
+    /// Opens the file at `path`, beneath `folder` where one is given; the context belongs to this object.
+    func openFile(_ path: String, in folder: String? = nil) throws(BoundedFile.Failure) -> UnsafeMutablePointer<AVIOContext> {
+        let file = try BoundedFile.open(path, in: folder, interruption: interruption)
         let io = avio_alloc_context(
             av_malloc(Self.bufferSize).assumingMemoryBound(to: UInt8.self), Int32(Self.bufferSize), 0,
             Unmanaged.passUnretained(file).toOpaque(),
@@ -187,9 +266,7 @@ final class FileInput: @unchecked Sendable {
             { file, offset, whence in
                 Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
-        // The protocols that a local file may name: libavformat's own list; and what a session
-        // description names.
-        io.pointee.protocol_whitelist = UnsafePointer(av_strdup(isStream(path) ? "file,crypto,data,rtp,udp" : "file,crypto,data"))
+        io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
         open[io] = file
         return io
     }

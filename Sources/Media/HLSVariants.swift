@@ -111,16 +111,4 @@ struct HLSVariants: Hashable, Sendable {
         guard let begin = line.firstRange(of: "URI=\""), let end = line[begin.upperBound...].firstIndex(of: "\"") else { return line }
         return line[..<begin.upperBound] + resolve(String(line[begin.upperBound..<end])) + line[end...]
     }
-
-    /// The address that `reference` stands for in a list that came from `base` (RFC 3986, without its dot segments, which servers resolve).
-    static func resolve(_ reference: String, against base: String) -> String {
-        if reference.firstRange(of: "://") != nil { return reference }
-        guard let scheme = base.firstRange(of: "://") else { return reference }
-        let plain = base.prefix { $0 != "?" && $0 != "#" }
-        if reference.hasPrefix("//") { return base[..<scheme.lowerBound] + ":" + reference }
-        let pathBegin = plain[scheme.upperBound...].firstIndex(of: "/") ?? plain.endIndex
-        if reference.hasPrefix("/") { return plain[..<pathBegin] + reference }
-        let folder = plain[pathBegin...].lastIndex(of: "/").map { plain[...$0] } ?? plain + "/"
-        return folder + reference
-    }
 }

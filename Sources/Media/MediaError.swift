@@ -33,6 +33,18 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case cancelled
         /// It cannot be begun where it was to be: FFmpeg's text.
         case notSeekable(String)
+        /// The scheme of a URL that is not played.
+        case protocolNotPlayed(String)
+        /// FFmpeg's name of a container, of which nothing is played, or that is a list where there may be none.
+        case formatNotPlayed(String, isList: Bool)
+        /// FFmpeg's name of a codec that is not decoded.
+        case codecNotPlayed(String)
+        /// It names a file or a server that it may not name (``SourceReach``).
+        case namesWhatItMayNot(String)
+        /// Its server leads to this address, which is not followed.
+        case redirected(String)
+        /// Its server's certificate cannot be verified.
+        case certificate
         /// FFmpeg's text, or the system's.
         case failed(String)
     }
@@ -81,6 +93,18 @@ extension MediaError.Reason {
         case .timedOut(let seconds): "gave no data for \(Int(saturating: seconds)) s: check the disk or the network"
         case .cancelled: "is no longer wanted"
         case .notSeekable(let detail): "cannot be moved about in: " + detail
+        case .protocolNotPlayed(let scheme):
+            "\(scheme): is no protocol that kiosk plays: use http, https, rtsp, rtsps, rtp, udp, srt, rist or rtmp"
+        case .formatNotPlayed(let name, isList: true): "is a list (\(name)), which must not stand here: name the files themselves"
+        case .formatNotPlayed(let name, isList: false):
+            "its format \(name) is not among those that kiosk plays: convert it, or add it to [playback] more-formats"
+        case .codecNotPlayed(let name):
+            "its codec \(name) is not among those that kiosk plays: convert it, or add it to [playback] more-codecs"
+        case .namesWhatItMayNot(let name): "names \(name.withoutCredentials.printable), which it may not: see docs/streams.md"
+        case .redirected(let address): "its server redirects to \(address.withoutCredentials.printable), which is not followed"
+        case .certificate:
+            "its server’s certificate cannot be verified: it has expired, is for another name, or nobody known has signed it; name its "
+                + "authority in ca-file"
         case .failed(let detail): detail
         }
     }

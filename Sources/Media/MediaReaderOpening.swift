@@ -6,7 +6,7 @@ import KioskVocabulary
 
 extension MediaReader {
     /// Opens an item of a playlist, as all do that open one: the player, what checks it before its turn, and what tries it meanwhile. Its entry says
-    /// which tracks are played and how it is fetched; the rest is as of ``open(_:samples:decoderThreads:decoder:audio:video:interruption:deinterlacing:pictureMemory:settings:displaySize:)``.
+    /// which tracks are played and how it is fetched; the rest is as of ``open(_:isKept:samples:decoderThreads:decoder:audio:video:interruption:deinterlacing:pictureMemory:settings:displaySize:)``.
     ///
     /// - Parameters:
     ///   - location: what is opened in its place: the file that is kept of a URL.
@@ -17,7 +17,8 @@ extension MediaReader {
         displaySize: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> MediaReader {
         try open(
-            location ?? item.source, samples: samples, decoderThreads: decoderThreads, decoder: wish, audio: item.audioTrack,
+            location ?? item.source, isKept: location != nil, samples: samples, decoderThreads: decoderThreads, decoder: wish,
+            audio: item.audioTrack,
             video: item.videoTrack, interruption: interruption, deinterlacing: item.deinterlace == .off ? .off : fields,
             settings: item.stream, displaySize: displaySize)
     }
@@ -28,6 +29,7 @@ extension MediaReader {
     ///
     /// - Parameters:
     ///   - source: a path, or a URL with its scheme.
+    ///   - isKept: whether it is a file with the bytes of a server, which may be no list.
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
     ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
@@ -39,13 +41,14 @@ extension MediaReader {
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
-        _ source: String, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
+        _ source: String, isKept: Bool = false, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
         audio: TrackChoice = .automatic, video: TrackChoice = .automatic, interruption: Interruption = Interruption(),
         deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem,
         settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
-        let format = try FormatContext.open(source, settings: settings, displaySize: displaySize, interruption: interruption)
+        let format = try FormatContext.open(
+            source, settings: settings, isKept: isKept, displaySize: displaySize, interruption: interruption)
         var streams = StreamIndices()
         streams.video = format.stream(video, of: .video)
         if samples != nil || streams.video < 0 {
@@ -63,6 +66,7 @@ extension MediaReader {
         if streams.video >= 0, let stream = format.raw.pointee.streams[Int(streams.video)] {
             isCover = shim_stream_is_attached_picture(stream) != 0
             do throws(MediaError) {
+                try format.checkCodec(stream, source)
                 let hasFields = !isCover && !format.isStill && !format.isImage
                 var wish = isCover ? .software : wish
                 wish.makesPictures = hasFields && deinterlacing != .off
@@ -85,6 +89,7 @@ extension MediaReader {
         var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }
         if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {
             do throws(MediaError) {
+                try format.checkCodec(stream, source)
                 sound = SoundTrack(try AudioDecoder.open(stream, source: source, output: samples, isLive: description.isLive))
             } catch {
                 if !hasVideo { throw error }

@@ -54,6 +54,7 @@ package struct PreviewReader: ~Copyable, Sendable {
             shim_stream_discard(format.raw.pointee.streams[Int(other)], 1)
         }
         let (width, height) = (min(max(width, 1), longestSide), min(max(height, 1), longestSide))
+        try format.checkCodec(stream, source)
         let decoder = try VideoDecoder.open(
             stream, of: format, source: source, threads: 1, memory: pictureMemory, preview: (width, height))
         var reader = PreviewReader(

@@ -8,7 +8,7 @@ extension MovieWriter {
     /// - Throws: ``MovieError`` where nothing of `source` can be read, or `target` cannot be written.
     package static func remux(from source: String, to target: String) throws(MovieError) {
         var context: UnsafeMutablePointer<AVFormatContext>?
-        var status = avformat_open_input(&context, source, nil, nil)
+        var status = FilmInput.open(source, &context)
         guard status >= 0, let input = context else { throw MovieError(source, .unreadable(MovieError.text(status))) }
         defer { avformat_close_input(&context) }
         status = avformat_find_stream_info(input, nil)

@@ -13,13 +13,19 @@ extension FormatContext {
     /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step, of a stream as long as `settings` say; longer only where a network protocol makes a call that
     /// cannot be interrupted. The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
     static func open(
-        _ source: String, settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil,
+        _ source: String, settings: StreamSettings = StreamSettings(), isKept: Bool = false, displaySize: (width: Int, height: Int)? = nil,
         interruption: Interruption
     ) throws(MediaError) -> FormatContext {
+        let reach = SourceReach(source, settings, isKept: isKept)
+        if let scheme = reach.refusedScheme { throw MediaError(source, .protocolNotPlayed(scheme)) }
+        let areDefaultsSet = SourceOptions.areDefaultsSet
+        if !areDefaultsSet, settings.verifiesTLS, source.lowercased().hasPrefix("rtsps:") || source.lowercased().hasPrefix("rtmpts:") {
+            throw MediaError(source, .failed("cannot be opened: this FFmpeg does not verify the server’s certificate"))
+        }
         let closing = SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
         let limit = isStream(source) ? settings.timeout : openingTimeLimit
         interruption.allow(limit)
-        let input = FileInput(interruption: interruption, settings: settings)
+        let input = FileInput(interruption: interruption, settings: settings, source: source, reach: reach)
         input.displaySize = displaySize
         let file = isURL(source) ? nil : try open(file: source, input, interruption)
         // A plain path goes in as `file:` so that a colon in it is not taken for a protocol.
@@ -28,6 +34,10 @@ extension FormatContext {
         context?.pointee.interrupt_callback = interruption.callback
         if let context { input.attach(to: context) }
         context?.pointee.pb = file
+        let formats = MediaKinds.formats(settings, lists: reach.lists)
+        context?.pointee.protocol_whitelist = av_strdup(reach.protocols)
+        context?.pointee.format_whitelist = av_strdup(formats)
+        context?.pointee.codec_whitelist = av_strdup(MediaKinds.decoders(settings))
         interruption.allow(limit)
 
         var options: OpaquePointer?
@@ -36,11 +46,13 @@ extension FormatContext {
         let status = avformat_open_input(&context, name, nil, &options)
         guard status >= 0, let opened = context else {
             closing?.hasClosed()
-            throw MediaError(source, reason(opening: status, source, file, interruption, limit))
+            if let refusal = input.refusal, !interruption.cancelled { throw MediaError(source, refusal) }
+            throw MediaError(source, reason(opening: status, source, file, formats, interruption, limit))
         }
-        let format = FormatContext(raw: opened, input: input, closing: closing)
-        // FFmpeg takes any text file for a recording of a terminal.
-        if String(cString: opened.pointee.iformat.pointee.name) == "tty" { throw MediaError(source, .notMedia) }
+        let format = FormatContext(raw: opened, input: input, settings: settings, closing: closing)
+        if !areDefaultsSet, settings.verifiesTLS, String(cString: opened.pointee.iformat.pointee.name) == "dash" {
+            throw MediaError(source, .failed("cannot be opened: this FFmpeg does not verify the servers of DASH"))
+        }
         interruption.allow(limit)
         let probed = avformat_find_stream_info(opened, nil)
         if interruption.cancelled { throw MediaError(source, .cancelled) }
@@ -61,6 +73,7 @@ extension FormatContext {
             case .isDirectory: throw MediaError(path, .isDirectory)
             case .notARegularFile: throw MediaError(path, .notARegularFile)
             case .isEmpty: throw MediaError(path, .isEmpty)
+            case .leadsOutside: throw MediaError(path, .namesWhatItMayNot(path))
             case .interrupted:
                 throw MediaError(path, interruption.cancelled ? .cancelled : .timedOut(seconds: openingTimeLimit.seconds))
             }
@@ -68,7 +81,8 @@ extension FormatContext {
     }
 
     private static func reason(
-        opening status: Int32, _ source: String, _ file: UnsafeMutablePointer<AVIOContext>?, _ interruption: Interruption,
+        opening status: Int32, _ source: String, _ file: UnsafeMutablePointer<AVIOContext>?, _ formats: String,
+        _ interruption: Interruption,
         _ limit: MediaTime
     ) -> MediaError.Reason {
         if interruption.cancelled { return .cancelled }
@@ -76,7 +90,16 @@ extension FormatContext {
         case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: limit.seconds)
         case kAVERROR_INVALIDDATA:
             // The error does not tell an unknown format from a known one that breaks off: its first bytes do.
-            return file.map(isRecognised) == true ? .damaged(describe(averror: status)) : .notMedia
+            return file.flatMap(recognise) != nil ? .damaged(describe(averror: status)) : .notMedia
+        case shim_averror(EINVAL):
+            // That is all libavformat says of a format that is not on its list.
+            guard let file else {
+                return .failed("cannot be opened, or is of a format that kiosk does not play: " + describe(averror: status))
+            }
+            guard let name = recognise(file) else { return .notMedia }
+            let isPlayed = av_match_list(name, formats, CChar(UInt8(ascii: ","))) > 0
+            if isPlayed { return .failed("cannot be opened: " + describe(averror: status)) }
+            return .formatNotPlayed(name, isList: name.split(separator: ",").contains { MediaKinds.neverFormats.contains(String($0)) })
         case kAVERROR_EOF: return .damaged("ends within its header")
         case shim_averror(ENOENT): return .notFound
         case shim_averror(EACCES): return .permissionDenied
@@ -84,21 +107,23 @@ extension FormatContext {
         }
     }
 
-    /// Whether the beginning of a local file is that of a container FFmpeg knows.
-    private static func isRecognised(_ file: UnsafeMutablePointer<AVIOContext>) -> Bool {
+    /// FFmpeg's name of the container that the beginning of a local file is that of; nil where it knows none.
+    private static func recognise(_ file: UnsafeMutablePointer<AVIOContext>) -> String? {
         let capacity = 4096
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + Int(AVPROBE_PADDING_SIZE))
         defer { bytes.deallocate() }
         bytes.initialize(repeating: 0, count: capacity + Int(AVPROBE_PADDING_SIZE))
-        guard avio_seek(file, 0, SEEK_SET) == 0 else { return false }
+        guard avio_seek(file, 0, SEEK_SET) == 0 else { return nil }
         let count = avio_read(file, bytes, Int32(capacity))
-        guard count > 0 else { return false }
+        guard count > 0 else { return nil }
         // Without a file name, so that the bytes alone decide.
         return "".withCString { name in
             var probe = AVProbeData(filename: name, buf: bytes, buf_size: count, mime_type: nil)
             var score: Int32 = 0
-            guard let format = av_probe_input_format3(&probe, 1, &score) else { return false }
-            return score > AVPROBE_SCORE_RETRY && String(cString: format.pointee.name) != "tty"
+            guard let format = av_probe_input_format3(&probe, 1, &score), score > AVPROBE_SCORE_RETRY else { return nil }
+            let name = String(cString: format.pointee.name)
+            // FFmpeg takes any text file for a recording of a terminal.
+            return name == "tty" ? nil : name
         }
     }
 }

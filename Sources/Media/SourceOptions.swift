@@ -1,3 +1,5 @@
+import CKioskFFmpeg
+import CKioskMedia
 import KioskPlatform
 import KioskVocabulary
 
@@ -31,9 +33,11 @@ enum SourceOptions {
         let kind = kind(of: source)
         if kind == .file { return options }
         options.append(("user_agent", settings.userAgent))
+        options += tls(settings)
         let timeout = settings.timeout.nanoseconds / 1000
         switch kind {
-        case .http: options += http(settings)
+        // Its requests are made with them one by one, by ``FileInput``.
+        case .http: options += http(settings).filter { $0.name != "headers" }
         case .live:
             options += [
                 ("rw_timeout", "\(timeout)"), ("timeout", "\(timeout)"),
@@ -63,8 +67,28 @@ enum SourceOptions {
             ("analyzeduration", "2000000"),
             // Each part by a request of its own, so that its speed can be measured.
             ("http_persistent", "0"),
+            // Who is sent elsewhere is asked first (``HTTPRedirect``).
+            ("max_redirects", "0"),
         ]
+        options += tls(settings)
         if !settings.headers.isEmpty { options.append(("headers", settings.headers.map { $0 + "\r\n" }.joined())) }
         return options
     }
+
+    /// What every connection by TLS is made with.
+    private static func tls(_ settings: StreamSettings) -> [(name: String, value: String)] {
+        var options = [("tls_verify", settings.verifiesTLS ? "1" : "0")]
+        if let file = settings.certificateAuthorities { options.append(("ca_file", file)) }
+        return options
+    }
+
+    /// Has libavformat verify servers, and follow no redirection, where it opens a connection without asking anybody: DASH's parts, RTSP by TLS. False where it could
+    /// not be made to.
+    static let areDefaultsSet: Bool = {
+        func set(_ protocolName: String, _ option: String, _ value: Int64) -> Bool {
+            avio_protocol_get_class(protocolName).map { kiosk_set_default($0, option, value) == 0 } ?? false
+        }
+        let verifies = set("tls", "tls_verify", 1)
+        return set("http", "max_redirects", 0) && set("https", "max_redirects", 0) && verifies
+    }()
 }

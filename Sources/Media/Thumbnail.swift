@@ -66,6 +66,7 @@ extension PreviewReader {
         }
         let decoder: VideoDecoder
         do throws(MediaError) {
+            try format.checkCodec(stream, source)
             decoder = try VideoDecoder.open(
                 stream, of: format, source: source, threads: 1, memory: MemoryLimit.ofItem, preview: (width, height))
         } catch {

@@ -24,6 +24,7 @@ extension MediaReader {
         guard index >= 0, index != demuxer.source.streams.audio, let stream = demuxer.source.stream(index) else { return .unchanged }
         let decoder: AudioDecoder
         do throws(MediaError) {
+            try demuxer.source.format.checkCodec(stream, demuxer.source.name)
             decoder = try AudioDecoder.open(stream, source: demuxer.source.name, output: samples, isLive: description.isLive)
         } catch {
             demuxer.report("cannot play its audio track “\(choice)”: \(error.reason.text)")

@@ -101,8 +101,9 @@ extension RemoteControl {
             Thread.giveWay()
             let result: Result<ControlAnswer, ControlRefusal>
             do throws(MediaError) {
+                let kept = cache?.file(for: entry.source)
                 let cover = try AssetCover.read(
-                    from: cache?.file(for: entry.source) ?? entry.source, settings: entry.stream, interruption: interruption)
+                    from: kept ?? entry.source, isKept: kept != nil, settings: entry.stream, interruption: interruption)
                 result =
                     cover.map { .success(ControlAnswer(["format": .string($0.codec)], attachment: $0.bytes)) }
                     ?? .failure(ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large"))

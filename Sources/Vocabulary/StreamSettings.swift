@@ -13,6 +13,14 @@ package struct StreamSettings: Hashable, Sendable {
     package var headers: [String] = []
     /// What an HTTP or RTSP server is told who asks.
     package var userAgent = "kiosk"
+    /// The path of a file (PEM) with authorities whose certificates are trusted beside those that the system trusts; nil for none.
+    package var certificateAuthorities: String?
+    /// Whether a server that is spoken to by TLS must show that it is who it says.
+    package var verifiesTLS = true
+    /// Whether a list in a folder may name what lies on the network.
+    package var mayNameNetwork = false
+    /// FFmpeg's names of containers and codecs that are played beside those that always are.
+    package var furtherFormats: [String] = [], furtherCodecs: [String] = []
 
     /// Where nothing else is said: more than the jitter of a wireless network.
     package static let defaultLatency = MediaTime.seconds(1)

@@ -129,6 +129,11 @@ struct Play: ParsableCommand {
             return display.mode?.name
         }
 
+        let unverified = configuration.unverifiedSources
+        if !unverified.isEmpty {
+            log.warning(
+                "tls-verify = false: whoever is on the line can read and replace what comes for \(unverified.joined(separator: ", "))")
+        }
         let cache = AssetCache(configuration, log)
         let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio, files: cache)
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.

@@ -67,6 +67,29 @@ struct Scratch: ~Copyable {
         #expect(items == [first, second])
     }
 
+    @Test("An entry says whom it trusts and what it may name") func perimeter() throws {
+        let configuration = try parsed(
+            """
+            [playback]
+            more-formats = ["xm"]
+            more-codecs = ["cinepak", "svq3"]
+            [network]
+            ca-file = "ca.pem"
+            [[playlist]]
+            source = "https://a/b.mp4"
+            tls-verify = false
+            allow-network = true
+            [[playlist]]
+            source = "b.mp4"
+            """)
+        let items = configuration.playlist.map { $0.resolved(source: $0.source.location, in: configuration).stream }
+        #expect(items.map(\.certificateAuthorities) == ["/srv/ca.pem", "/srv/ca.pem"])
+        #expect(items.map(\.verifiesTLS) == [false, true] && items.map(\.mayNameNetwork) == [true, false])
+        #expect(items.allSatisfy { $0.furtherFormats == ["xm"] && $0.furtherCodecs == ["cinepak", "svq3"] })
+        #expect(configuration.unverifiedSources == ["https://a/b.mp4"])
+        #expect(configuration.item(of: "/c.xm").stream.furtherFormats == ["xm"])
+    }
+
     @Test("Sources are absolute; ~ is a name like any other") func locations() {
         let rows = [
             ("a.mp4", "/srv/a.mp4"), ("./a/../b.mp4", "/srv/b.mp4"), ("../b.mp4", "/b.mp4"), ("/x//y.mp4", "/x/y.mp4"),

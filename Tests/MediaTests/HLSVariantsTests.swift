@@ -1,3 +1,4 @@
+import KioskVocabulary
 import Testing
 
 @testable import KioskMedia
@@ -53,7 +54,7 @@ import Testing
 
     @Test func theListIsHandedOnWithOneVariantAndItsSound() throws {
         let variants = try #require(HLSVariants(master))
-        let list = variants.list(with: 3) { HLSVariants.resolve($0, against: "https://example.com/a/master.m3u8?token=1/2") }
+        let list = variants.list(with: 3) { HTTPAddress.resolve($0, against: "https://example.com/a/master.m3u8?token=1/2") }
         #expect(
             list == """
                 #EXTM3U
@@ -70,7 +71,7 @@ import Testing
         ("//c/b.m3u8", "https://h/a/m.m3u8", "https://c/b.m3u8"), ("b.m3u8", "http://h", "http://h/b.m3u8"),
         ("http://c/b.m3u8", "https://h/m", "http://c/b.m3u8"), ("b?x=1", "http://h/m.m3u8?u=/q/", "http://h/b?x=1"),
     ]) func addressesAreMadeWhole(_ reference: String, _ base: String, _ whole: String) {
-        #expect(HLSVariants.resolve(reference, against: base) == whole)
+        #expect(HTTPAddress.resolve(reference, against: base) == whole)
     }
 
     /// What is multiplied and compared is bounded where it is read.

@@ -132,11 +132,11 @@ import Testing
     }
 
     @Test func headersAndTimeLimitsReachHTTP() {
-        let given = options("https://example.com/a.m3u8") {
-            $0.headers = ["Authorization: Bearer 1", "X-Screen: lobby"]
-            $0.userAgent = "sign/1"
-            $0.timeout = .seconds(3)
-        }
+        var settings = StreamSettings()
+        settings.headers = ["Authorization: Bearer 1", "X-Screen: lobby"]
+        settings.userAgent = "sign/1"
+        settings.timeout = .seconds(3)
+        let given = Dictionary(SourceOptions.http(settings).map { ($0.name, $0.value) }) { $1 }
         #expect(given["headers"] == "Authorization: Bearer 1\r\nX-Screen: lobby\r\n")
         #expect(given["user_agent"] == "sign/1" && given["rw_timeout"] == "3000000")
         #expect(options("http://example.com/a.mp4")["headers"] == nil)

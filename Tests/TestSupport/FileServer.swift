@@ -11,6 +11,8 @@ package final class FileServer: Sendable {
         package var content: [UInt8]
         /// What lies at a path that begins with `/`; where it says nothing (nil), there is nothing, and `content` is everywhere else.
         package var files: (@Sendable (String) -> [UInt8]?)?
+        /// Where a path that begins with `/` leads to (status 302); nil for nowhere else.
+        package var redirects: (@Sendable (String) -> String?)?
         /// Bytes a second that all connections together carry; nil is no limit.
         package var rate: Int?
         /// The header ETag; nil for none.
@@ -174,8 +176,11 @@ package final class FileServer: Sendable {
                 (begin, status) = first < whole.count ? (first, 206) : (0, 416)
             }
         }
+        let location = behaviour.redirects.flatMap { $0(request.path) }
+        if location != nil { status = 302 }
         let body = [200, 206].contains(status) ? whole[begin...] : []
         var head = "HTTP/1.1 \(status) X\r\nConnection: close\r\nContent-Type: \(behaviour.type(of: request.path))\r\n"
+        if let location { head += "Location: \(location)\r\n" }
         if behaviour.understandsRanges { head += "Accept-Ranges: bytes\r\n" }
         if let tag = behaviour.tag { head += "ETag: \(tag)\r\n" }
         if let modified = behaviour.modified { head += "Last-Modified: \(modified)\r\n" }

@@ -1,0 +1,120 @@
+import CKioskFFmpeg
+import Glibc
+import KioskPlatform
+import KioskVocabulary
+
+/// Where a server of HTTP leads to, asked by a request of our own when libavio could not open an address.
+///
+/// libavio follows a redirection by itself, to any server and from https to http, and takes along the headers that are meant for the first server.
+/// So it is told to follow none (`max_redirects`), fails then with EIO, and says no more. A request costs a round trip, and is made only then.
+enum HTTPRedirect {
+    enum Answer: Hashable {
+        case none
+        /// As the server writes it: it may be relative.
+        case location(String)
+        /// The server is there, and is not who it should be.
+        case certificate
+    }
+
+    /// No more redirections than this are followed for one address.
+    static let most = 5
+    /// No more of an answer is read.
+    private static let longestHead = 32 << 10
+
+    /// Asks for the head of `address`. `sendsHeaders` is whether the headers of `settings` are meant for it, and the user in the address. Blocks as long as opening
+    /// may.
+    static func ask(_ address: HTTPAddress, _ settings: StreamSettings, sendsHeaders: Bool, _ interruption: Interruption) -> Answer {
+        let proxy = address.isSecure ? nil : Self.proxy(for: address)
+        guard let io = connect(proxy ?? address, settings, interruption) else {
+            // Without a certificate to verify it answers, and is told nothing.
+            var plain = settings
+            plain.verifiesTLS = false
+            guard address.isSecure, settings.verifiesTLS, let unverified = connect(address, plain, interruption) else { return .none }
+            avio_close(unverified)
+            return .certificate
+        }
+        defer { avio_close(io) }
+        let target = proxy == nil ? address.target : address.url(withUser: false)
+        let isUsual = address.port == (address.isSecure ? 443 : 80)
+        var lines = [
+            "GET \(target) HTTP/1.1", "Host: \(address.host)\(isUsual ? "" : ":\(address.port)")", "User-Agent: \(settings.userAgent)",
+            "Accept: */*", "Range: bytes=0-", "Connection: close",
+        ]
+        if sendsHeaders { lines += settings.headers }
+        if sendsHeaders, let user = address.userInformation,
+            !settings.headers.contains(where: { $0.lowercased().hasPrefix("authorization:") })
+        {
+            lines.append("Authorization: Basic \(base64(unescaped(user)))")
+        }
+        let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        avio_write(io, request, Int32(request.count))
+        avio_flush(io)
+        var head: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while head.count < longestHead, !String(decoding: head, as: UTF8.self).contains("\r\n\r\n") {
+            let count = avio_read_partial(io, &buffer, Int32(buffer.count))
+            if count <= 0 { break }
+            head += buffer.prefix(Int(count))
+        }
+        return location(inHead: String(decoding: head, as: UTF8.self)).map { .location($0) } ?? .none
+    }
+
+    /// Where the head of an answer leads to; nil where it is no redirection.
+    static func location(inHead head: String) -> String? {
+        let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count > 1, words[0].hasPrefix("HTTP/"), ["301", "302", "303", "307", "308"].contains(words[1]) else { return nil }
+        for line in lines.dropFirst() where line.lowercased().hasPrefix("location:") {
+            let value = line.dropFirst("location:".count).drop { $0 == " " || $0 == "\t" }
+            return value.isEmpty ? nil : String(value)
+        }
+        return nil
+    }
+
+    private static func connect(
+        _ address: HTTPAddress, _ settings: StreamSettings, _ interruption: Interruption
+    ) -> UnsafeMutablePointer<AVIOContext>? {
+        var options: OpaquePointer?
+        defer { av_dict_free(&options) }
+        for (name, value) in SourceOptions.http(settings) where ["rw_timeout", "tls_verify", "ca_file"].contains(name) {
+            av_dict_set(&options, name, value, 0)
+        }
+        av_dict_set(&options, "timeout", "\(settings.timeout.nanoseconds / 1000)", 0)
+        var callback = interruption.callback
+        var io: UnsafeMutablePointer<AVIOContext>?
+        let status = avio_open2(
+            &io, "\(address.isSecure ? "tls" : "tcp")://\(address.host):\(address.port)", AVIO_FLAG_READ_WRITE, &callback, &options)
+        return status < 0 ? nil : io
+    }
+
+    /// The proxy by which libavio asks for it (`http_proxy`, `no_proxy`); nil for none.
+    private static func proxy(for address: HTTPAddress) -> HTTPAddress? {
+        guard let proxy = getenv("http_proxy").flatMap({ HTTPAddress(String(cString: $0)) }) else { return nil }
+        let exceptions = getenv("no_proxy").map { String(cString: $0).split { ", ".contains($0) } } ?? []
+        let isExcepted = exceptions.contains {
+            $0 == "*" || address.host == $0 || address.host.hasSuffix(($0.hasPrefix(".") ? "" : ".") + $0)
+        }
+        return isExcepted ? nil : proxy
+    }
+
+    /// A user and a password as they are sent, of how a URL writes them.
+    private static func unescaped(_ text: String) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                result.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        var text = [CChar](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
+        av_base64_encode(&text, Int32(text.count), bytes, Int32(bytes.count))
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

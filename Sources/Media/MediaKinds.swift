@@ -1,0 +1,88 @@
+import CKioskFFmpeg
+import KioskVocabulary
+
+/// Containers and codecs that signs play, by FFmpeg's names: docs/formats.md has them for users. FFmpeg knows some 350 demuxers and 500 decoders; most are of games,
+/// telephones and studios, few have been looked at for what a hostile file does to them, and nobody misses them on a sign.
+enum MediaKinds {
+    /// Demuxers.
+    static let formats = [
+        // Video, with or without sound.
+        "mov", "mp4", "matroska", "webm", "avi", "mpegts", "mpeg", "mpegvideo", "m4v", "h264", "hevc", "obu", "ivf", "flv", "live_flv",
+        "asf", "ogg", "mxf", "nut",
+        "dv", "mjpeg", "mpjpeg", "vc1",
+        // Sound.
+        "mp3", "aac", "flac", "wav", "w64", "aiff", "caf", "ac3", "eac3", "dts", "truehd", "wv", "amr",
+        // Pictures.
+        "image2", "jpeg_pipe", "png_pipe", "apng", "gif", "gif_pipe", "webp_pipe", "bmp_pipe", "tiff_pipe", "jpegxl_pipe",
+        // Subtitles that an HLS list names.
+        "webvtt",
+    ]
+
+    /// Codecs.
+    static let codecs = [
+        // Video.
+        "h264", "hevc", "av1", "vp8", "vp9", "mpeg1video", "mpeg2video", "mpeg4", "h263", "flv1", "mjpeg", "prores", "dnxhd", "vc1", "wmv1",
+        "wmv2", "wmv3",
+        "msmpeg4v1", "msmpeg4v2", "msmpeg4v3", "theora", "dvvideo", "ffv1", "huffyuv", "ffvhuff", "utvideo", "qtrle", "rawvideo",
+        // Sound.
+        "aac", "aac_latm", "mp1", "mp2", "mp3", "ac3", "eac3", "dts", "truehd", "mlp", "opus", "vorbis", "flac", "alac", "wavpack", "wmav1",
+        "wmav2", "wmapro", "wmalossless",
+        "amr_nb", "amr_wb", "adpcm_ms", "adpcm_ima_wav", "adpcm_ima_qt", "adpcm_swf", "speex",
+        // Pictures.
+        "png", "apng", "gif", "webp", "bmp", "tiff", "jpegxl",
+        // Subtitles, which are listed.
+        "subrip", "ass", "ssa", "webvtt", "mov_text", "dvb_subtitle", "dvd_subtitle", "hdmv_pgs_subtitle", "eia_608", "dvb_teletext",
+        "text",
+    ]
+
+    /// FFmpeg's own lists: they open what they name without asking, so no setting lets them in.
+    static let neverFormats: Set<String> = [
+        "concat", "imf", "sdp", "rtsp", "rtp", "sap", "hls", "dash", "webm_dash_manifest", "lavfi", "tty",
+    ]
+
+    /// libavformat's `format_whitelist` for a source.
+    static func formats(_ settings: StreamSettings, lists: [String]) -> String {
+        (formats + settings.furtherFormats.filter { !neverFormats.contains($0) } + lists).joined(separator: ",")
+    }
+
+    /// Whether a track of this codec is decoded.
+    static func plays(_ codec: AVCodecID, _ settings: StreamSettings) -> Bool {
+        let name = String(cString: avcodec_get_name(codec))
+        // All sorts of plain samples, by their prefix.
+        return codec == AV_CODEC_ID_NONE || name.hasPrefix("pcm_") || codecs.contains(name) || settings.furtherCodecs.contains(name)
+    }
+
+    /// libavcodec's `codec_whitelist` for a source: the names of all decoders of its codecs.
+    static func decoders(_ settings: StreamSettings) -> String {
+        let further = Set(settings.furtherCodecs)
+        return (usualDecoders + (further.isEmpty ? [] : decoders { further.contains($0) })).joined(separator: ",")
+    }
+
+    private static let usualDecoders: [String] = {
+        let usual = Set(codecs)
+        return decoders { usual.contains($0) || $0.hasPrefix("pcm_") }
+    }()
+
+    private static func decoders(where isWanted: (String) -> Bool) -> [String] {
+        var names: [String] = []
+        var position: UnsafeMutableRawPointer?
+        while let decoder = av_codec_iterate(&position) {
+            guard av_codec_is_decoder(decoder) != 0, isWanted(String(cString: avcodec_get_name(decoder.pointee.id))) else { continue }
+            names.append(String(cString: decoder.pointee.name))
+        }
+        return names
+    }
+}
+
+/// A film of our own, or a clip that has been opened before, read packet by packet without a ``MediaReader``.
+package enum FilmInput {
+    /// Opens the file at `path`, which opens nothing else. Returns 0 or a negative AVERROR; `context` is nil then. The corresponding C function is
+    /// `avformat_open_input`.
+    package static func open(_ path: String, _ context: inout UnsafeMutablePointer<AVFormatContext>?) -> Int32 {
+        var options: OpaquePointer?
+        defer { av_dict_free(&options) }
+        av_dict_set(&options, "protocol_whitelist", "file", 0)
+        av_dict_set(&options, "format_whitelist", MediaKinds.formats(StreamSettings(), lists: []), 0)
+        return avformat_open_input(&context, "file:" + path, nil, &options)
+    }
+}

@@ -1,0 +1,69 @@
+/// A URL of `http` or `https`, in its parts.
+package struct HTTPAddress: Hashable, Sendable {
+    /// Whether it is `https`.
+    package var isSecure: Bool
+    /// What stands before the host, without its `@`; nil where there is none.
+    package var userInformation: String?
+    /// In lower case; of an IPv6 address with its brackets.
+    package var host: String
+    /// Its own, or that of the scheme.
+    package var port: Int
+    /// Path and query, as they are asked for: `/a.mp4?x=1`.
+    package var target: String
+
+    /// nil where `url` is none, or names no host.
+    package init?(_ url: String) {
+        let lower = url.prefix(8).lowercased()
+        isSecure = lower.hasPrefix("https://")
+        guard isSecure || lower.hasPrefix("http://") else { return nil }
+        let rest = url.dropFirst(isSecure ? 8 : 7)
+        var authority = rest.prefix { !"/?#".contains($0) }
+        let path = rest[authority.endIndex...].prefix { $0 != "#" }
+        target = path.hasPrefix("/") ? String(path) : "/" + path
+        if let at = authority.lastIndex(of: "@") {
+            userInformation = String(authority[..<at])
+            authority = authority[authority.index(after: at)...]
+        }
+        var name = authority
+        port = isSecure ? 443 : 80
+        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+            name = authority[..<colon]
+            guard let given = UInt16(authority[authority.index(after: colon)...]) else { return nil }
+            port = Int(given)
+        }
+        if name.isEmpty { return nil }
+        host = name.lowercased()
+    }
+
+    /// As it is opened; without the user where that is wanted.
+    package func url(withUser: Bool) -> String {
+        let user = withUser ? userInformation.map { $0 + "@" } ?? "" : ""
+        let isUsual = port == (isSecure ? 443 : 80)
+        return (isSecure ? "https://" : "http://") + user + host + (isUsual ? "" : ":\(port)") + target
+    }
+
+    /// Whether a server at this address may send the client on to `next`: never from https to http.
+    package func mayLead(to next: HTTPAddress) -> Bool { next.isSecure || !isSecure }
+
+    /// Whether what is meant for the server of this address alone (headers, a password) may be sent to `other`: the same host by the same scheme and port,
+    /// or by https where this is plain http.
+    package func trusts(_ other: HTTPAddress) -> Bool {
+        guard host == other.host else { return false }
+        if isSecure == other.isSecure { return port == other.port }
+        return !isSecure && port == 80 && other.port == 443
+    }
+
+    /// The URL that `reference` stands for in what came from `base` (RFC 3986, without its dot segments, which servers resolve).
+    package static func resolve(_ reference: String, against base: String) -> String {
+        // A query may have another URL in it.
+        if isURL(reference) || reference.hasPrefix("data:") { return reference }
+        guard let scheme = base.firstRange(of: "://") else { return reference }
+        let plain = base.prefix { $0 != "?" && $0 != "#" }
+        if reference.hasPrefix("//") { return base[..<scheme.lowerBound] + ":" + reference }
+        let pathBegin = plain[scheme.upperBound...].firstIndex(of: "/") ?? plain.endIndex
+        if reference.hasPrefix("/") { return plain[..<pathBegin] + reference }
+        if reference.hasPrefix("?") { return plain + reference }
+        let folder = plain[pathBegin...].lastIndex(of: "/").map { plain[...$0] } ?? plain + "/"
+        return folder + reference
+    }
+}
