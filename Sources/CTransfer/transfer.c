@@ -74,14 +74,14 @@ int kiosk_transfer(const struct kiosk_transfer_request *request, const struct ki
     curl.setopt(easy, CURLOPT_USERAGENT, request->user_agent);
     curl.setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl.setopt(easy, CURLOPT_NOBODY, request->is_head ? 1L : 0L);
-    curl.setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-    curl.setopt(easy, CURLOPT_MAXREDIRS, 5L);
+    curl.setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl.setopt(easy, CURLOPT_SSL_VERIFYPEER, request->verifies ? 1L : 0L);
+    curl.setopt(easy, CURLOPT_SSL_VERIFYHOST, request->verifies ? 2L : 0L);
+    if (request->ca_file) curl.setopt(easy, CURLOPT_CAINFO, request->ca_file);
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl.setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl.setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 #else
     curl.setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-    curl.setopt(easy, CURLOPT_REDIR_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
 #endif
     curl.setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
     curl.setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);

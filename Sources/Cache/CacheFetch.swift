@@ -81,6 +81,9 @@ final class CacheFetch {
     private func take(_ bytes: UnsafeRawBufferPointer, of head: ResponseHead) -> Bool {
         if verdict == nil {
             verdict = plan.verdict(head)
+            if case .begin = verdict, ResponseHead.isStreamList(bytes) {
+                verdict = .refused("it is the list of a stream, which is not kept", isLasting: true)
+            }
             guard begin(head) else { return false }
         }
         guard writer != nil else { return false }

@@ -61,11 +61,16 @@ struct Eviction: Hashable, Sendable {
     /// first. nil where that is not enough: what is on the playlist does not give way, or the files of a list that is too long would be fetched
     /// again and again.
     static func choose(among kept: [Candidate], need: Int64, limit: Int64) -> [CacheKey]? {
-        var total = kept.reduce(need) { $0.addingReportingOverflow($1.size).partialValue }
+        // A server may say that its file is of any length.
+        if need > limit { return nil }
+        var total = kept.reduce(need) { total, candidate in
+            let (sum, overflow) = total.addingReportingOverflow(max(0, candidate.size))
+            return overflow ? .max : sum
+        }
         var chosen: [CacheKey] = []
         for candidate in kept.filter({ !$0.isWanted }).sorted(by: { ($0.used, $0.key) < ($1.used, $1.key) }) where total > limit {
             chosen.append(candidate.key)
-            total -= candidate.size
+            total -= max(0, candidate.size)
         }
         return total <= limit ? chosen : nil
     }

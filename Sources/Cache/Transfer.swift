@@ -19,10 +19,11 @@ struct Transfer {
         var problem: String?
     }
 
-    /// All headers of the request. What decides which part of the file is sent, and whether it is, is the cache's business.
-    private var lines: [String] {
+    /// All headers of a request; those of the settings where it goes to whom they are meant for. What decides which part of the file is sent, and
+    /// whether it is, is the cache's business.
+    private func lines(isTrusted: Bool) -> [String] {
         headers
-            + settings.headers.filter { line in
+            + (isTrusted ? settings.headers : []).filter { line in
                 let name = line.prefix { $0 != ":" }.lowercased()
                 return name != "range" && !name.hasPrefix("if-")
             }
@@ -41,9 +42,30 @@ struct Transfer {
         }
     }
 
-    /// Makes the request. `body` takes the bytes of the answer, with its head; false gives up. `goesOn` is asked about once a second; false gives
+    /// No more redirections than this are followed.
+    private static let mostRedirections = 5
+
+    /// Makes the request, and follows where the server leads: never from https to http, and with ``StreamSettings/headers`` for the first server alone. `body` takes the bytes of the answer, with its head; false gives up. `goesOn` is asked about once a second; false gives
     /// up, too.
     func run(body: @escaping (ResponseHead, UnsafeRawBufferPointer) -> Bool, goesOn: @escaping () -> Bool) -> Outcome {
+        var address = url
+        for _ in 0...Self.mostRedirections {
+            let server = HTTPAddress(address)
+            let isTrusted = server.flatMap { server in HTTPAddress(url).map { $0.trusts(server) } } ?? false
+            let outcome = request(address, isTrusted: isTrusted, body: body, goesOn: goesOn)
+            guard let location = outcome.head.location, let server else { return outcome }
+            let next = HTTPAddress.resolve(location, against: server.url(withUser: false))
+            guard let there = HTTPAddress(next), server.mayLead(to: there) else {
+                return Outcome(head: ResponseHead(), problem: "the server redirects to \(next.withoutCredentials), which is not followed")
+            }
+            address = there.url(withUser: false)
+        }
+        return Outcome(head: ResponseHead(), problem: "the server redirects more than \(Self.mostRedirections) times")
+    }
+
+    private func request(
+        _ address: String, isTrusted: Bool, body: @escaping (ResponseHead, UnsafeRawBufferPointer) -> Bool, goesOn: @escaping () -> Bool
+    ) -> Outcome {
         let context = Context(body, goesOn)
         var handler = kiosk_transfer_handler(
             context: Unmanaged.passUnretained(context).toOpaque(),
@@ -53,16 +75,23 @@ struct Transfer {
             },
             body: { user, bytes, length in
                 let context = Unmanaged<Context>.fromOpaque(user!).takeUnretainedValue()
+                // What a redirection says besides is for people.
+                if context.head.location != nil { return 0 }
                 return context.body(context.head, UnsafeRawBufferPointer(start: bytes, count: length)) ? 1 : 0
             },
             goes_on: { user in Unmanaged<Context>.fromOpaque(user!).takeUnretainedValue().goesOn() ? 1 : 0 })
         var problem = [CChar](repeating: 0, count: 256)
-        let status = withCStrings(lines) { lines in
-            url.withCString { url in
+        // One more, as there may be no file of authorities.
+        let status = withCStrings(lines(isTrusted: isTrusted) + [settings.certificateAuthorities ?? ""]) { texts in
+            let lines = UnsafeBufferPointer(rebasing: texts.dropLast())
+            return address.withCString { url in
                 settings.userAgent.withCString { agent in
                     let limit = Int32(clamping: settings.timeout.nanoseconds / 1_000_000)
                     var request = kiosk_transfer_request(
-                        url: url, headers: lines.baseAddress, header_count: Int32(lines.count), user_agent: agent, is_head: isHead ? 1 : 0,
+                        url: url, headers: lines.baseAddress, header_count: Int32(lines.count), user_agent: agent,
+                        ca_file: settings.certificateAuthorities == nil ? nil : texts[texts.count - 1],
+                        verifies: settings.verifiesTLS ? 1 : 0,
+                        is_head: isHead ? 1 : 0,
                         connect_timeout_ms: limit, timeout_ms: isHead ? Int32(clamping: 2 * Int64(limit)) : 0,
                         stall_seconds: Int32(clamping: (settings.timeout.nanoseconds + 999_999_999) / 1_000_000_000))
                     return withExtendedLifetime(context) { kiosk_transfer(&request, &handler, &problem) }

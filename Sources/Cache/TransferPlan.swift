@@ -21,6 +21,9 @@ struct ResponseHead: Hashable, Sendable {
 
     var validators: Validators { Validators(tag: headers["etag"], modified: headers["last-modified"]) }
 
+    /// Where a redirection leads to, as the server writes it; nil where it is none.
+    var location: String? { [301, 302, 303, 307, 308].contains(status) ? headers["location"] : nil }
+
     /// Bytes that follow.
     var length: Int64? { headers["content-length"].flatMap(Int64.init).flatMap { $0 >= 0 ? $0 : nil } }
 
@@ -30,6 +33,12 @@ struct ResponseHead: Hashable, Sendable {
             let begin = Int64(match.1), let size = Int64(match.2)
         else { return nil }
         return (begin, size)
+    }
+
+    /// Whether bytes are the beginning of such a list, whatever the head says.
+    static func isStreamList(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let text = String(decoding: bytes.prefix(1024), as: UTF8.self)
+        return text.hasPrefix("#EXTM3U") || text.hasPrefix("ffconcat") || text.contains("<MPD")
     }
 
     /// Whether it is the list of a stream (HLS, DASH), whose segments are what would have to be kept.

@@ -87,6 +87,48 @@ import Testing
         #expect(headers["x-sign"] == "12" && headers["user-agent"] == "sign 7" && headers["range"] == nil, "\(headers)")
     }
 
+    @Test func headersAreForTheServerOfTheEntryAlone() throws {
+        let other = try FileServer(.init(content))
+        let there = "http://localhost:\(other.port)/clip.mp4"
+        let server = try FileServer(.init(content))
+        server.change { behaviour in behaviour.redirects = { $0 == "/clip.mp4" ? there : nil } }
+        let place = Place()
+        var stream = StreamSettings()
+        stream.headers = ["Authorization: Bearer 0123", "X-Api-Key: KEY"]
+        let cache = place.open([server.url()], stream: stream)
+        #expect(wait { bytes(cache.file(for: server.url())) == content }, "\(place.said)")
+        #expect(server.requests.allSatisfy { $0.headers["x-api-key"] == "KEY" })
+        #expect(
+            !other.requests.isEmpty && other.requests.allSatisfy { $0.headers["x-api-key"] == nil && $0.headers["authorization"] == nil })
+    }
+
+    @Test(arguments: [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nfile:///etc/passwd\n", "<?xml version=\"1.0\"?><MPD></MPD>",
+        "ffconcat version 1.0\nfile a\n",
+    ])
+    func aListIsNotKeptWhateverItIsCalled(text: String) throws {
+        let server = try FileServer(.init(Array(text.utf8)))
+        let place = Place()
+        let cache = place.open([server.url()])
+        #expect(wait { place.said.contains { $0.contains("the list of a stream") } }, "\(place.said)")
+        #expect(cache.file(for: server.url()) == nil)
+    }
+
+    @Test func aServerMustShowWhoItIs() throws {
+        let files = try FileServer(.init(content))
+        let (good, wrong) = (try TLSServer(files, .good), try TLSServer(files, .otherName))
+        let place = Place()
+        var stream = StreamSettings()
+        stream.certificateAuthorities = try TLSServer.authority()
+        let cache = place.open([wrong.url(), good.url()], stream: stream)
+        #expect(wait { bytes(cache.file(for: good.url())) == content }, "\(place.said)")
+        #expect(place.said.contains { $0.hasPrefix("! cache: \(wrong.url())") } && cache.file(for: wrong.url()) == nil)
+        cache.stop()
+        let refused = Place(), unnamed = refused.open([good.url()])
+        #expect(wait { refused.said.contains { $0.contains("certificate") } }, "\(refused.said)")
+        #expect(unnamed.file(for: good.url()) == nil)
+    }
+
     @Test func aServerThatSaysNothingIsGivenUpAfterTheTimeLimitOfTheEntry() throws {
         let server = try FileServer(.init(content))
         server.change { $0.delay = 200_000 }
