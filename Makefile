@@ -120,7 +120,7 @@ define sanitized
 		$(foreach suite,$(SIMULATED) $(2),--skip $(suite))
 endef
 
-# Damaged files by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
+# Damaged files, lines for the control socket and hostile lists by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
 FILES ?= 20000
 fuzz: setup
 	$(SWIFT) build $(SWIFTPM) --product kiosk-fuzz --scratch-path .build/address --sanitize=address
@@ -128,6 +128,8 @@ fuzz: setup
 		.build/address/debug/kiosk-fuzz --files $(FILES) $(if $(SEED),--seed $(SEED))
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
 		.build/address/debug/kiosk-fuzz --lines $(FILES) $(if $(SEED),--seed $(SEED))
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
+		.build/address/debug/kiosk-fuzz --lists $(FILES) $(if $(SEED),--seed $(SEED))
 
 # kiosk and mpv on the bed, in turn, on a machine that does nothing else; docs/testing-bench.md. BENCH='--quick' for one minute
 bench: build
@@ -226,7 +228,7 @@ help:
 	@echo 'make test-all   all there is: real time, streams, sanitizers, damaged files, a fresh Debian; FROM=PHASE goes on from there'
 	@echo 'make library    the client and the examples of the libraries; make docs their documentation, in .build/documentation'
 	@echo 'make sanitize   the unit tests under AddressSanitizer and ThreadSanitizer        make stress    beside busy loops'
-	@echo 'make fuzz       tries damaged files, and lines for the control socket, under AddressSanitizer, 20000 of them; FILES= SEED='
+	@echo 'make fuzz       tries damaged files, lines for the control socket and hostile lists, under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo manual: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='

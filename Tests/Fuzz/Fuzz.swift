@@ -16,6 +16,7 @@ import Logging
     @Option(help: "Where the originals are, and what was found is kept.") var folder = ".build/fuzz"
     @Option(help: "Play every so manieth row of files; the others are read only.") var playEvery = 1
     @Option(help: "Send so many lines to a player's control socket, instead of trying files.") var lines = 0
+    @Option(help: "Open so many lists that name what they may not, instead of trying files.") var lists = 0
     @Flag(help: .hidden) var worker = false
 
     /// Files that are played in a row.
@@ -23,13 +24,31 @@ import Logging
 
     mutating func run() throws {
         let originals = try Original.all(in: folder)
-        if lines > 0 {
+        if lists > 0 {
+            if try openLists() > 0 { throw ExitCode(1) }
+        } else if lines > 0 {
             if try sendLines() > 0 { throw ExitCode(1) }
         } else if worker {
             try work(originals)
         } else {
             try watch(originals)
         }
+    }
+
+    /// Opens lists, in this process: a crash ends it, and says at which.
+    private func openLists() throws -> Int {
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+        av_log_set_level(AV_LOG_QUIET)
+        let trial = try ListTrial(in: URL(fileURLWithPath: folder).path)
+        var findings = 0
+        for number in from..<(from + lists) {
+            if number % 1000 == 0 { tell("seed \(seed), list \(number), \(findings) findings") }
+            guard let problem = trial.problem(seed: seed, number: number) else { continue }
+            findings += 1
+            tell(problem)
+        }
+        tell("seed \(seed): \(lists) lists, \(findings) findings")
+        return findings
     }
 
     // MARK: The worker

@@ -40,17 +40,21 @@ package struct Original: Sendable {
             if !FileManager.default.fileExists(atPath: path) {
                 // Under another name first: another process may be drawing the same.
                 let partial = "\(folder)/\(getpid()).\(recipe.name)"
-                let ffmpeg = Process()
-                ffmpeg.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-                ffmpeg.arguments = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"] + recipe.arguments + [partial]
-                try ffmpeg.run()
-                ffmpeg.waitUntilExit()
-                guard ffmpeg.terminationStatus == 0, rename(partial, path) == 0 else {
-                    throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path])
-                }
+                try draw(partial, recipe.arguments)
+                guard rename(partial, path) == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
             }
             return Original(name: recipe.name, bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))))
         }
+    }
+
+    /// Has ffmpeg make a file.
+    static func draw(_ path: String, _ arguments: [String]) throws {
+        let ffmpeg = Process()
+        ffmpeg.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        ffmpeg.arguments = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"] + arguments + [path]
+        try ffmpeg.run()
+        ffmpeg.waitUntilExit()
+        guard ffmpeg.terminationStatus == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
     }
 
     /// File `number` of the gallery of `seed`: always the same bytes, in a container that goes by the number.

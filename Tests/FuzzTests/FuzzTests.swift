@@ -38,6 +38,12 @@ import Testing
         }
     }
 
+    /// Lists of a hostile server or folder (`kiosk-fuzz --lists`).
+    @Test(.enabled(if: FuzzTests.files > 0)) func listsShowNothingThatTheyMayNot() throws {
+        let trial = try ListTrial(in: Clips.folder + "/fuzz")
+        for number in 0..<Self.files { #expect(trial.problem(seed: Self.seed, number: number) == nil) }
+    }
+
     /// The same of lines that are sent to a player by its control socket (`kiosk-fuzz --lines`).
     @Test(.enabled(if: FuzzTests.files > 0)) func linesAreAnsweredAndThePlayerPlaysOn() throws {
         let originals = try Original.all(in: Clips.folder + "/fuzz")
