@@ -31,6 +31,14 @@ static inline int shim_frame_is_interlaced(const AVFrame *frame) {
     return frame->interlaced_frame != 0;
 #endif
 }
+/// Whether a decoded frame needs no other one; it became a flag in FFmpeg 6.1.
+static inline int shim_frame_is_key(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 29, 100)
+    return (frame->flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+    return frame->key_frame != 0;
+#endif
+}
 /// The nine numbers of a track's display matrix, or null. Owned by the stream.
 static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) {
 #if LIBAVCODEC_VERSION_MAJOR >= 61

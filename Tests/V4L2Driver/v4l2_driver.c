@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "v4l2_driver.h"
 
+#include "../../Sources/CFFmpeg/versions.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -199,7 +201,7 @@ static void fill(struct device *d, struct buffer *b, const AVFrame *frame) {
     b->used = (int)(d->stride * d->rows * 3 / 2);
     b->time.tv_sec = frame->pts / 1000000;
     b->time.tv_usec = frame->pts % 1000000;
-    b->flags = frame->key_frame ? V4L2_BUF_FLAG_KEYFRAME : 0;
+    b->flags = shim_frame_is_key(frame) ? V4L2_BUF_FLAG_KEYFRAME : 0;
 }
 
 static int take(struct queue *q) {
