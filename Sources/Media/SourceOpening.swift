@@ -103,6 +103,10 @@ extension FormatContext {
         case kAVERROR_EOF: return .damaged("ends within its header")
         case shim_averror(ENOENT): return .notFound
         case shim_averror(EACCES): return .permissionDenied
+        case shim_averror(EIO) where ["rtsps", "rtmps", "rtmpts"].contains(source.prefix { $0 != ":" }.lowercased()):
+            // libavformat says no more of a certificate.
+            let text = describe(averror: status)
+            return .failed("cannot be opened: \(text): its server hangs up, or its certificate cannot be verified")
         default: return .failed("cannot be opened: " + describe(averror: status))
         }
     }

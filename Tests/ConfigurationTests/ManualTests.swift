@@ -62,6 +62,12 @@ struct Manual {
         (configuration.network.latency, configuration.network.headers) = (nil, [])
         #expect(entry.stream.latency == latency && entry.stream.headers == headers)
         (entry.stream.latency, entry.stream.headers) = (nil, nil)
+        #expect([configuration.network.certificateAuthorities, entry.stream.certificateAuthorities] == ["/etc/kiosk/ca.pem", "/etc/kiosk/ca.pem"])
+        (configuration.network.certificateAuthorities, entry.stream.certificateAuthorities) = (nil, nil)
+        #expect(configuration.playback.moreFormats == ["xm"] && configuration.network.furtherFormats == ["xm"])
+        #expect(configuration.playback.moreCodecs == ["cinepak"] && configuration.network.furtherCodecs == ["cinepak"])
+        (configuration.playback.moreFormats, configuration.network.furtherFormats) = ([], [])
+        (configuration.playback.moreCodecs, configuration.network.furtherCodecs) = ([], [])
         #expect(configuration.playback.fallback == "/srv/demo/still.png")
         configuration.playback.fallback = nil
         #expect(entry.resolved(source: "/srv/demo/one.mp4", in: Configuration()) == PlaylistItem(source: "/srv/demo/one.mp4"))
