@@ -54,11 +54,11 @@ struct Transfer {
             let isTrusted = server.flatMap { server in HTTPAddress(url).map { $0.trusts(server) } } ?? false
             let outcome = request(address, isTrusted: isTrusted, body: body, goesOn: goesOn)
             guard let location = outcome.head.location, let server else { return outcome }
-            let next = HTTPAddress.resolve(location, against: server.url(withUser: false))
-            guard let there = HTTPAddress(next), server.mayLead(to: there) else {
-                return Outcome(head: ResponseHead(), problem: "the server redirects to \(next.withoutCredentials), which is not followed")
+            guard let next = server.redirected(to: location) else {
+                let there = HTTPAddress.resolve(location, against: server.url).withoutCredentials
+                return Outcome(head: ResponseHead(), problem: "the server redirects to \(there), which is not followed")
             }
-            address = there.url(withUser: false)
+            address = next.url
         }
         return Outcome(head: ResponseHead(), problem: "the server redirects more than \(Self.mostRedirections) times")
     }

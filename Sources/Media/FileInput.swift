@@ -149,12 +149,11 @@ final class FileInput: @unchecked Sendable {
                 refusal = .certificate
                 return status
             case .location(let location):
-                let next = HTTPAddress.resolve(location, against: server.url(withUser: false))
-                guard let there = HTTPAddress(next), server.mayLead(to: there) else {
-                    refusal = .redirected(String(next.prefix(300)))
+                guard let next = server.redirected(to: location) else {
+                    refusal = .redirected(String(HTTPAddress.resolve(location, against: server.url).prefix(300)))
                     return status
                 }
-                address = cipher + there.url(withUser: false)
+                address = cipher + next.url
             }
         }
         return shim_averror(EIO)

@@ -34,7 +34,9 @@ enum HTTPRedirect {
             return .certificate
         }
         defer { avio_close(io) }
-        let target = proxy == nil ? address.target : address.url(withUser: false)
+        var plain = address
+        plain.userInformation = nil
+        let target = proxy == nil ? address.target : plain.url
         let isUsual = address.port == (address.isSecure ? 443 : 80)
         var lines = [
             "GET \(target) HTTP/1.1", "Host: \(address.host)\(isUsual ? "" : ":\(address.port)")", "User-Agent: \(settings.userAgent)",

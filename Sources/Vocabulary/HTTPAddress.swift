@@ -35,15 +35,20 @@ package struct HTTPAddress: Hashable, Sendable {
         host = name.lowercased()
     }
 
-    /// As it is opened; without the user where that is wanted.
-    package func url(withUser: Bool) -> String {
-        let user = withUser ? userInformation.map { $0 + "@" } ?? "" : ""
+    /// As it is opened.
+    package var url: String {
+        let user = userInformation.map { $0 + "@" } ?? ""
         let isUsual = port == (isSecure ? 443 : 80)
         return (isSecure ? "https://" : "http://") + user + host + (isUsual ? "" : ":\(port)") + target
     }
 
-    /// Whether a server at this address may send the client on to `next`: never from https to http.
-    package func mayLead(to next: HTTPAddress) -> Bool { next.isSecure || !isSecure }
+    /// Where a server at this address leads to with a redirection; nil where that is no address of HTTP, or goes from https down to http. The user goes
+    /// along to whom it is meant for.
+    package func redirected(to location: String) -> HTTPAddress? {
+        guard var next = HTTPAddress(Self.resolve(location, against: url)), next.isSecure || !isSecure else { return nil }
+        next.userInformation = trusts(next) ? userInformation : nil
+        return next
+    }
 
     /// Whether what is meant for the server of this address alone (headers, a password) may be sent to `other`: the same host by the same scheme and port,
     /// or by https where this is plain http.

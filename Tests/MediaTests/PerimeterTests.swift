@@ -361,7 +361,12 @@ import Testing
         #expect(
             address.host == "example.com" && address.port == 8443 && address.isSecure && address.userInformation == "u:p"
                 && address.target == "/a/b?x=1")
-        #expect(address.url(withUser: false) == "https://example.com:8443/a/b?x=1")
+        #expect(address.url == "https://u:p@example.com:8443/a/b?x=1")
+        #expect(address.redirected(to: "/c")?.url == "https://u:p@example.com:8443/c", "the user goes along")
+        #expect(address.redirected(to: "https://v:q@other/c")?.url == "https://other/c", "to nobody else")
+        for location in ["http://example.com:8443/a", "file:///etc/passwd", "ftp://example.com/", "https://:1/"] {
+            #expect(address.redirected(to: location) == nil, "\(location)")
+        }
         #expect(
             HTTPAddress("http://[::1]/x")?.host == "[::1]" && HTTPAddress("http://[::1]:81")?.port == 81
                 && HTTPAddress("http://a?b")?.target == "/?b")
