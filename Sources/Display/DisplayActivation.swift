@@ -26,8 +26,8 @@ final class DisplayActivation {
     /// Asks the active display what it can do. That can take a tenth of a second, in which flips go on; hence a thread of its own.
     private var probe: Thread?
     private var wantsAnotherProbe = false
-    /// Readable when the probe has ended.
-    private let probed = WakeUp()
+    /// Readable when the probe has ended, and ``finishProbe()`` is due.
+    let probed = WakeUp()
 
     /// Looks for what `finder` finds.
     init(_ finder: DisplayFinder, seat: Seat, output: Int) {
@@ -42,9 +42,6 @@ final class DisplayActivation {
         let shape = ConnectorMode(width: mode.width, height: mode.height, refresh: 0, isPreferred: true, isProgressive: true)
         state = .active(DisplayState.Target(display: mode.name, mode: shape))
     }
-
-    /// Readable when ``finishProbe()`` is due.
-    var probedDescriptor: Int32 { probed.descriptor }
 
     /// Looks because the time has come.
     func lookIfDue(at now: HostTime) {
@@ -95,7 +92,8 @@ final class DisplayActivation {
     /// The kernel now knows what the display said.
     func finishProbe() {
         guard probed.drain() else { return }
-        probe?.join()
+        // It has ended but for its last steps.
+        _ = probe?.join(until: .now + Self.probeLimit)
         probe = nil
         look(probing: false)
         if wantsAnotherProbe {
@@ -159,10 +157,12 @@ final class DisplayActivation {
     /// The virtual terminal has come back to the screen.
     func comeBack() { perform(state.comeBack(), at: .now) }
 
-    /// Restores what was on the screen before.
+    /// How long the end waits for a probe, during which the kernel lets nobody set a mode.
+    private static let probeLimit = MediaTime.seconds(1)
+
+    /// Restores what was on the screen before; not where a probe hangs, as that would hang, too.
     func close() {
-        probe?.join()
-        screen?.restore()
+        if probe?.join(until: .now + Self.probeLimit) != false { screen?.restore() }
         deactivate()
         finder = nil
     }

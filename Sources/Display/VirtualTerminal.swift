@@ -64,6 +64,9 @@ struct VirtualTerminal: ~Copyable {
         if pipe < 0 { throw DeviceError("start the guard process of \(path)") }
         let terminal = VirtualTerminal(path: path, descriptor: descriptor, keyboard: keyboard, guardPipe: pipe, guardProcess: process)
         // Should one of these fail, the value goes, and puts back what the others did.
+        guard terminal.releaseDescriptor >= 0, terminal.acquireDescriptor >= 0 else {
+            throw DeviceError("watch for switches of \(path)", code: EMFILE)
+        }
         guard ioctl(terminal.descriptor.raw, UInt(KDSETMODE), KD_GRAPHICS) == 0 else { throw DeviceError("set \(path) to graphics mode") }
         guard ioctl(terminal.descriptor.raw, UInt(KDSKBMODE), K_OFF) == 0 else { throw DeviceError("turn off the keyboard of \(path)") }
         kiosk_vt_catch_signals(terminal.releaseDescriptor, terminal.acquireDescriptor)

@@ -1,5 +1,6 @@
 import DequeModule
 import Glibc
+import Synchronization
 
 /// Writes lines to standard error on a thread of its own, so that no thread that logs is blocked: write(2) blocks without limit on a pipe
 /// that is not read and on a terminal that was stopped with Ctrl-S, and the presenter logs, too.
@@ -26,16 +27,31 @@ final class StandardErrorWriter: Sendable {
     private let state = Monitor(State())
     private let descriptor: Int32
     private let leftOut: @Sendable (Int) -> String
+    /// Made with the first line: that there is no thread for it is a line, too.
+    private let thread = Mutex<(isMade: Bool, thread: Thread?)>((false, nil))
 
     /// A writer to `descriptor`, with the line that says how many were dropped. Its thread lives as long as the process.
     init(to descriptor: Int32, leftOut: @escaping @Sendable (Int) -> String) {
         self.descriptor = descriptor
         self.leftOut = leftOut
-        _ = Thread("log") { [self] in run() }
     }
 
-    /// Has a line written, without its newline; returns at once.
+    /// Whether there is a thread that writes; makes it at the first call.
+    private var hasThread: Bool {
+        let isFirst = thread.withLock { thread in
+            defer { thread.isMade = true }
+            return !thread.isMade
+        }
+        if isFirst {
+            let made = Thread("log") { [self] in run() }
+            thread.withLock { $0.thread = made }
+        }
+        return thread.withLock { $0.thread?.hasBegun ?? false }
+    }
+
+    /// Has a line written, without its newline; returns at once. Where the system has no thread for that the caller writes it.
     func write(_ line: String) {
+        guard hasThread else { return put(line + "\n") }
         state.signal { state in
             if state.dropped > 0 || state.lines.count >= Self.capacity {
                 state.dropped += 1
@@ -46,7 +62,7 @@ final class StandardErrorWriter: Sendable {
     }
 
     /// Has `text` shown as the status line, cut to the width of the terminal; an empty text erases it. Returns at once.
-    func show(status text: String) { state.signal { $0.status = text } }
+    func show(status text: String) { if hasThread { state.signal { $0.status = text } } }
 
     /// Waits until everything is written, at most until `deadline`.
     func flush(until deadline: HostTime) {

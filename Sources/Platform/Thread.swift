@@ -1,12 +1,23 @@
 import CKioskPlatform
 import Glibc
+import Logging
+import Synchronization
 
 /// A POSIX thread. All that has deadlines runs on these and not on the concurrency runtime's pool, whose hand-overs take milliseconds at
 /// the 99.9th percentile.
+///
+/// The system may have no thread left: a limit of processes, or of memory. Then the thread waits. It is tried again with each other thread that is
+/// started or ends, and with each ``startWaiting()``; the log says so. Who has made it notices nothing but that its body has not begun.
 package final class Thread: Sendable {
-    private let id: pthread_t
-    /// Whether its body has returned.
-    private let hasEnded: Monitor<Bool>
+    private struct State {
+        /// nil while it waits.
+        var id: pthread_t?
+        var hasEnded = false
+        var isDetached = false, isJoined = false
+    }
+
+    private let start: Start
+    private let state = Monitor(State())
 
     /// Starts a thread that runs `body`.
     ///
@@ -15,40 +26,136 @@ package final class Thread: Sendable {
     ///   - realtimePriority: a SCHED_FIFO priority (1…99) for this thread where the process may have one (RLIMIT_RTPRIO or
     ///     CAP_SYS_NICE); without the right, and with 0, it runs as SCHED_OTHER.
     ///
-    /// Traps when the system has no thread left: nothing can be played then. The corresponding C function is `pthread_create`.
-    package init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
-        let hasEnded = Monitor(false)
-        self.hasEnded = hasEnded
-        let start = Start {
-            if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
-            body()
-            hasEnded.signal { $0 = true }
-        }
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, nil,
-            { context in
-                Unmanaged<Start>.fromOpaque(context!).takeRetainedValue().body()
-                return nil
-            }, Unmanaged.passRetained(start).toOpaque())
-        precondition(status == 0, "pthread_create: errno \(status)")
-        id = thread
+    /// The corresponding C function is `pthread_create`.
+    package convenience init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
+        self.init(name, realtimePriority, by: pthread_create, body)
     }
 
-    /// Waits until the thread's body has returned; call once. The corresponding C function is `pthread_join`.
-    package func join() { pthread_join(id, nil) }
+    /// The same by another function than the system's.
+    init(_ name: String, _ realtimePriority: Int32 = 0, by create: @escaping Creation, _ body: @escaping @Sendable () -> Void) {
+        start = Start(name, realtimePriority, create, body)
+        Self.startWaiting()
+        let isFirst = Self.waiting.withLock(\.threads.isEmpty)
+        if isFirst, begin() == 0 { return }
+        Self.waiting.withLock { $0.threads.append(self) }
+        Self.complain(name)
+    }
+
+    /// The type of `pthread_create`.
+    typealias Creation =
+        @Sendable (
+            UnsafeMutablePointer<pthread_t>, UnsafePointer<pthread_attr_t>?,
+            @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?,
+            UnsafeMutableRawPointer?
+        ) -> Int32
+
+    /// Asks the system for a thread; its errno, 0 where there is one.
+    private func begin() -> Int32 {
+        state.withLock { state in
+            var thread = pthread_t()
+            let retained = Unmanaged.passRetained(self)
+            let status = start.create(
+                &thread, nil,
+                { context in
+                    Unmanaged<Thread>.fromOpaque(context!).takeRetainedValue().run()
+                    return nil
+                }, retained.toOpaque())
+            if status != 0 {
+                retained.release()
+                return status
+            }
+            state.id = thread
+            if state.isDetached { pthread_detach(thread) }
+            return 0
+        }
+    }
+
+    /// What the thread does.
+    private func run() {
+        start.run()
+        state.signal { $0.hasEnded = true }
+        Self.startWaiting()
+    }
 
     /// Waits until the thread's body has returned, but not beyond `deadline`: false when it had not by then. The thread goes on then, with
-    /// all that its body holds; it may be joined again.
+    /// all that its body holds; it may be joined again. One that has not begun never will, and counts as ended. The corresponding C function is
+    /// `pthread_join`.
     package func join(until deadline: HostTime) -> Bool {
-        guard hasEnded.wait(until: deadline, { $0 ? true : nil }) == true else { return false }
-        join()
+        if cancel() { return true }
+        guard let id = state.wait(until: deadline, { $0.hasEnded ? $0.id : nil }) else { return false }
+        let isFirst = state.withLock { state in
+            defer { state.isJoined = true }
+            return !state.isJoined && !state.isDetached
+        }
+        if isFirst { pthread_join(id, nil) }
         return true
     }
 
-    /// Has the system free the thread's resources when its body returns; instead of ``join()``. The corresponding C function is
+    /// Waits until the thread's body has returned, however long that takes: for tests, and for what cannot hang.
+    package func join() { while !join(until: .now + .seconds(3600)) {} }
+
+    /// Has the system free the thread's resources when its body returns; instead of ``join(until:)``. The corresponding C function is
     /// `pthread_detach`.
-    package func detach() { pthread_detach(id) }
+    package func detach() {
+        state.withLock { state in
+            if let id = state.id, !state.isDetached, !state.isJoined { pthread_detach(id) }
+            state.isDetached = true
+        }
+    }
+
+    // MARK: Where the system has none left
+
+    private struct Waiting {
+        var threads: [Thread] = []
+        var complained: HostTime?
+    }
+
+    private static let waiting = Mutex(Waiting())
+    private static let log = Logger(label: "threads")
+
+    /// How often ``startWaiting()`` should be called while there are any that wait.
+    package static let retryInterval = MediaTime.milliseconds(500)
+
+    /// Whether the system has given it a thread.
+    package var hasBegun: Bool { state.withLock { $0.id != nil } }
+
+    /// Whether any waits.
+    package static var anyWaits: Bool { waiting.withLock { !$0.threads.isEmpty } }
+
+    /// Tries again to start those that wait, the oldest first.
+    package static func startWaiting() {
+        while let next = waiting.withLock({ $0.threads.isEmpty ? nil : $0.threads.removeFirst() }) {
+            if next.begin() == 0 { continue }
+            return waiting.withLock { $0.threads.insert(next, at: 0) }
+        }
+    }
+
+    /// Gives up a thread that waits; false where it has begun.
+    package func cancel() -> Bool {
+        let isCancelled = Self.waiting.withLock { waiting in
+            guard let index = waiting.threads.firstIndex(where: { $0 === self }) else { return false }
+            waiting.threads.remove(at: index)
+            return true
+        }
+        if isCancelled { start.drop() }
+        return isCancelled
+    }
+
+    /// Says that there is no thread for `name`, once a minute.
+    private static func complain(_ name: String) {
+        let isDue = waiting.withLock { waiting in
+            let now = HostTime.now
+            if let last = waiting.complained, now - last < .seconds(60) { return false }
+            waiting.complained = now
+            return true
+        }
+        guard isDue else { return }
+        log.error(
+            """
+            the system starts no further thread (for \(name)): raise the limit of processes (TasksMax= of the unit, ulimit -u), or free \
+            memory. It is tried again
+            """)
+    }
 
     /// Has the calling thread, and those that it starts, run only where nothing else wants the processor or the disk: nice value 19, and the
     /// idle class of disk access. The corresponding C functions are `setpriority` and the system call `ioprio_set`.
@@ -70,8 +177,26 @@ package final class Thread: Sendable {
     /// on a busy box that took 13 s.
     package static func endIdling() { kiosk_process_leave_idle() }
 
+    /// What is to be run.
     private final class Start: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        private let name: String
+        private let realtimePriority: Int32
+        let create: Creation
+        private let body: Mutex<(@Sendable () -> Void)?>
+
+        init(_ name: String, _ realtimePriority: Int32, _ create: @escaping Creation, _ body: @escaping @Sendable () -> Void) {
+            (self.name, self.realtimePriority, self.create) = (name, realtimePriority, create)
+            self.body = Mutex(body)
+        }
+
+        /// Runs the body, once. What that holds has been let go of when this returns.
+        func run() {
+            if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
+            let body = body.withLock { $0.take() }
+            body?()
+        }
+
+        /// Lets go of the body.
+        func drop() { body.withLock { $0 = nil } }
     }
 }

@@ -21,4 +21,75 @@ import Testing
         // SCHED_IDLE of linux/sched.h.
         #expect(policies.withLock { $0 } == [5, SCHED_OTHER])
     }
+
+    /// A limit of processes, for a while.
+    private static func thread(_ refuses: Switch, _ body: @escaping @Sendable () -> Void) -> Thread {
+        Thread("late", by: { refuses.value ? EAGAIN : pthread_create($0, $1, $2, $3) }, body)
+    }
+
+    @Test func aThreadThatTheSystemDoesNotGiveIsTriedAgain() {
+        let refuses = Switch(true)
+        let hasRun = Monitor(false)
+        let thread = Self.thread(refuses) { hasRun.signal { $0 = true } }
+        #expect(!thread.hasBegun && Thread.anyWaits)
+        Thread.startWaiting()
+        #expect(!thread.hasBegun && !hasRun.withLock { $0 })
+        refuses.value = false
+        Thread.startWaiting()
+        #expect(hasRun.wait(until: .now + .seconds(60)) { $0 ? true : nil } == true)
+        #expect(thread.join(until: .now + .seconds(60)) && thread.hasBegun)
+    }
+
+    @Test func aThreadThatHasNotBegunEndsAtOnce() {
+        let refuses = Switch(true)
+        let hasRun = Monitor(false)
+        let thread = Self.thread(refuses) { hasRun.signal { $0 = true } }
+        #expect(thread.join(until: .now))
+        refuses.value = false
+        Thread.startWaiting()
+        #expect(!thread.hasBegun && !hasRun.withLock { $0 })
+    }
+
+    /// By two who both wait for its end.
+    @Test func aThreadIsJoinedByAsManyAsLike() {
+        let isOver = Monitor(false)
+        let thread = Thread("joined") { _ = isOver.wait { $0 ? true : nil } }
+        #expect(!thread.join(until: .now))
+        let other = Thread("joins") { thread.join() }
+        isOver.signal { $0 = true }
+        thread.join()
+        other.join()
+        #expect(thread.join(until: .now))
+    }
+
+    @Test func whatWakesWithoutADescriptor() {
+        let wakeUp = WakeUp(-1)
+        #expect(!wakeUp.drain())
+        wakeUp.wake()
+        #expect(wakeUp.drain() && !wakeUp.drain())
+        let begin = HostTime.now
+        let isOver = Switch(false)
+        let looks = Monitor(0)
+        let thread = Thread("waits") {
+            while !isOver.value {
+                wakeUp.wait(until: begin + .seconds(600))
+                looks.signal { $0 += 1 }
+            }
+        }
+        _ = looks.wait { $0 > 2 ? true : nil }
+        isOver.value = true
+        wakeUp.wake()
+        #expect(thread.join(until: .now + .seconds(60)))
+        #expect(HostTime.now - begin < .seconds(300))
+    }
+}
+
+/// Something that is so or not, for several threads.
+private final class Switch: Sendable {
+    private let state: Monitor<Bool>
+    init(_ value: Bool) { state = Monitor(value) }
+    var value: Bool {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
 }
