@@ -21,6 +21,10 @@ import Synchronization
 /// After an underrun all that was written has been heard, so nothing is given back: playing goes on with the next frame, later than it was due, and the reports
 /// show the delay. After three underruns in ten seconds the card is opened again with twice the buffer, up to ``PCM/longBuffer``. A card that does not start,
 /// or stops at once each time it is started whatever its buffer, counts as lost.
+///
+/// A call into ALSA may hang: in a driver, in a plugin that waits for a server, while a card is opened or closed. Nothing is rendered then, and the
+/// engine's clock would stand still. The engine notices, and has another thread render in time meanwhile (``standIn()``, ``RenderingTurn``). When the
+/// call returns the card begins again; one that never returns costs the sound and a thread.
 package final class ALSAOutput: AudioOutput {
     /// What is rendered: the rate of the card that was opened first, two channels. Constant; waits up to ``openingLimit`` for the card when
     /// asked for the first time.
@@ -48,6 +52,9 @@ package final class ALSAOutput: AudioOutput {
     /// The rate of films and of most cards.
     static let preferredRate = 48_000
 
+    /// How long a call into ALSA may take where nothing is left that has been rendered, before somebody stands in.
+    static let longestCall = MediaTime.milliseconds(15)
+
     /// For how long the format waits for the card that is being opened. Most open within some milliseconds.
     static let openingLimit = MediaTime.milliseconds(50)
 
@@ -57,6 +64,22 @@ package final class ALSAOutput: AudioOutput {
         let name = Mutex("silent: the sound card has not opened yet")
         let underruns = Atomic(0)
         let opening: Monitor<Opening>
+        /// Once the output has started.
+        let turn = Mutex<RenderingTurn?>(nil)
+        /// Of the audio thread, which is at work but for where it waits for time to pass.
+        let beats = Heartbeat()
+        /// The beat at which it seemed to hang, and since when.
+        let suspect = Mutex<(beat: Heartbeat.Beat, since: HostTime)?>(nil)
+
+        /// Whether the audio thread is at the same piece of work as it was some time ago. A card that is slow to start has it wait, and look again.
+        func seemsToHang(at now: HostTime) -> Bool {
+            let beat = beats.last
+            return suspect.withLock { suspect in
+                if let suspect, suspect.beat == beat, beat.isAtWork { return now - suspect.since >= ALSAOutput.longestCall }
+                suspect = (beat, now)
+                return false
+            }
+        }
 
         init(awaitsDisplay: Bool) { opening = Monitor(Opening(awaitsDisplay: awaitsDisplay)) }
 
@@ -155,21 +178,41 @@ package final class ALSAOutput: AudioOutput {
     /// Begins to render, on the audio thread. Called once.
     package func start(_ renderer: any AudioRenderer) {
         let (open, listPCMs, followsPlugs, format, shared) = (open, listPCMs, followsPlugs, format, shared)
+        let turn = RenderingTurn(renderer, format)
+        shared.turn.withLock { $0 = turn }
         shared.control.start("audio") {
             var player = CardPlayer(
-                open: open, listPCMs: listPCMs, followsPlugs: followsPlugs, format: format, shared: shared, renderer: renderer)
+                open: open, listPCMs: listPCMs, followsPlugs: followsPlugs, format: format, shared: shared, renderer: turn)
             player.run()
+            // A card that came too late is closed here, where that may take its time.
+            shared.opening.withLock { $0.outcome?.card }?.pcm.withLock { $0 = nil }
         }
+    }
+
+    /// Has a thread render in time by the monotonic clock until the audio thread, which hangs in a call, has returned from it. Asked for once, it only
+    /// looks where that is. From any thread.
+    package func standIn() {
+        guard shared.seemsToHang(at: .now), let turn = shared.turn.withLock({ $0 }), turn.take() else { return }
+        let shared = shared
+        let name = shared.name.withLock { name in
+            defer { name = "silent: the driver of the sound card does not answer" }
+            return name
+        }
+        log.warning("the driver of the sound card does not answer: the picture goes on without sound until it does (\(name))")
+        Thread("audio-stand-in", realtimePriority: AudioThreadControl.realtimePriority) {
+            turn.standIn {
+                shared.control.nextRequest()
+            } wait: {
+                shared.control.wakeUp.wait(until: $0)
+            }
+        }.detach()
     }
 
     /// Has the audio thread drop what is in the card's buffer, give it back and render anew. From any thread.
     package func interrupt() { shared.control.interrupt() }
 
-    /// Ends the rendering and its thread, and closes the card.
-    package func stop() {
-        shared.control.stop()
-        shared.opening.withLock { $0.outcome?.card }?.pcm.withLock { $0 = nil }
-    }
+    /// Ends the rendering and its thread, and closes the card; false where a call into ALSA has not returned by `deadline`.
+    package func stop(by deadline: HostTime) -> Bool { shared.control.stop(by: deadline) }
 }
 
 /// The state of the audio thread.
@@ -180,7 +223,7 @@ private struct CardPlayer: ~Copyable {
     private var watch: CardWatch?
     private let format: AudioFormat
     private let shared: ALSAOutput.Shared
-    private let renderer: any AudioRenderer
+    private let renderer: RenderingTurn
     private var state: CardState
     private var card: OpenCard?
     private var bufferDuration = PCM.shortBuffer
@@ -192,7 +235,7 @@ private struct CardPlayer: ~Copyable {
 
     init(
         open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, followsPlugs: Bool, format: AudioFormat,
-        shared: ALSAOutput.Shared, renderer: any AudioRenderer
+        shared: ALSAOutput.Shared, renderer: RenderingTurn
     ) {
         self.open = open
         self.listPCMs = listPCMs
@@ -223,6 +266,8 @@ private struct CardPlayer: ~Copyable {
 
     mutating func run() {
         while let request = shared.control.nextRequest() {
+            shared.beats.work()
+            comeBack()
             if card == nil {
                 guard renderSilence() else { return }
             } else {
@@ -232,10 +277,23 @@ private struct CardPlayer: ~Copyable {
         }
     }
 
+    /// Goes on where somebody has stood in: a call has returned that hung. True where that was so.
+    @discardableResult private mutating func comeBack() -> Bool {
+        let shared = shared
+        guard renderer.comeBack({ shared.control.wakeUp.wake() }) else { return false }
+        log.notice("the driver of the sound card answers again")
+        silentSince = .now
+        if card == nil { return true }
+        let summary = card!.summary()
+        shared.name.withLock { $0 = summary }
+        do throws(AudioError) { try card!.restart() } catch { lose(error) }
+        return true
+    }
+
     private mutating func play(interrupting: Bool) throws(AudioError) {
         if interrupting { try card!.interrupt(renderer) }
         try card!.play(renderer)
-        card!.wait()
+        card!.wait(shared.beats)
     }
 
     private mutating func fail(_ error: AudioError) {
@@ -304,24 +362,31 @@ private struct CardPlayer: ~Copyable {
         var folder = DeviceFolder()
         while card == nil {
             guard let request = shared.control.nextRequest() else { return false }
+            shared.beats.work()
+            if comeBack() { sink = SilentSink(format: format, start: silentSince) }
             if request.interrupt { sink.interrupt(renderer) }
             let next = sink.render(renderer)
             if awaitsFirst {
                 takeFirst()
-                if awaitsFirst { shared.control.wakeUp.wait(until: next) }
+                if awaitsFirst { wait(until: next) }
                 continue
             }
             if folder.hasChanged(at: .now) { _ = state.handle(.devicesChanged, at: .now) }
             if state.handle(.tick, at: .now) == .open {
                 openCard()
             } else {
-                shared.control.wakeUp.wait(until: next)
+                wait(until: next)
             }
         }
         // Opening a card takes up to some tenths of a second: that time has passed without sound.
         _ = sink.render(renderer)
         sink.interrupt(renderer)
         return true
+    }
+
+    private func wait(until time: HostTime) {
+        shared.beats.rest()
+        shared.control.wakeUp.wait(until: time)
     }
 
     private mutating func openCard() {

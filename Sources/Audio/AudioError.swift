@@ -23,6 +23,11 @@ enum AudioError: Error, Hashable, Sendable {
     case keepsNoTime(device: String)
 }
 
+extension AudioError {
+    /// Whether the next attempt would come to the same while no device comes or goes.
+    var isLasting: Bool { if case .keepsNoTime = self { true } else { false } }
+}
+
 extension AudioError: CustomStringConvertible {
     var description: String {
         switch self {

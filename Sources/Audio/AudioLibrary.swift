@@ -1,6 +1,14 @@
 public import KioskPlayer
 import KioskVocabulary
 
+/// What libasound logs in its own words.
+private enum AudioLibraryLog {
+    private static let hasBegun: Void = ALSALog.capture()
+
+    /// Has its lines logged by swift-log from now on, instead of written to standard error.
+    static func begin() { hasBegun }
+}
+
 extension KioskPlayer.AudioOutput {
     /// Opens a sound card. Never fails: without a card the output is silent, and takes the card once there is one.
     ///
@@ -12,6 +20,7 @@ extension KioskPlayer.AudioOutput {
     public static func alsa(
         device: String? = nil, display: KioskPlayer.VideoOutput? = nil, session: KioskPlayer.AudioSession = KioskPlayer.AudioSession()
     ) -> KioskPlayer.AudioOutput {
+        AudioLibraryLog.begin()
         let choice = device.flatMap(AudioDevice.init) ?? .automatic
         let output = choice.makeOutput(session: session.engine) { [display] in
             display?.waitUntilOpen()

@@ -7,7 +7,7 @@ import KioskPlatform
 ///     absent ──opened──▶ open ──lost, cardCame──▶ recovering ──opened──▶ open
 ///
 /// While absent or recovering, samples go to a ``SilentSink``, and opening is tried again after 0.5 s, 1 s, 2 s … 10 s, or as soon as
-/// /dev/snd changes. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so that a loose plug does not
+/// /dev/snd changes; a device that keeps no time only then, as to find that out costs a second of pictures. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so that a loose plug does not
 /// have the audio thread open cards all the time.
 enum CardState: Equatable {
     /// There has not been a card yet.
@@ -56,7 +56,7 @@ enum CardState: Equatable {
 
     /// The state after a first attempt that has failed with `error`.
     static func initial(error: AudioError, at now: HostTime) -> CardState {
-        .absent(Retry(next: now + firstBackOff, backOff: doubled(firstBackOff), error: error))
+        .absent(Retry(next: error.isLasting ? .never : now + firstBackOff, backOff: doubled(firstBackOff), error: error))
     }
 
     /// When ``Event/tick`` has an effect next; nil while the card is open.
@@ -96,7 +96,7 @@ enum CardState: Equatable {
 
         case (.open(let since, let backOff), .lost(let error)):
             let wait = now - since >= Self.steadyAfter ? Self.firstBackOff : max(backOff, Self.firstBackOff)
-            self = .recovering(Retry(next: now + wait, backOff: Self.doubled(wait), error: error))
+            self = .recovering(Retry(next: error.isLasting ? .never : now + wait, backOff: Self.doubled(wait), error: error))
             return .fallSilent(error)
 
         case (.open, .cardCame):
@@ -113,9 +113,14 @@ enum CardState: Equatable {
     fileprivate static func doubled(_ span: MediaTime) -> MediaTime { min(span * 2, lastBackOff) }
 }
 
+extension HostTime {
+    /// After all others.
+    fileprivate static let never = HostTime(nanoseconds: .max)
+}
+
 extension CardState.Retry {
     fileprivate mutating func fail(_ failure: AudioError, at now: HostTime) -> CardState.Action {
-        next = now + backOff
+        next = failure.isLasting ? .never : now + backOff
         backOff = CardState.doubled(backOff)
         if failure == error { return .none }
         error = failure

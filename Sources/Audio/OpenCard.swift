@@ -55,6 +55,9 @@ struct OpenCard: ~Copyable {
         bytes.deallocate()
     }
 
+    /// The card and its configuration.
+    func summary() -> String { pcm.summary }
+
     /// The kernel's PCM behind it.
     func hardware() -> Hardware? { pcm.hardware }
 
@@ -143,12 +146,17 @@ struct OpenCard: ~Copyable {
     }
 
     /// Waits for room for a period, for much of the buffer where the card has played for a while, or for a wake-up, at most the length of the
-    /// buffer; ``soundRetryInterval`` where there is room and no sound yet, or the card has just been started.
-    mutating func wait() {
-        if isWaiting { return wakeUp.wait(until: .now + Self.soundRetryInterval) }
+    /// buffer; ``soundRetryInterval`` where there is room and no sound yet, or the card has just been started. That is a rest.
+    mutating func wait(_ beats: Heartbeat) {
+        if isWaiting {
+            beats.rest()
+            return wakeUp.wait(until: .now + Self.soundRetryInterval)
+        }
         relax()
+        beats.rest()
         let buffer = MediaTime(nanoseconds: Int64(pcm.bufferSize) * 1_000_000_000 / Int64(pcm.sampleRate))
         wakeUp.wait(for: &descriptors, until: .now + (awaitsMotion ? Self.soundRetryInterval : buffer))
+        beats.work()
         pcm.acknowledge(&descriptors[1...])
     }
 
@@ -178,6 +186,13 @@ struct OpenCard: ~Copyable {
         _ = pcm.drop()
         unwritten = 0
         renderer.takeBack(frames: unheard)
+        try begin()
+    }
+
+    /// Drops all it holds, none of which is to be heard any more, and prepares the card to begin again.
+    mutating func restart() throws(AudioError) {
+        _ = pcm.drop()
+        unwritten = 0
         try begin()
     }
 

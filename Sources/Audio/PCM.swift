@@ -61,6 +61,11 @@ struct PCM: ~Copyable {
         guard result >= 0, let handle else {
             throw .cannotOpen(device: device, errno: -result, holder: result == -EBUSY ? CardHolder.find(device) : nil)
         }
+        // It takes whatever it is given, at once. To find that out by playing costs a second of pictures.
+        if snd_pcm_type(handle) == SND_PCM_TYPE_NULL {
+            snd_pcm_close(handle)
+            throw .keepsNoTime(device: device)
+        }
         return try configure(handle, device, rate: rate, buffer: buffer, resampling: resampling)
     }
 

@@ -81,6 +81,11 @@ struct BufferPool {
         if isCurrent(prepared) { uses[prepared.buffer] = .spare }
     }
 
+    /// Who prepared scenes, and has not committed them, has ended: they come back, and so does what it was preparing.
+    mutating func reclaim() {
+        for index in uses.indices where uses[index] == .prepared || uses[index] == .preparing { uses[index] = .spare }
+    }
+
     /// The buffer on the screen, not painted into until ``endReading(_:generation:)``.
     mutating func beginReading() -> Int? {
         guard let index = onScreen else { return nil }

@@ -19,6 +19,9 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     // the presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
 
     let shared: Monitor<OutputState>
+    /// The beats of whoever looks for the display and keeps it.
+    private let beats = Heartbeat()
+    package var heartbeat: Heartbeat? { beats }
     private let settings: DisplaySettings
     let wakeUp = WakeUp()
     /// Set before ``wakeUp`` is, where a buffer has become spare without a flip.
@@ -110,8 +113,10 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// The first look; then the presenter takes over.
     private func lookFirst() {
+        beats.work()
         activation.look(probing: true)
         events = []
+        beats.rest()
         hasLooked.signal { $0 = true }
         StartTrace.reached(.displayActive)
     }
@@ -215,6 +220,8 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     /// Blocks until something happens, at the latest until `deadline`.
     package func wait(until deadline: HostTime?) -> VideoOutputEvent {
+        beats.work()
+        defer { beats.rest() }
         while true {
             if !events.isEmpty { return events.removeFirst() }
             let upkeep = Self.earliest(Self.earliest(seat.nextClaim, activation.nextLook), shared.withLock { $0.turn.repaintTime })
@@ -247,32 +254,36 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         let ofSeat = seat.descriptors
         var entries = PollEntries(
             wakeUp: entry(wakeUp.descriptor), screen: entry(activation.screen?.descriptor), hotplug: entry(ofSeat.hotplug),
-            release: entry(ofSeat.release), acquire: entry(ofSeat.acquire), probed: entry(activation.probedDescriptor),
+            release: entry(ofSeat.release), acquire: entry(ofSeat.acquire), probed: entry(activation.probed.descriptor),
             posted: entry(posted.descriptor))
+        let deadline = wakeUp.nextLook(before: posted.nextLook(before: activation.probed.nextLook(before: deadline)))
         let timeout = deadline.map { max(($0 - .now).nanoseconds, 0) } ?? -1
+        beats.rest()
         let status = withUnsafeMutableBytes(of: &entries) {
             let entries = $0.bindMemory(to: pollfd.self)
             return kiosk_poll(entries.baseAddress, UInt(entries.count), timeout)
         }
+        beats.work()
         let now = HostTime.now
         if status > 0, entries.release.revents != 0 || entries.acquire.revents != 0 {
             seat.attendTerminal(release: entries.release.revents != 0, acquire: entries.acquire.revents != 0)
             readMessages()
-        } else if status > 0, entries.posted.revents != 0 {
+        } else if posted.mayBeWoken(entries.posted.revents) {
             readMessages()
         }
         if let screen = activation.screen {
             let isDue = screen.timer.map { $0 <= now } ?? false
             let isBroken = status > 0 && Int32(entries.screen.revents) & (POLLERR | POLLHUP) != 0
-            if isDue || status > 0 && (entries.screen.revents != 0 || entries.posted.revents != 0) { collect(screen, isBroken, at: now) }
+            let isReady = status > 0 && entries.screen.revents != 0 || posted.mayBeWoken(entries.posted.revents)
+            if isDue || isReady { collect(screen, isBroken, at: now) }
         }
         if status > 0, entries.hotplug.revents != 0 {
             seat.attendHotplug(isBroken: Int32(entries.hotplug.revents) & POLLERR != 0)
             readMessages()
         }
-        if status > 0, entries.probed.revents != 0 { activation.finishProbe() }
+        if activation.probed.mayBeWoken(entries.probed.revents) { activation.finishProbe() }
         // Last: whoever was woken decides by what has happened.
-        if status > 0, entries.wakeUp.revents != 0, wakeUp.drain() {
+        if wakeUp.mayBeWoken(entries.wakeUp.revents), wakeUp.drain() {
             events.append(hasFreedBuffer.exchange(false, ordering: .acquiring) ? .bufferFreed : .woken)
         }
     }
@@ -313,6 +324,15 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         }
         if let (observer, turn) = turned { observer(turn) }
         events.append(.flipped(flip))
+    }
+
+    /// Takes back what a player that has ended had prepared, and what lay over its scenes.
+    package func endTurn() {
+        let target = shared.withLock { shared in
+            shared.pool.reclaim()
+            return shared.target
+        }
+        _ = placer.set(Overlay(), for: target)
     }
 
     /// Restores what was on the screen before, the virtual terminal last.

@@ -84,6 +84,11 @@ final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
         state.withLock { if prepared.generation == $0.generation { $0.uses[prepared.buffer] = .spare } }
     }
 
+    func endTurn() {
+        state.withLock { state in state.uses = state.uses.map { $0 == .ready ? .spare : $0 } }
+        show(nil)
+    }
+
     func close() { show(nil) }
 
     // MARK: The compositor

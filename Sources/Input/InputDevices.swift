@@ -36,6 +36,11 @@ public final class InputDevices: Sendable {
         public var y: Double
         /// When the kernel reported it, by CLOCK_MONOTONIC since boot.
         public var time: Duration
+
+        /// A contact from its parts: for the tests of an application.
+        public init(phase: Phase, id: Int = 0, x: Double, y: Double, time: Duration = .zero) {
+            (self.phase, self.id, self.x, self.y, self.time) = (phase, id, x, y, time)
+        }
     }
 
     /// A key is pressed, repeats or is released.
@@ -52,6 +57,11 @@ public final class InputDevices: Sendable {
         public var phase: Phase
         /// When the kernel reported it, by CLOCK_MONOTONIC since boot.
         public var time: Duration
+
+        /// A key from its parts: for the tests of an application.
+        public init(name: String, phase: Phase, time: Duration = .zero) {
+            (self.name, self.phase, self.time) = (name, phase, time)
+        }
     }
 
     /// The kernel's headers know no key of this name.

@@ -135,6 +135,7 @@ public struct Asset: Hashable, Sendable {
         _ body: @escaping @Sendable (String, StreamSettings) throws(MediaError) -> Value
     ) async throws -> Value {
         let (location, settings) = (location, streamSettings)
+        LibraryLog.begin()
         return try await withCheckedThrowingContinuation { continuation in
             // Not on the pool of the concurrency runtime, which a disk that hangs would hold up.
             Thread("asset") {

@@ -1,4 +1,5 @@
 internal import KioskMedia
+internal import KioskPlatform
 package import KioskPlayback
 internal import Synchronization
 
@@ -56,10 +57,12 @@ private final class MixedOutput: KioskPlayback.AudioOutput {
     }
 
     func interrupt() { engine.interrupt() }
+    func standIn() { engine.standIn() }
 
-    func stop() {
-        guard let number = number.withLock({ $0.take() }) else { return }
+    func stop(by deadline: HostTime) -> Bool {
+        guard let number = number.withLock({ $0.take() }) else { return true }
         mixer.remove(number)
         engine.interrupt()
+        return true
     }
 }

@@ -11,6 +11,8 @@ final class ItemBoard: Sendable {
         var hasEnded = false
         /// What has left the list.
         var gone: [KioskPlayback.PlayerItem.ID] = []
+        /// Of that, what is not to be played to its end.
+        var replaced: Set<KioskPlayback.PlayerItem.ID> = []
     }
 
     private let state = Mutex(State())
@@ -35,6 +37,12 @@ final class ItemBoard: Sendable {
 
     /// Items have left the list. What is on the screen may be one of them: it is kept until another one is.
     func remove(_ ids: [KioskPlayback.PlayerItem.ID]) { state.withLock { $0.gone += ids } }
+
+    /// Items are to be replaced at once: none of them is the current one any more.
+    func replace(_ ids: [KioskPlayback.PlayerItem.ID]) { state.withLock { $0.replaced.formUnion(ids) } }
+
+    /// Whether an item gives way at once.
+    func isReplaced(_ id: KioskPlayback.PlayerItem.ID) -> Bool { state.withLock { $0.replaced.contains(id) } }
 
     /// Everything that happens from now on.
     var events: AsyncStream<PlayerEvent> {
@@ -91,7 +99,10 @@ final class ItemBoard: Sendable {
     /// Another item is on the screen than those that have left the list.
     private func forget(besides present: KioskPlayback.PlayerItem.ID) {
         state.withLock { state in
-            for id in state.gone where id != present { state.items[id] = nil }
+            for id in state.gone where id != present {
+                state.items[id] = nil
+                state.replaced.remove(id)
+            }
             state.gone.removeAll { $0 != present }
         }
     }

@@ -18,7 +18,7 @@ public class Player: @unchecked Sendable {
     let options: Mutex<KioskPlayback.Player.Options>
     let items = ItemBoard()
     private let isStopped = Mutex(false)
-    private let rateBeforePause = Mutex(1.0)
+    private let playRate = Mutex(1.0)
     private let connection: VideoOutput.Connection
 
     /// Where its pictures are shown.
@@ -41,6 +41,7 @@ public class Player: @unchecked Sendable {
         options.audioSession = audio.session.engine
         options.decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
         (videoOutput, audioOutput) = (video, audio)
+        LibraryLog.begin()
         self.options = Mutex(options)
         let connection = video.connect()
         self.connection = connection
@@ -56,10 +57,12 @@ public class Player: @unchecked Sendable {
     deinit {
         // What it waits for is not the business of whoever lets go of it.
         if isStopped.withLock({ $0 }) { return }
-        let (engine, connection, video) = (engine, connection, videoOutput)
+        engine.beginStopping()
+        videoOutput.disconnect(connection)
+        let (engine, video) = (engine, videoOutput)
         Thread("player-end") {
             engine.stop()
-            video.disconnect(connection)
+            withExtendedLifetime(video) {}
         }.detach()
     }
 
@@ -72,8 +75,9 @@ public class Player: @unchecked Sendable {
             return
         }
         items.end()
-        engine.stop()
+        engine.beginStopping()
         videoOutput.disconnect(connection)
+        engine.stop()
     }
 
     var hasStopped: Bool { isStopped.withLock { $0 } }
@@ -84,26 +88,36 @@ public class Player: @unchecked Sendable {
     // MARK: Playing
 
     /// Plays on from where it stands, at ``defaultRate``; from the beginning where it has played to the end.
-    public func play() { engine.play() }
+    public func play() { play(at: defaultRate) }
+
+    private func play(at rate: Double) {
+        if hasStopped { return }
+        engine.rate = rate
+        engine.play()
+    }
 
     /// Holds the picture that is on the screen; the sound stops within a period.
     public func pause() { engine.pause() }
 
-    /// Item seconds a second while it plays, 0.5…2, the pitch kept.
+    /// Item seconds a second that ``play()`` plays at, 0.5…2, the pitch kept; 1 to begin with. What plays already goes on as it does. What is no such
+    /// rate is clamped, and what is not above zero changes nothing: nothing is played backwards.
     public var defaultRate: Double {
-        get { engine.rate }
-        set { engine.rate = newValue }
+        get { playRate.withLock { $0 } }
+        set { if let rate = Self.playable(newValue) { playRate.withLock { $0 = rate } } }
     }
 
-    /// Item seconds a second: 0 while it is paused. To set it to 0 is to pause, to anything else (0.5…2) to play at that rate.
+    /// Item seconds a second that are asked for: 0 from a pause on, and at the end. To set it to 0 is to pause, to anything above (0.5…2) to play at
+    /// that rate; ``defaultRate`` stays. What is below zero, or no number, changes nothing: nothing is played backwards.
     public var rate: Double {
-        get { engine.timeControlStatus == .paused ? 0 : engine.rate }
+        get { engine.wantsPlay && !hasStopped ? engine.rate : 0 }
         set {
             if newValue == 0 { return pause() }
-            engine.rate = newValue
-            play()
+            if let rate = Self.playable(newValue) { play(at: rate) }
         }
     }
+
+    /// The rate that is played where this one is asked for; nil where none is.
+    private static func playable(_ rate: Double) -> Double? { rate.isFinite && rate > 0 ? min(max(rate, 0.5), 2) : nil }
 
     /// Loudness, 0…1 of full scale; changes are ramped.
     public var volume: Double {
@@ -117,19 +131,21 @@ public class Player: @unchecked Sendable {
         set { engine.isMuted = newValue }
     }
 
-    /// What it is doing about time.
-    public var timeControlStatus: TimeControlStatus { TimeControlStatus(engine.timeControlStatus) }
+    /// What it is doing about time; paused once it has been stopped.
+    public var timeControlStatus: TimeControlStatus { hasStopped ? .paused : TimeControlStatus(engine.timeControlStatus) }
 
     // MARK: Items
 
-    /// The item on the screen; nil before the first picture, and when there is nothing to play.
-    public var currentItem: PlayerItem? { engine.snapshot.item.flatMap { items[$0] } }
+    /// The item that is played: from the moment on that one is set or gone to, though its first picture may still be decoded; nil when there is
+    /// nothing to play. An item that cannot be played gives way to the next.
+    public var currentItem: PlayerItem? { engine.currentItem.flatMap { items.isReplaced($0) ? nil : items[$0] } }
 
     /// Plays an item instead of whatever there is, from its beginning; the picture before stays until the first of it is ready. With nil
     /// there is nothing to play.
     public func replaceCurrentItem(with item: PlayerItem?) {
         let former = engine.items.map(\.id)
         if let item { append([item]) }
+        items.replace(former)
         engine.remove(former, at: .now)
         items.remove(former)
     }

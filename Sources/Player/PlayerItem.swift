@@ -6,7 +6,7 @@ internal import Synchronization
 /// An asset as it is played: from where to where, how often, how loud, and how it stands in the picture. It has an identity: two items of one
 /// asset are two items.
 ///
-/// What is set of an item is fixed when it is made, but for its tracks (``select(_:in:)``). ``status`` changes when a player has opened it, and the
+/// What is set of an item is fixed when it is made, but for its tracks (``select(_:in:)``) and how its picture is fitted (``videoGravity``). ``status`` changes when a player has opened it, and the
 /// player that has it tells what it holds.
 public final class PlayerItem: Sendable {
     /// What is played.
@@ -65,6 +65,7 @@ public final class PlayerItem: Sendable {
         var id: KioskPlayback.PlayerItem.ID?
         /// What has been chosen of its tracks.
         var audio: TrackSelection, video: TrackSelection
+        var gravity: VideoGravity
     }
 
     private let state: Mutex<State>
@@ -72,11 +73,21 @@ public final class PlayerItem: Sendable {
     /// An item of an asset.
     public init(_ asset: Asset, options: Options = Options()) {
         (self.asset, self.options) = (asset, options)
-        state = Mutex(State(audio: options.audioTrack, video: options.videoTrack))
+        state = Mutex(State(audio: options.audioTrack, video: options.videoTrack, gravity: options.videoGravity))
     }
 
     /// An item of a path or a URL.
     public convenience init(_ source: String, options: Options = Options()) { self.init(Asset(source), options: options) }
+
+    /// How its picture is fitted to where the player shows it: as its options say at first. A change is seen within two refresh periods, playing or
+    /// paused, and no frame comes later for it.
+    public var videoGravity: VideoGravity {
+        get { state.withLock { $0.gravity } }
+        set {
+            state.withLock { $0.gravity = newValue }
+            if let place { place.engine.setGravity(newValue.engine, of: place.id) }
+        }
+    }
 
     /// What is known of it.
     public var status: Status { state.withLock { $0.status } }
@@ -134,9 +145,9 @@ public final class PlayerItem: Sendable {
 
     /// What the engine plays of it.
     var entry: PlaylistItem {
-        let (audio, video) = state.withLock { ($0.audio, $0.video) }
+        let (audio, video, gravity) = state.withLock { ($0.audio, $0.video, $0.gravity) }
         var entry = PlaylistItem(source: asset.location)
-        entry.gravity = options.videoGravity.engine
+        entry.gravity = gravity.engine
         entry.volume = options.volume.isFinite ? min(max(options.volume, 0), 1) : 1
         entry.isMuted = options.isMuted
         entry.repeatCount = max(1, options.repeatCount)

@@ -42,6 +42,8 @@ public final class VideoOutput: Sendable {
     struct Connection: Sendable {
         var number: Int
         var output: any KioskPlayback.VideoOutput
+        /// The player is not to have the display any more, where it waits for it.
+        var leave: @Sendable () -> Void = {}
     }
 
     private struct State {
@@ -58,11 +60,12 @@ public final class VideoOutput: Sendable {
     package let parts: Parts
     private let state = Mutex(State())
     private let lastVblank = LastVblank()
+    private let turns = DisplayTurns()
 
     /// An output of these parts.
     package init(_ parts: Parts) { self.parts = parts }
 
-    deinit { if !state.withLock({ $0.isClosed }) { parts.engine.close() } }
+    deinit { close() }
 
     // MARK: The display
 
@@ -90,14 +93,15 @@ public final class VideoOutput: Sendable {
         do { return try parts.capture() } catch { throw PlaybackError("\(error)") }
     }
 
-    /// Gives the display back. All players must have been stopped; nothing can be shown after it.
+    /// Gives the display back. All players must have been stopped or let go of; nothing can be shown after it. Waits up to two seconds for the
+    /// last one to have ended. Where that hangs in a call of the display's driver the display goes back with the end of the process.
     public func close() {
         if state.withLock({ state in
             let was = state.isClosed; state.isClosed = true; return was
         }) {
             return
         }
-        parts.engine.close()
+        if turns.waitUntilFree(until: .now + .seconds(2)) { parts.engine.close() }
     }
 
     // MARK: What lies over the pictures
@@ -127,11 +131,10 @@ public final class VideoOutput: Sendable {
             let number = state.lastNumber
             if state.first == nil {
                 state.first = number
-                return Connection(
-                    number: number,
-                    output: WatchedOutput(parts.engine, lastVblank) { [weak self] in
-                        self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
-                    })
+                let output = WatchedOutput(parts.engine, lastVblank, number, turns) { [weak self] in
+                    self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
+                }
+                return Connection(number: number, output: output, leave: { output.leave() })
             }
             let window = parts.makeWindow({ [lastVblank] in lastVblank.time }) { [weak self] picture in
                 self?.change { state in
@@ -149,8 +152,9 @@ public final class VideoOutput: Sendable {
         change { state in if state.first == connection.number { state.presenting = player } }
     }
 
-    /// A player has stopped.
+    /// A player ends: the next one that comes has the display as soon as this one's threads have ended.
     func disconnect(_ connection: Connection) {
+        connection.leave()
         change { state in
             if state.first == connection.number { (state.first, state.presenting) = (nil, nil) }
             state.windows.removeAll { $0.number == connection.number }

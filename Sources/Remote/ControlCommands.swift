@@ -191,7 +191,7 @@ extension ControlSchema {
                 effect: "when the turned picture is on the screen", answer: [ControlMember("rotation", "the turn, 0, 90, 180 or 270")])
         case .gravity:
             schema(
-                "Fits pictures of another shape in another way, each item from its next showing on, until reload.",
+                "Fits pictures of another shape in another way, the one on the screen, too, until reload.",
                 [
                     ControlParameter(
                         name: "to", kind: .word(VideoGravity.allCases.map(\.rawValue)), isRequired: true, text: "How.", word: .place)

@@ -1,7 +1,7 @@
 import Glibc
 import KioskPlatform
 import KioskPlayback
-import Synchronization
+import Logging
 
 /// Tells systemd what becomes of the player: datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread looks at the player
 /// twice a second; ``ServiceState`` decides.
@@ -10,6 +10,7 @@ package final class ServiceNotifier: Sendable {
     private let descriptor: Int32
     private let address: String
     private let stopping = Monitor(false)
+    private let log = Logger(label: "kiosk")
 
     /// Begins to tell; nil where systemd does not listen. The variable is taken out of the environment.
     package static func start(_ control: RemoteControl) -> ServiceNotifier? {
@@ -38,7 +39,12 @@ package final class ServiceNotifier: Sendable {
     private func run() {
         var state = ServiceState(at: .now)
         while stopping.wait(until: .now + .milliseconds(500), { $0 ? true : nil }) == nil {
+            let before = state.hanging
             let lines = state.look(control.sight, at: .now)
+            if before.isEmpty, !state.hanging.isEmpty {
+                let names = state.hanging.map(\.rawValue).joined(separator: ", ")
+                log.error("\(names) hangs: the watchdog of systemd is fed no more, and ends kiosk soon")
+            }
             if !lines.isEmpty { send(lines) }
         }
     }
@@ -69,9 +75,7 @@ extension RemoteControl {
         let title = now.title.map { "\($0.withoutCredentials)\(now.itemNumber.map { " (\($0) of \(now.itemCount))" } ?? "")" }
         let state = now.hasEnded ? "ended" : now.status.rawValue
         return ServiceState.Sight(
-            hasDisplay: hasDisplay, status: now.status, framesShown: now.statistics.framesShown, seams: now.statistics.seams,
-            time: now.time,
-            duration: now.duration,
-            text: "\(state): \(title ?? "nothing")\(hasDisplay ? "" : "; no display")".printable)
+            framesShown: now.statistics.framesShown,
+            text: "\(state): \(title ?? "nothing")\(hasDisplay ? "" : "; no display")".printable, liveness: player.liveness)
     }
 }

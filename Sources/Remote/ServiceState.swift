@@ -6,35 +6,39 @@ import KioskPlayback
 /// The service is ready with the first flip. Where none comes within ``longestStart``, because there is no display or nothing that can be played, it
 /// is ready all the same: booting is not to wait for a display.
 ///
-/// The watchdog is fed while pictures move: frames have reached the screen since the last time. It is fed, too, where none are due for a reason
-/// that is known: no display, a pause, waiting for a source, a still before its end. A thread that hangs feeds it no more.
+/// The watchdog is fed while everything answers (``PlayerLiveness``): nothing has been at the same piece of work for longer than its limit, and no
+/// picture has been due for that long. How long a picture stands says nothing: a still, a slide show, a pause may stand for hours.
 struct ServiceState: Sendable {
     /// What is seen of the player at one moment.
     struct Sight: Hashable, Sendable {
-        var hasDisplay: Bool
-        var status: TimeControlStatus
         var framesShown: Int
-        var seams: Int
-        var time: MediaTime
-        var duration: MediaTime?
         /// What is on, for people.
         var text: String
+        var liveness = PlayerLiveness()
     }
 
     /// When it is ready at the latest.
     static let longestStart = MediaTime.seconds(10)
-    /// How long moving pictures may stand before the watchdog starves.
-    static let longestStill = MediaTime.seconds(5)
+    /// Between two looks no more time counts than this: a process that was stopped, or a machine, did nothing in between.
+    static let longestStep = MediaTime.seconds(1)
+
+    /// For how long each part may be at the same piece of work. Beyond what each bounds itself: a flip one second, a read ten. To decode a
+    /// picture, or to set a mode, can take seconds on a slow box.
+    static func limit(of part: PlayerLiveness.Part) -> MediaTime {
+        switch part {
+        case .feeder, .display: .seconds(20)
+        case .compositor, .presenter, .audio, .picture: .seconds(10)
+        }
+    }
 
     private let started: HostTime
+    private var lastLook: HostTime
     private var isReady = false
     private var text = ""
-    private var last: Sight?
-    /// Since when no frame has reached the screen, and whether the showing before that moved.
-    private var stoodSince: HostTime
-    private var framesOfShowing = 0
+    /// The last beat of each part, and for how long it has been at that piece of work.
+    private var parts: [PlayerLiveness.Part: (beat: Heartbeat.Beat, stood: MediaTime)] = [:]
 
-    init(at time: HostTime) { (started, stoodSince) = (time, time) }
+    init(at time: HostTime) { (started, lastLook) = (time, time) }
 
     /// What is to be told after a look at the player, in the words of sd_notify(3).
     mutating func look(_ sight: Sight, at now: HostTime) -> [String] {
@@ -47,19 +51,23 @@ struct ServiceState: Sendable {
             text = sight.text
             lines.append("STATUS=" + text)
         }
-        if isAlive(sight, now) { lines.append("WATCHDOG=1") }
-        last = sight
+        note(sight.liveness, at: now)
+        if hanging.isEmpty { lines.append("WATCHDOG=1") }
         return lines
     }
 
-    private mutating func isAlive(_ sight: Sight, _ now: HostTime) -> Bool {
-        let grown = sight.framesShown - (last?.framesShown ?? 0)
-        let isAnother = sight.seams != last?.seams || sight.text != last?.text
-        framesOfShowing = isAnother ? grown : framesOfShowing + grown
-        if grown > 0 || !sight.hasDisplay || sight.status != .playing || last?.status != .playing { stoodSince = now }
-        if now - stoodSince < Self.longestStill { return true }
-        // One frame, or two with the overlay of its title: a still, until its end.
-        guard framesOfShowing <= 2, let duration = sight.duration else { return framesOfShowing <= 2 && sight.duration == nil }
-        return sight.time + Self.longestStill < duration || now - stoodSince < duration + Self.longestStill
+    /// What does not answer, in the order of their names.
+    var hanging: [PlayerLiveness.Part] {
+        parts.filter { $0.value.stood > Self.limit(of: $0.key) }.keys.sorted { $0.rawValue < $1.rawValue }
+    }
+
+    private mutating func note(_ liveness: PlayerLiveness, at now: HostTime) {
+        let step = min(now - lastLook, Self.longestStep)
+        lastLook = now
+        parts = Dictionary(
+            uniqueKeysWithValues: liveness.beats.map { part, beat in
+                let isSame = beat.isAtWork && parts[part]?.beat == beat
+                return (part, (beat, isSame ? (parts[part]?.stood ?? .zero) + step : .zero))
+            })
     }
 }

@@ -106,6 +106,20 @@ import Testing
         #expect(state == .open(since: at(800), backOff: .milliseconds(500)))
     }
 
+    /// ALSA's null takes everything at once: to find that out again costs a second of pictures.
+    @Test func whatKeepsNoTimeIsNotTriedAgainByItself() {
+        let fault = AudioError.keepsNoTime(device: "null")
+        var state = CardState.initial(error: fault, at: at(0))
+        #expect(state.handle(.tick, at: at(86_400_000)) == .none)
+        state = .open(since: at(0), backOff: .milliseconds(500))
+        #expect(state.handle(.lost(fault), at: at(1500)) == .fallSilent(fault))
+        #expect(state.handle(.tick, at: at(86_400_000)) == .none)
+        #expect(state.handle(.devicesChanged, at: at(86_400_000)) == .none)
+        #expect(state.handle(.tick, at: at(86_400_200)) == .open)
+        #expect(state.handle(.openFailed(fault), at: at(86_400_300)) == .none)
+        #expect(state.handle(.tick, at: at(90_000_000)) == .none)
+    }
+
     @Test func aLoosePlugIsTriedEverMoreSeldom() {
         var state = CardState.initial(error: .noCard, at: at(0))
         var now = at(0)

@@ -82,6 +82,49 @@ import Testing
         #expect(after.broken == [])
     }
 
+    /// Time goes on, what was not heard is given back, and when the call returns the card plays again.
+    @Test func anotherThreadStandsInWhileACardHangs() {
+        let card = MadeUpCard()
+        let output = output(card)
+        output.start(renderer)
+        #expect(renderer.wait(for: 24_000))
+        for _ in 0..<20 {
+            output.standIn()
+            usleep(5000)
+        }
+        #expect(card.state.withLock { $0.starts } == 1 && output.name.hasPrefix("made-up"), "nothing hangs")
+        card.state.withLock { $0.hangs = true }
+        // What is in its buffer has been played, and the thread hangs.
+        usleep(300_000)
+        let before = renderer.counts
+        usleep(200_000)
+        #expect(renderer.counts.rendered == before.rendered)
+        output.standIn()
+        usleep(50_000)
+        output.standIn()
+        output.standIn()
+        #expect(renderer.wait(for: before.rendered + 24_000))
+        #expect(output.name.hasPrefix("silent: the driver"))
+        output.interrupt()
+        #expect(wait { renderer.counts.interruptions > before.interruptions + 1 })
+        card.state.withLock { $0.hangs = false }
+        #expect(wait { card.state.withLock { $0.starts > 1 && $0.played > 9600 } })
+        #expect(output.name.hasPrefix("made-up"))
+        output.stop()
+        #expect(renderer.counts.broken == [])
+    }
+
+    @Test func anOutputThatHangsEndsInTime() {
+        let card = MadeUpCard()
+        let output = output(card)
+        output.start(renderer)
+        #expect(renderer.wait(for: 12_000))
+        card.state.withLock { $0.hangs = true }
+        usleep(300_000)
+        #expect(!output.stop(by: .now + .milliseconds(100)))
+        card.state.withLock { $0.hangs = false }
+    }
+
     /// USB speakers that are put back, while HDMI has stood in for them.
     @Test func theChoiceIsMadeAnewWhenACardComes() {
         let (first, second) = (MadeUpCard(), MadeUpCard())

@@ -20,6 +20,8 @@ final class MadeUpCard: Sendable {
         var isSuspendedByStart = false
         /// What it held when it was suspended.
         var frozenWith = 0
+        /// Whether it does not come back from a call, as long as that is so.
+        var hangs = false
         /// How often it was started, and where it is.
         var starts = 0
         var written = 0
@@ -116,6 +118,7 @@ private final class Plugin {
         callbacks.pointee.resume = { snd_pcm_ioplug_set_state($0, SND_PCM_STATE_PREPARED) }
         callbacks.pointee.pointer = { io in
             let card = Plugin.of(io).card
+            while card.state.withLock({ $0.hangs }) { usleep(1000) }
             if card.freeze() { snd_pcm_ioplug_set_state(io, SND_PCM_STATE_SUSPENDED) }
             return card.position().map { $0 % Int(io!.pointee.buffer_size) } ?? Int(-EPIPE)
         }

@@ -175,6 +175,11 @@ final class CountingRenderer: AudioRenderer {
         #expect(renderer.wait(for: 48_000 * 2))
         for _ in 0..<500 where !output.name.contains("faster than time") { usleep(10_000) }
         #expect(output.name.contains("faster than time"))
+        // It was never played to: everything was rendered in time.
+        let reports = renderer.reports(at: 48_000)
+        for report in reports {
+            #expect(abs(Double(report.position - reports[0].position) - (report.time - reports[0].time).seconds * 48_000) < 1)
+        }
         output.stop()
         #expect(renderer.counts.broken == [])
     }

@@ -32,6 +32,20 @@ struct BufferPoolTests {
         #expect(pool.uses[first] == .onScreen)
     }
 
+    /// A player that has ended takes nothing with it, and what is on the screen or on its way there stays.
+    @Test func whatWasPreparedComesBack() {
+        var pool = pool()
+        pool.finish(pool.take()!, generation: pool.generation)
+        pool.flip(to: 1)
+        _ = pool.take()
+        pool.reclaim()
+        #expect(pool.uses == [.onScreen, .pending, .spare])
+        pool.flipped()
+        pool.finish(pool.take()!, generation: pool.generation)
+        pool.reclaim()
+        #expect(pool.uses.filter { $0 == .spare }.count == 2 && pool.uses[1] == .onScreen)
+    }
+
     /// Seen on a slow machine: the next picture was drawn into the buffer that was still on the screen.
     @Test func aFlipNobodyToldOfFreesItsPredecessorWithTheNextFlip() {
         var pool = pool()

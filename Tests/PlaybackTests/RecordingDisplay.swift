@@ -43,6 +43,10 @@ final class RecordingDisplay: VideoOutput {
         /// A buffer that is read for a snapshot, and whether a flip has left it since.
         var read: (buffer: Int, hasLeft: Bool)?
         var hasFreedBuffer = false
+        /// Whether nothing comes back that is being prepared.
+        var isHanging = false
+        /// How the picture in each buffer is fitted.
+        var gravities: [Int: VideoGravity] = [:]
     }
 
     /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
@@ -90,6 +94,9 @@ final class RecordingDisplay: VideoOutput {
     /// Where the picture lies that lies over the one on the screen; 0 where there is none.
     var overlay: Int { state.withLock { $0.seenOverlay } }
 
+    /// How the picture on the screen is fitted.
+    var gravity: VideoGravity? { state.withLock { state in state.shown.flatMap { state.gravities[$0] } } }
+
     /// The numbers shown, each with the vblank it began at.
     var flips: [Vblank] { state.withLock { $0.flips } }
 
@@ -125,12 +132,19 @@ final class RecordingDisplay: VideoOutput {
         }
     }
 
+    /// Whether a driver hangs while something is prepared.
+    func setHanging(_ isHanging: Bool) { state.signal { $0.isHanging = isHanging } }
+
     func prepare(_ scene: borrowing Scene) -> Preparation {
+        _ = state.wait { $0.isHanging ? nil : true }
         var pictures: [(number: Int, alpha: Double)] = []
+        var gravity = VideoGravity.resizeAspect
         for index in 0..<scene.count {
             scene.withLayer(at: index) { layer in
                 switch layer.content {
-                case .video(let video): pictures.append((burnedInNumber(video.frame), layer.alpha))
+                case .video(let video):
+                    pictures.append((burnedInNumber(video.frame), layer.alpha))
+                    gravity = video.gravity
                 case .surface: break
                 }
             }
@@ -142,6 +156,7 @@ final class RecordingDisplay: VideoOutput {
             guard state.isConnected else { return .noDisplay }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
             state.numbers[buffer] = (shown?.number ?? 0, beneath)
+            state.gravities[buffer] = gravity
             state.overlays[buffer] = hasOverlayPlane ? 0 : state.overlay
             return .prepared(PreparedScene(buffer: buffer, generation: state.generation))
         }
@@ -225,5 +240,13 @@ final class RecordingDisplay: VideoOutput {
     }
 
     func wake() { state.signal { $0.isWoken = true } }
+
+    /// What was with the engine is free.
+    func endTurn() {
+        state.withLock { state in
+            state.free = Set(0..<bufferCount).subtracting([state.shown, state.pending?.buffer, state.read?.buffer].compactMap { $0 })
+        }
+    }
+
     func close() {}
 }

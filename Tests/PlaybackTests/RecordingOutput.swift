@@ -84,8 +84,8 @@ final class RecordingOutput: AudioOutput {
         }
     }
 
-    func stop() {
+    func stop(by deadline: HostTime) -> Bool {
         state.signal { $0.isStopping = true }
-        thread.withLock { $0.take() }?.join()
+        return thread.withLock { $0.take() }?.join(until: deadline) ?? true
     }
 }

@@ -78,15 +78,22 @@ struct Playlist: Hashable, Sendable {
         return (id, forgetOldest())
     }
 
-    /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list.
+    /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list. How pictures are fitted
+    /// makes no entry another.
     ///
     /// - Returns: the identities that mean nothing any more; nil where the lists are equal and nothing was done.
     mutating func replace(with entries: [PlaylistItem]) -> [PlayerItem.ID]? {
         if entries == items.map(\.entry) { return nil }
         // Taken from the end: first those on the list in their order, then those that have left, the last one first.
+        // Fitted another way it is the same item.
+        func key(_ entry: PlaylistItem) -> PlaylistItem {
+            var key = entry
+            key.gravity = .resizeAspect
+            return key
+        }
         var known: [PlaylistItem: [PlayerItem.ID]] = [:]
-        for id in leavers + items.reversed().map(\.id) { known[entry(id)!, default: []].append(id) }
-        return set(entries.map { entry in PlayerItem(id: known[entry]?.popLast() ?? newID(), entry) })
+        for id in leavers + items.reversed().map(\.id) { known[key(entry(id)!), default: []].append(id) }
+        return set(entries.map { entry in PlayerItem(id: known[key(entry)]?.popLast() ?? newID(), entry) })
     }
 
     /// Replaces the list by items in any order: those that are on it, or have been not long ago, keep their identity and take over what
@@ -131,6 +138,24 @@ struct Playlist: Hashable, Sendable {
         selections[id] = selection
         revision += 1
         return true
+    }
+
+    /// Has the pictures of an item on the list be fitted as `gravity` says; false where that changes nothing.
+    mutating func setGravity(_ gravity: VideoGravity, of id: PlayerItem.ID) -> Bool {
+        guard let place = places[id], items[place].entry.gravity != gravity else { return false }
+        items[place].entry.gravity = gravity
+        revision += 1
+        return true
+    }
+
+    /// The items on the list whose pictures are fitted otherwise than `former` said, and how.
+    func gravities(changedSince former: Playlist) -> [PlayerItem.ID: VideoGravity] {
+        var changed: [PlayerItem.ID: VideoGravity] = [:]
+        for item in items {
+            guard let before = former.entry(item.id)?.gravity, before != item.entry.gravity else { continue }
+            changed[item.id] = item.entry.gravity
+        }
+        return changed
     }
 
     /// How it is played has changed, which those are told who keep a copy.

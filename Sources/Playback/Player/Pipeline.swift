@@ -36,6 +36,8 @@ struct Pipeline: ~Copyable {
     private(set) var loudness: Loudness
     /// Which programs interrupt the sound.
     var interruption: InterruptionState
+    /// How the pictures of items are fitted of which that has changed since they came onto the list.
+    private(set) var gravities: [PlayerItem.ID: VideoGravity] = [:]
     /// What is known of the items that have been opened, or that could not be.
     var records: [PlayerItem.ID: ItemFacts.Record] = [:]
     /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.
@@ -372,6 +374,14 @@ struct Pipeline: ~Copyable {
     }
 
     // MARK: How it is played
+
+    /// Fits pictures of items another way from now on; those that are ready and the one on the screen are prepared again.
+    mutating func refit(_ changed: [PlayerItem.ID: VideoGravity], forgotten: [PlayerItem.ID]) {
+        for id in forgotten where gravities[id] != nil { gravities[id] = nil }
+        if changed.isEmpty { return }
+        gravities.merge(changed) { $1 }
+        overlay.refit()
+    }
 
     /// Sets the speed, clamped to 0.5…2.
     mutating func setRate(_ rate: Double) { self.rate = min(max(rate.isFinite ? rate : 1, 0.5), 2) }

@@ -4,8 +4,12 @@ import KioskVocabulary
 /// What is played, and what is known of it, with the lock held.
 extension Pipeline {
     /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
-    mutating func exchange(_ list: inout Playlist, madeFrom revision: Int, forgotten: [PlayerItem.ID]) -> Bool {
+    /// `refitted` are the items whose pictures are to be fitted another way.
+    mutating func exchange(
+        _ list: inout Playlist, madeFrom revision: Int, forgotten: [PlayerItem.ID], refitted: [PlayerItem.ID: VideoGravity] = [:]
+    ) -> Bool {
         guard cursor.list.revision == revision else { return false }
+        refit(refitted, forgotten: forgotten)
         let wasEmpty = cursor.list.isEmpty
         swap(&cursor.list, &list)
         for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
@@ -28,6 +32,19 @@ extension Pipeline {
         var record = records[item] ?? .init()
         record.status = .failed(reason: reason)
         return setRecord(record, of: item)
+    }
+
+    /// Where the playhead goes on from a position whose item could not be opened or played: to the next that is not known for that; the position
+    /// itself where there is none.
+    func onward(from position: PlaylistCursor.Position) -> PlaylistCursor.Position {
+        func hasFailed(_ item: PlayerItem.ID) -> Bool { if case .failed? = records[item]?.status { true } else { false } }
+        var next = position
+        for _ in 0...cursor.list.items.count {
+            if !hasFailed(next.item) { return next }
+            guard let following = cursor.nextItem(after: next) else { return position }
+            next = following
+        }
+        return position
     }
 
     /// The source of a playthrough has been read to this item time.

@@ -29,7 +29,15 @@ package final class Player: Sendable {
     private let opener: ItemOpener
     /// Opens streams that have broken off while something else is played.
     private let lostOpener: ItemOpener
-    private let threads: Mutex<[Thread]>
+    private let threads = Mutex(Threads())
+    /// Of the threads that a watcher asks for (PlayerLiveness.swift).
+    let beats = (feeder: Heartbeat(), compositor: Heartbeat(), presenter: Heartbeat())
+
+    /// What runs, until it has been joined.
+    private struct Threads {
+        var showing: [Thread] = []
+        var others: [Thread] = []
+    }
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
     /// `files` are opened in place of sources where there are such.
@@ -64,7 +72,6 @@ package final class Player: Sendable {
             ) { pipeline.signal { _ in } }
         }
         (opener, lostOpener) = (makeOpener(), makeOpener())
-        threads = Mutex([])
         setLoudness { _ in }
         pipeline.withLock { $0.setRegion(options.region) }
     }
@@ -76,9 +83,10 @@ package final class Player: Sendable {
         let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
         output.start(audio)
+        let (beats, turn) = (beats, OutputTurn(video))
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         threads.withLock { threads in
-            threads = [
+            threads.others = [
                 Thread("events") { [weak self] in events.run { self?.progress ?? .init() } },
                 Thread("opener") { opener.run() },
                 Thread("lost-opener") { lostOpener.run() },
@@ -87,43 +95,58 @@ package final class Player: Sendable {
                         pipeline: pipeline, audio: audio, opener: opener, lostOpener: lostOpener,
                         imageDuration: rules.imageDuration, transition: rules.transition,
                         emit: emit, wakePresenter: { video.wake() },
-                        interruptAudio: { output.interrupt() })
+                        interruptAudio: { output.interrupt() }, heartbeat: beats.feeder)
                     feeder.run()
                 },
+            ]
+            threads.showing = [
                 Thread("compositor", realtimePriority: 5) {
-                    video.waitUntilOpen()
-                    Compositor(pipeline: pipeline, output: video, clock: clock, now: now).run()
+                    turn.output.waitUntilOpen()
+                    Compositor(pipeline: pipeline, output: turn.output, clock: clock, now: now, heartbeat: beats.compositor).run()
+                    withExtendedLifetime(turn) {}
                 },
                 Thread("presenter", realtimePriority: 20) {
-                    video.waitUntilOpen()
+                    turn.output.waitUntilOpen()
                     var presenter = Presenter(
-                        pipeline: pipeline, output: video, audioOutput: output, audio: audio, emit: emit, now: now)
+                        pipeline: pipeline, output: turn.output, audioOutput: output, audio: audio, heartbeat: beats.presenter,
+                        emit: emit, now: now)
                     presenter.run()
+                    withExtendedLifetime(turn) {}
                 },
             ]
         }
     }
 
-    /// Ends playing and waits for the threads, a few seconds at most; the outputs are stopped (sound) and left open (picture) for their
-    /// owner to close. Call once, not from an observer.
-    ///
-    /// False when a thread hangs in something that nobody can end and was left behind. It touches nothing any more but what it holds
-    /// itself; the process should end without waiting for it.
-    @discardableResult package func stop() -> Bool {
+    /// Whether there are threads.
+    var isRunning: Bool { threads.withLock { !$0.others.isEmpty } }
+
+    /// Has all threads end, and returns at once.
+    package func beginStopping() {
         pipeline.signal { $0.stop() }
         opener.stop()
         lostOpener.stop()
         video.wake()
         events.stop()
-        let deadline = HostTime.now + Self.joinTimeout
-        var ended = threads.withLock { $0 }.map { $0.join(until: deadline) }
-        // It waits for a thread of its own, which a sound card may hold up.
-        ended.append(Thread("stop-sound") { [audioOutput] in audioOutput.stop() }.join(until: .now + Self.joinTimeout))
-        return !ended.contains(false) && !opener.hasLeftThreads && !lostOpener.hasLeftThreads
     }
 
-    /// Beyond what any thread needs to end that is not stuck.
-    private static let joinTimeout = MediaTime.seconds(4)
+    /// Ends showing, and waits for it at most until `deadline`. True where nothing of the player calls the video output any more: its owner may
+    /// close it then, and must not where this is false. Not from an observer.
+    package func stopShowing(by deadline: HostTime) -> Bool {
+        beginStopping()
+        return threads.withLock { $0.showing }.map { $0.join(until: deadline) }.allSatisfy { $0 }
+    }
+
+    /// Ends playing and waits for the threads, at most until `deadline`; the outputs are stopped (sound) and left open (picture) for their
+    /// owner to close. Call once, not from an observer.
+    ///
+    /// False when a thread hangs in something that nobody can end and was left behind. It touches nothing any more but what it holds
+    /// itself; the process should end without waiting for it.
+    @discardableResult package func stop(by deadline: HostTime = .now + .seconds(4)) -> Bool {
+        var hasEnded = stopShowing(by: deadline)
+        for thread in threads.withLock({ $0.others }) where !thread.join(until: deadline) { hasEnded = false }
+        if !audioOutput.stop(by: deadline) { hasEnded = false }
+        return hasEnded && !opener.hasLeftThreads && !lostOpener.hasLeftThreads
+    }
 }
 
 // The runtime traps when it takes apart a class that holds noncopyable values, as dump() and failing test expectations do.

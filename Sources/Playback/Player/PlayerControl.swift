@@ -117,8 +117,10 @@ extension Player {
     func request(
         _ target: (MediaTime) -> MediaTime, _ precision: MediaReader.SeekPrecision, _ pipeline: borrowing Pipeline
     ) -> SeekRequest? {
-        guard let (start, now, present) = playhead(pipeline) else { return nil }
-        var position = start
+        guard let (start, time, present) = playhead(pipeline) else { return nil }
+        // What cannot be played is being left for the next.
+        var position = present == nil ? pipeline.onward(from: start) : start
+        let now = position.item == start.item ? time : pipeline.cursor.list[position.item]?.start ?? .zero
         (position.remaining, position.isPaused) = (nil, false)
         guard let item = pipeline.cursor.list[position.item] ?? present?.item else { return nil }
         let end = [item.end, present?.itemEnd].compactMap { $0 }.min()

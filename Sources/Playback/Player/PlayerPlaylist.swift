@@ -50,6 +50,11 @@ extension Player {
     /// Moves an item to a place, counted from 0 in the list without it.
     package func move(_ id: PlayerItem.ID, to place: Int) { changeList(at: .atNextBoundary) { $0.move(id, to: place) } }
 
+    /// Fits the pictures of an item another way, at once; nothing where it has left the list.
+    package func setGravity(_ gravity: VideoGravity, of id: PlayerItem.ID) {
+        changeList(at: .atNextBoundary) { $0.setGravity(gravity, of: id) ? [] : nil }
+    }
+
     /// The playlist as it is now.
     package var items: [PlayerItem] { pipeline.withLock { $0.cursor.list.items } }
 
@@ -63,11 +68,12 @@ extension Player {
     private func changeList(at change: ListChange, _ make: (inout Playlist) -> [PlayerItem.ID]?) {
         while true {
             // Compared and numbered without the lock: the presenter must not wait for that.
-            var list = pipeline.withLock { $0.cursor.list }
-            let revision = list.revision
+            let before = pipeline.withLock { $0.cursor.list }
+            var list = before
             guard let forgotten = make(&list) else { return }
+            let (revision, refitted) = (before.revision, list.gravities(changedSince: before))
             let (isDone, returned): (Bool, [PreparedScene]?) = pipeline.signal { pipeline -> (Bool, [PreparedScene]?) in
-                guard pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten) else { return (false, nil) }
+                guard pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten, refitted: refitted) else { return (false, nil) }
                 return (true, change == .now ? leaveWhatIsGone(&pipeline) : nil)
             }
             if let returned { follow(returned) }

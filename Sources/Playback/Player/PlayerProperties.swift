@@ -31,6 +31,17 @@ extension Player {
         set { pipeline.signal { $0.setRate(newValue) } }
     }
 
+    /// Whether it is to play: what was asked for last, whether or not it does already.
+    package var wantsPlay: Bool { pipeline.withLock { $0.playback.wantsPlay } }
+
+    /// The item that a seek or a skip under way leads to, else the one on the screen; where that cannot be played the next.
+    package var currentItem: PlayerItem.ID? {
+        pipeline.withLock { pipeline in
+            guard let (position, _, present) = playhead(pipeline) else { return nil }
+            return (present == nil ? pipeline.onward(from: position) : position).item
+        }
+    }
+
     /// What the player is doing about time.
     package var timeControlStatus: TimeControlStatus { pipeline.withLock { $0.playback.status } }
 

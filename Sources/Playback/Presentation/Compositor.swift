@@ -14,6 +14,7 @@ struct Compositor: Sendable {
     let output: any VideoOutput
     let clock: @Sendable (HostTime) -> MediaTime?
     let now: @Sendable () -> HostTime
+    var heartbeat = Heartbeat()
 
     private enum Work: ~Copyable {
         case stop
@@ -30,6 +31,7 @@ struct Compositor: Sendable {
     fileprivate struct WorkContext {
         var generation: UInt64, serial: UInt64, returned: UInt64
         var mark: OverlayMark
+        var gravities: [PlayerItem.ID: VideoGravity]
     }
 
     /// Work that has been done and is to be told.
@@ -67,7 +69,9 @@ struct Compositor: Sendable {
     /// The thread's body.
     func run() {
         while true {
+            heartbeat.rest()
             let work: Work? = pipeline.wait(as: .compositor) { Self.nextWork(&$0, now) }
+            heartbeat.work()
             guard let done = perform(work!) else { return }  // without a deadline, wait returns only with work
             finish(done)
         }
@@ -89,8 +93,9 @@ struct Compositor: Sendable {
             return .giveOverlay(overlay, number: number)
         }
         let context = WorkContext(
-            generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns, mark: pipeline.overlay.mark
-        )
+            generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns,
+            mark: pipeline.overlay.mark,
+            gravities: pipeline.gravities)
         if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, context) }
         switch pipeline.overlayStep(now: now) {
         case .none: break
@@ -107,15 +112,20 @@ struct Compositor: Sendable {
         switch consume work {
         case .stop: return nil
         case .compose(let first, let context, let ahead):
-            let frame = leaveOutPointless(first, context.generation, ahead: ahead)
+            var frame = leaveOutPointless(first, context.generation, ahead: ahead)
+            frame.refit(context.gravities)
             let begin = beginning(context)
             let preparation = output.prepare(frame.scene)
             return Done(result: .composed(frame, context, preparation), begin: begin)
-        case .repaint(let frame, let context):
+        case .repaint(let shown, let context):
+            var frame = shown
+            frame.refit(context.gravities)
             let begin = beginning(context)
             let preparation = output.prepare(frame.scene)
             return Done(result: .repainted(frame, context, preparation), begin: begin)
-        case .renew(let copy, let old, let context):
+        case .renew(let ready, let old, let context):
+            var copy = ready
+            copy.refit(context.gravities)
             let begin = beginning(context)
             let preparation = output.prepare(copy.scene)
             return Done(result: .renewed(copy, of: old, context, preparation), begin: begin)

@@ -24,7 +24,9 @@ struct OverlayState: Sendable {
     /// The number with which what is drawn changed last; after it only the region has.
     private var drawn: UInt64 = 0
     private var givenRegion = Region.full
-    /// So many scenes are to be committed yet until none that is ready can be in another region.
+    /// Grows each time that pictures are to be fitted another way; in the mark of every scene, as the region is.
+    private var fit: UInt64 = 0
+    /// So many scenes are to be committed yet until none that is ready can be in another region, or fitted another way.
     private var unsettled = 0
     private static let scenesAhead = 4
     /// Whether one was given after the last frame was taken to be composed.
@@ -59,6 +61,9 @@ struct OverlayState: Sendable {
         overlay.region = region
         number += 1
     }
+
+    /// Pictures are fitted another way from now on.
+    mutating func refit() { (fit, unsettled) = (fit + 1, Self.scenesAhead) }
 
     /// Another one will be set soon, before `time` if at all.
     mutating func expect(until time: HostTime) { expectedUntil = time }
@@ -97,10 +102,14 @@ struct OverlayState: Sendable {
     // MARK: Showing
 
     /// What a scene bears that is prepared now.
-    var mark: OverlayMark { OverlayMark(number: given, content: placement == .blended && !givenIsEmpty ? given : 0, region: givenRegion) }
+    var mark: OverlayMark {
+        OverlayMark(number: given, content: placement == .blended && !givenIsEmpty ? given : 0, region: givenRegion, fit: fit)
+    }
 
     /// Whether a scene shows something else than it is to.
-    func isStale(_ mark: OverlayMark) -> Bool { mark.content != self.mark.content || mark.region != givenRegion }
+    func isStale(_ mark: OverlayMark) -> Bool {
+        mark.content != self.mark.content || mark.region != givenRegion || mark.fit != fit
+    }
 
     /// Whether only a commit is missing: of the overlay alone where that is on a plane.
     var awaitsCommit: Bool { placement == .plane && committed != given && (given < drawn || committed < drawn) }
@@ -110,7 +119,7 @@ struct OverlayState: Sendable {
 
     /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone. Returns the number of what is seen with it.
     mutating func commit(_ mark: OverlayMark?) -> UInt64 {
-        if unsettled > 0, mark?.region == givenRegion { unsettled -= 1 }
+        if unsettled > 0, mark?.region == givenRegion, mark?.fit == fit { unsettled -= 1 }
         committed = given
         liesOnPlane = placement == .plane && !givenIsEmpty
         return placement == .plane ? given : mark?.number ?? 0
@@ -128,4 +137,6 @@ struct OverlayMark: Hashable, Sendable {
     var content: UInt64 = 0
     /// Where its pictures are.
     var region = Region.full
+    /// How often they had been fitted another way.
+    var fit: UInt64 = 0
 }

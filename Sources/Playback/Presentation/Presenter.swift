@@ -14,6 +14,8 @@ struct Presenter: ~Copyable {
     let audioOutput: any AudioOutput
     let audio: AudioQueue
     let now: @Sendable () -> HostTime
+    /// At rest while the output waits: that has beats of its own.
+    private let heartbeat: Heartbeat
     private let emit: @Sendable (PlayerEvent) -> Void
     private let logger = Logger(label: "playback")
 
@@ -24,7 +26,8 @@ struct Presenter: ~Copyable {
     var pending: Commit?
     /// What the output was too busy for; its frame is tried again as the repainted one.
     private var refused: Commit?
-    private var lastID: UInt64 = 0
+    /// Ids grow from player to player of an output, too.
+    private var lastID: UInt64
     /// The generation whose first frame has been shown, and when.
     var shownGeneration: UInt64?
     var shownAt: HostTime
@@ -82,15 +85,17 @@ struct Presenter: ~Copyable {
 
     init(
         pipeline: Monitor<Pipeline>, output: any VideoOutput, audioOutput: any AudioOutput, audio: AudioQueue,
-        emit: @escaping @Sendable (PlayerEvent) -> Void, now: @escaping @Sendable () -> HostTime
+        heartbeat: Heartbeat = Heartbeat(), emit: @escaping @Sendable (PlayerEvent) -> Void, now: @escaping @Sendable () -> HostTime
     ) {
         self.pipeline = pipeline
         self.output = output
+        self.heartbeat = heartbeat
         self.audioOutput = audioOutput
         self.audio = audio
         self.emit = emit
         self.now = now
         shownAt = now()
+        lastID = UInt64(max(0, shownAt.nanoseconds))
         preroll = Preroll(from: shownAt)
         reportsVblank = output.reportsVblank
         scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
@@ -109,6 +114,8 @@ struct Presenter: ~Copyable {
 
     /// The thread's body.
     mutating func run() {
+        heartbeat.work()
+        defer { heartbeat.rest() }
         while true {
             var returned: [PreparedScene] = []
             let isLost = pending?.isOverdue == true
@@ -119,6 +126,7 @@ struct Presenter: ~Copyable {
             discard(returned)
             tell()
             if case .stop = step { return }
+            if audio.rendering == .overdue { audioOutput.standIn() }
             if isLost { logger.warning("a page flip was never reported; going on") }
             switch step {
             case .stop: return
@@ -129,10 +137,19 @@ struct Presenter: ~Copyable {
                 pipeline.signal { _ in }  // the feeder has a seek to carry out
             case .shownWithoutDisplay:
                 pipeline.signal { _ in }  // there is room for another, and perhaps something to paint again
-                handle(output.wait(until: now()))
-            case .wait(let deadline): handle(output.wait(until: deadline))
+                wait(until: now())
+            case .wait(let deadline): wait(until: deadline)
             }
         }
+    }
+
+    private mutating func wait(until deadline: HostTime?) {
+        heartbeat.rest()
+        // The sound is late: it is looked at again, as time stands still meanwhile.
+        let look = audio.rendering == .onTime ? nil : now() + RenderingWatch.limit.scaled(by: 0.5)
+        let event = output.wait(until: look.map { min($0, deadline ?? $0) } ?? deadline)
+        heartbeat.work()
+        handle(event)
     }
 
     private mutating func present(_ frame: PreparedScene) {
@@ -150,7 +167,7 @@ struct Presenter: ~Copyable {
         case .busy:
             refused = commit
             pipeline.withLock { $0.keep(frame) }
-            handle(output.wait(until: now() + Self.shortWait))
+            wait(until: now() + Self.shortWait)
         case .stale:
             reached(commit, at: nil)
             pipeline.signal { $0.repaint() }
@@ -166,7 +183,7 @@ struct Presenter: ~Copyable {
             pending = commit
         case .busy:
             pipeline.withLock { $0.overlay.wasBusy() }
-            handle(output.wait(until: now() + Self.shortWait))
+            wait(until: now() + Self.shortWait)
         case .stale: break  // the display has changed, and will say so; then the overlay is given again
         }
     }

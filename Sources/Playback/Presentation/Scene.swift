@@ -35,6 +35,12 @@ package struct Scene: ~Copyable, Sendable {
         count += 1
     }
 
+    /// Fits the picture of the layer in front another way.
+    mutating func refit(_ gravity: VideoGravity) {
+        guard count > 0, let front = layers[count - 1].take() else { return }
+        layers[count - 1] = .some(front.fitted(gravity))
+    }
+
     /// Calls `body` with the layer at `index`, 0 for the rearmost. Traps when there is none.
     package func withLayer<Result, Failure: Error>(
         at index: Int, _ body: (borrowing Layer) throws(Failure) -> Result
@@ -92,6 +98,9 @@ package struct Layer: ~Copyable, Sendable {
         package let frame: VideoFrame
         /// How it is fitted to the whole screen.
         package let gravity: VideoGravity
+
+        /// The frame alone.
+        fileprivate consuming func intoFrame() -> VideoFrame { frame }
     }
 
     /// What a layer shows, and where.
@@ -124,6 +133,20 @@ package struct Layer: ~Copyable, Sendable {
         self.content = content
         self.alpha = alpha
         self.order = order
+    }
+
+    /// The same, its picture fitted as `gravity` says.
+    fileprivate consuming func fitted(_ gravity: VideoGravity) -> Layer {
+        let (crop, rotation, alpha, order) = (crop, rotation, alpha, order)
+        var layer: Layer
+        let content = content
+        switch consume content {
+        case .video(let video): layer = Layer(.video(video.intoFrame(), gravity: gravity), alpha: alpha, order: order)
+        case .surface(let surface, let destination):
+            layer = Layer(.surface(surface, destination: destination), alpha: alpha, order: order)
+        }
+        (layer.crop, layer.rotation) = (crop, rotation)
+        return layer
     }
 
     /// The same once more, of the same picture; nil where memory is short.

@@ -105,6 +105,9 @@ package enum VideoOutputEvent: Sendable {
 /// ends. It lets go of frames on the compositor's thread only, in a later ``prepare(_:)``: to free an `AVFrame` can block in libavcodec's
 /// pool (13 ms were seen), and the presenter must not wait for that.
 ///
+/// Several players may have an output, one after the other. All that one of them has prepared and not committed is the output's again with
+/// ``endTurn()``, which ``OutputTurn`` calls: no player can take a buffer with it.
+///
 /// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or
 /// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
 /// itself.
@@ -144,11 +147,19 @@ package protocol VideoOutput: AnyObject, Sendable {
     func wait(until deadline: HostTime?) -> VideoOutputEvent
     /// Ends the ``wait(until:)`` that is under way, or the next one.
     func wake()
+    /// A player is done with the output, and both its threads have ended: what was prepared and not committed is taken back, and what lay over
+    /// its scenes is gone with the next commit. Another player may follow.
+    func endTurn()
     /// Restores what was on the screen before. No other call may follow or be under way.
     func close()
+    /// The beats of what the output does by itself: the first look for a display, upkeep in ``wait(until:)``. Nil where there is nothing that can
+    /// hang.
+    var heartbeat: Heartbeat? { get }
 }
 
 extension VideoOutput {
     /// An output that is open from the beginning.
     package func waitUntilOpen() {}
+    /// An output that calls no driver.
+    package var heartbeat: Heartbeat? { nil }
 }

@@ -19,6 +19,7 @@ struct Feeder: ~Copyable {
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
     private let emit: @Sendable (PlayerEvent) -> Void
+    private let heartbeat: Heartbeat
     let now: @Sendable () -> HostTime
     let startedAt: HostTime
 
@@ -41,9 +42,10 @@ struct Feeder: ~Copyable {
         pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, lostOpener: ItemOpener? = nil,
         imageDuration: MediaTime, transition: MediaTime,
         emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
-        interruptAudio: @escaping @Sendable () -> Void, now: @escaping @Sendable () -> HostTime = { .now }
+        interruptAudio: @escaping @Sendable () -> Void, heartbeat: Heartbeat = Heartbeat(),
+        now: @escaping @Sendable () -> HostTime = { .now }
     ) {
-        (self.pipeline, self.audio, self.imageDuration) = (pipeline, audio, imageDuration)
+        (self.pipeline, self.audio, self.imageDuration, self.heartbeat) = (pipeline, audio, imageDuration, heartbeat)
         (self.wakePresenter, self.interruptAudio, self.emit, self.now) = (wakePresenter, interruptAudio, emit, now)
         startedAt = now()
         upcoming = UpcomingPlaythrough(
@@ -60,7 +62,10 @@ struct Feeder: ~Copyable {
     /// The thread's body.
     mutating func run() {
         while true {
-            guard let work = waitForWork() else { continue }
+            heartbeat.rest()
+            let next = waitForWork()
+            heartbeat.work()
+            guard let work = next else { continue }
             if case .stop = work { return }
             carryOut(work)
         }

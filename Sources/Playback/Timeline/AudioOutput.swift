@@ -32,11 +32,19 @@ package protocol AudioOutput: AnyObject, Sendable {
     /// Drops everything that was rendered and has not been heard (with ``AudioRenderer/takeBack(frames:)``) and renders anew, so that a
     /// pause or a seek is heard within one period. From any thread; returns at once.
     func interrupt()
-    /// Ends the rendering and closes the card. Blocks until the audio thread has ended.
-    func stop()
+    /// Nothing has been rendered although it was due (``AudioQueue/Rendering``): the output goes on in time without its card until the call that
+    /// hangs has returned. From any thread, with no lock held that a renderer may want; returns at once.
+    func standIn()
+    /// Ends the rendering and closes the card. Waits until the audio thread has ended, at most until `deadline`; false where it has not: a call
+    /// into a driver hangs, and is left behind.
+    func stop(by deadline: HostTime) -> Bool
 }
 
 extension AudioOutput {
     /// What plays to no card does not run dry.
     package var underruns: Int { 0 }
+    /// What plays to no card calls nothing that can hang.
+    package func standIn() {}
+    /// Ends the rendering, within four seconds or not at all.
+    package func stop() { _ = stop(by: .now + .seconds(4)) }
 }

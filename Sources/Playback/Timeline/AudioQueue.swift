@@ -1,6 +1,7 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import Synchronization
 
 /// The samples between the feeder and the audio output, and the clock that follows from them.
 ///
@@ -65,6 +66,7 @@ final class AudioQueue: AudioRenderer {
         var taken = 0
         /// The feeder wants to know when there is room again.
         var wantsRoom = false
+        var watch = RenderingWatch()
     }
 
     let format: AudioFormat
@@ -73,6 +75,7 @@ final class AudioQueue: AudioRenderer {
     // Not a Mutex, which spins for a while before it waits: on one core that only keeps who holds it from going on.
     private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
+    private let verdict = Atomic(RenderingWatch.Verdict.onTime.rawValue)
 
     /// How much later than its time sound may be rendered without the clock standing still for it: an output without a card is late by what
     /// its thread takes to wake up. Less than what makes a position that is locked jump.
@@ -158,6 +161,12 @@ final class AudioQueue: AudioRenderer {
     /// How often there was nothing left while there should have been, and how long in all: the timeline stood still.
     var stalls: (count: Int, time: MediaTime) { state.withLock { ($0.stalls, time(ofSample: Double($0.stalledFrames))) } }
 
+    /// Frames that the output has taken, since it started.
+    var renderedFrames: Int64 { state.withLock { $0.rendered } }
+
+    /// Whether the output renders in time, by the last ``timelineTime(at:now:)`` that was asked for with the present.
+    var rendering: RenderingWatch.Verdict { RenderingWatch.Verdict(rawValue: verdict.load(ordering: .relaxed)) ?? .onTime }
+
     /// Frames ready to be rendered.
     var available: Int64 { state.withLock { $0.written - $0.read.sample } }
 
@@ -195,12 +204,21 @@ final class AudioQueue: AudioRenderer {
     func timelineTime(at host: HostTime, now: HostTime? = nil) -> MediaTime? {
         state.withLock { state in
             guard var position = state.clock.frames(at: host), let present = state.clock.frames(at: min(host, now ?? host)) else {
+                // In a pause nobody waits for the first reading.
+                if let now { look(&state, isLate: state.isRunning ? nil : false, at: now) }
                 return nil
             }
-            let rendered = Double(state.rendered) + Self.longestLateness.seconds * Double(format.sampleRate)
-            position -= max(0, present - rendered)
+            let late = present - Double(state.rendered) - Self.longestLateness.seconds * Double(format.sampleRate)
+            if let now { look(&state, isLate: late > 0, at: now) }
+            position -= max(0, late)
             return sample(heardAt: position, state).map { time(ofSample: $0) }
         }
+    }
+
+    /// Looks whether whoever renders is in time.
+    private func look(_ state: inout State, isLate: Bool?, at now: HostTime) {
+        let piece = time(ofSample: Double(state.taken))
+        verdict.store(state.watch.look(isLate: isLate, rendered: state.rendered, piece: piece, at: now).rawValue, ordering: .relaxed)
     }
 
     private func sample(heardAt position: Double, _ state: borrowing State) -> Double? {

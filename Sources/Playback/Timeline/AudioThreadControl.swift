@@ -38,11 +38,10 @@ package final class AudioThreadControl: Sendable {
         wakeUp.wake()
     }
 
-    /// Ends the audio thread and waits for it. From any other thread.
-    package func stop() {
+    /// Ends the audio thread and waits for it, at most until `deadline`; false where it had not ended by then. From any other thread.
+    package func stop(by deadline: HostTime) -> Bool {
         stopped.store(true, ordering: .releasing)
         wakeUp.wake()
-        let thread = thread.withLock { $0.take() }
-        thread?.join()
+        return thread.withLock { $0.take() }?.join(until: deadline) ?? true
     }
 }

@@ -34,5 +34,5 @@ package final class SilentOutput: AudioOutput {
     package func interrupt() { control.interrupt() }
 
     /// Ends the rendering and its thread.
-    package func stop() { control.stop() }
+    package func stop(by deadline: HostTime) -> Bool { control.stop(by: deadline) }
 }

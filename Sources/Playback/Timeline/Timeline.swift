@@ -58,28 +58,31 @@ struct FramePlace: Hashable, Sendable {
 struct EnqueuedFrame: ~Copyable, Sendable {
     /// The picture of the playthrough; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound
     /// without a picture, or nothing that can be played.
-    let scene: Scene
+    private(set) var scene: Scene
+    /// Whether the picture in front is the playthrough's own.
+    private let hasPicture: Bool
     var place: FramePlace
     /// Bytes of picture memory it keeps alive.
     let byteCount: Int
     /// Whether it holds a picture of a hardware decoder, which has few.
     let isPooled: Bool
 
-    private init(_ scene: consuming Scene, at place: FramePlace, byteCount: Int, isPooled: Bool) {
-        (self.place, self.byteCount, self.isPooled) = (place, byteCount, isPooled)
+    private init(_ scene: consuming Scene, at place: FramePlace, byteCount: Int, isPooled: Bool, hasPicture: Bool) {
+        (self.place, self.byteCount, self.isPooled, self.hasPicture) = (place, byteCount, isPooled, hasPicture)
         self.scene = scene
     }
 
     /// The same once more, of the same pictures; nil where memory is short.
     func shared() -> EnqueuedFrame? {
         switch scene.shared() {
-        case .some(let scene): EnqueuedFrame(scene, at: place, byteCount: byteCount, isPooled: isPooled)
+        case .some(let scene): EnqueuedFrame(scene, at: place, byteCount: byteCount, isPooled: isPooled, hasPicture: hasPicture)
         case .none: nil
         }
     }
 
     init(_ picture: consuming VideoFrame?, over underlay: consuming Underlay? = nil, at place: FramePlace) {
         var scene = Scene()
+        hasPicture = picture != nil
         var (upperAlpha, lowerAlpha) = (1.0, 1.0)
         if let share = underlay?.share {
             upperAlpha = share
@@ -93,6 +96,13 @@ struct EnqueuedFrame: ~Copyable, Sendable {
         (byteCount, isPooled) = (scene.byteCount, scene.isPooled)
         self.scene = scene
         self.place = place
+    }
+
+    /// Fits its picture as is asked for of its item now; `gravities` are those that have changed since the item was put on the list.
+    mutating func refit(_ gravities: [PlayerItem.ID: VideoGravity]) {
+        if gravities.isEmpty { return }
+        guard hasPicture, let item = place.playthrough?.position.item, let gravity = gravities[item] else { return }
+        scene.refit(gravity)
     }
 }
 

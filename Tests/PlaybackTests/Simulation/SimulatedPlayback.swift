@@ -219,6 +219,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     func commitOverlay(id: UInt64) -> CommitResult { display.commitOverlay(id: id, at: time, using: &random) }
     func discard(_ prepared: PreparedScene) { display.discard(prepared, at: time) }
     func wake() { display.wake() }
+    func endTurn() {}
     func close() {}
 
     // MARK: AudioOutput
@@ -228,5 +229,5 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
 
     func start(_ renderer: any AudioRenderer) { card.start(renderer, at: time) }
     func interrupt() { card.interrupt(at: time) }
-    func stop() {}
+    func stop(by deadline: HostTime) -> Bool { true }
 }

@@ -118,6 +118,20 @@ func checkPlayer(_ clips: [String]) async {
     try? await Task.sleep(for: .milliseconds(300))
     Check.expect(periods.count == former, "an observer that was removed is not")
 
+    player.rate = 1.5
+    Check.expect(player.rate == 1.5 && player.defaultRate == 1, "a rate is told as it was set, and is not the default: \(player.rate)")
+    player.rate = -1
+    Check.expect(player.rate == 1.5, "nothing is played backwards")
+    player.pause()
+    Check.expect(player.rate == 0, "the rate of a pause is 0")
+    player.defaultRate = 2
+    Check.expect(player.rate == 0 && player.defaultRate == 2, "the default is for later")
+    player.play()
+    Check.expect(player.rate == 2, "and then it is played at")
+    (player.defaultRate, player.rate) = (1, 1)
+    item.videoGravity = .resizeAspectFill
+    Check.expect(item.videoGravity == .resizeAspectFill, "a picture is fitted another way while it plays")
+
     player.pause()
     Check.expect(await player.seek(to: .milliseconds(800)), "a seek lands")
     Check.expect(abs(player.currentTime / .milliseconds(1) - 800) < 50, "where it was to: \(player.currentTime)")
@@ -139,10 +153,20 @@ func checkPlayer(_ clips: [String]) async {
 
     let bad = PlayerItem("/nowhere/at/all.mp4")
     player.replaceCurrentItem(with: bad)
+    Check.expect(player.currentItem == bad, "an item is the current one from the moment that it is set")
     Check.expect(
         await eventually { if case .failed = bad.status { true } else { false } }, "an item that cannot be played has failed: \(bad.status)"
     )
+    let good = PlayerItem(clips[1])
+    player.replaceCurrentItem(with: good)
+    Check.expect(player.currentItem == good, "and gives way to another")
+    Check.expect(await player.seek(to: .milliseconds(500)), "in which one can seek at once")
+    Check.expect(abs(player.currentTime / .milliseconds(1) - 500) < 50, "to where it was to: \(player.currentTime)")
+    player.replaceCurrentItem(with: nil)
+    Check.expect(player.currentItem == nil, "with none there is none")
+    player.play()
     player.stop()
+    Check.expect(player.timeControlStatus == .paused && player.rate == 0, "a player that was stopped is paused")
     display.close()
 }
 
@@ -179,6 +203,21 @@ func checkQueue(_ clips: [String]) async {
     display.close()
 }
 
+/// Players that have a display one after the other, stopped or let go of: each shows its pictures.
+func checkManyPlayers(_ clips: [String]) async {
+    let display = VideoOutput.offscreen(width: 320, height: 180)
+    for turn in 1...20 {
+        let player = Player(PlayerItem(clips[turn % 2]), video: display)
+        player.play()
+        let isSeen = await eventually { player.statistics.framesShown >= 5 }
+        Check.expect(isSeen, "player \(turn) on a display shows frames: \(player.statistics.framesShown)")
+        // Every other one is let go of, and ends while the next one has come already.
+        if turn % 2 == 0 { player.stop() }
+    }
+    display.close()
+    Check.expect((try? display.png()) == nil, "and then the display is closed")
+}
+
 func checkTwoPlayers(_ clips: [String]) async {
     // Two on one output and one sound, and a third on an output of its own.
     let (display, other) = (VideoOutput.offscreen(width: 640, height: 360), VideoOutput.offscreen(width: 320, height: 180, refreshRate: 50))
@@ -207,6 +246,10 @@ func checkTwoPlayers(_ clips: [String]) async {
 }
 
 func checkInput() {
+    // What an application's own tests are made of.
+    let touch = InputDevices.Touch(phase: .began, id: 3, x: 0.5, y: 0.25)
+    let key = InputDevices.Key(name: "KEY_SPACE", phase: .pressed, time: .seconds(1))
+    Check.expect(InputDevices.Event.touch(touch) != .key(key) && touch.x == 0.5, "an application can make events for its tests")
     do throws(InputDevices.UnknownKeyError) {
         _ = try InputDevices(keys: ["spcae"])
         Check.expect(false, "a key that there is not is refused")
