@@ -113,7 +113,7 @@ package final class Controls: Sendable {
         }
     }
 
-    /// Ends drawing, and waits for that. What is drawn stays until another overlay is set.
+    /// Ends drawing, and waits for that, two seconds at most. What is drawn stays until another overlay is set.
     package func stop() {
         if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         shared.signal { shared in
@@ -121,7 +121,7 @@ package final class Controls: Sendable {
             shared.reading?.cancel()
         }
         previews.withLock { $0.take() }?.end()
-        thread.withLock { $0.take() }?.join()
+        _ = thread.withLock { $0.take() }?.join(until: .now + .seconds(2))
     }
 
     // MARK: What happens

@@ -43,6 +43,8 @@ package final class InputReader: Sendable {
         let wakeUp = WakeUp()
         let isActive = Atomic(true)
         let isStopped = Atomic(false)
+        /// Nobody waits for the end any more.
+        let isLeftBehind = Atomic(false)
         let rotation = Atomic(Rotation.none.rawValue)
         let thread = Mutex<Thread?>(nil)
         let names = Mutex<[DeviceID: (name: String, place: String)]>([:])
@@ -85,14 +87,16 @@ package final class InputReader: Sendable {
         control.wakeUp.wake()
     }
 
-    /// Ends the reading, cancels contacts, releases keys, and lets the devices go. Blocks until the input thread has ended; nothing is handed
-    /// on afterwards.
+    /// Ends the reading, cancels contacts, releases keys, and lets the devices go. Waits until the input thread has ended, two seconds at most: a
+    /// device, or the display that it asks for, may hang. Nothing is handed on afterwards.
     package func stop() {
         control.isStopped.store(true, ordering: .releasing)
         control.wakeUp.wake()
-        let thread = control.thread.withLock { $0.take() }
-        thread?.join()
+        guard let thread = control.thread.withLock({ $0.take() }), !thread.join(until: .now + Self.longestStop) else { return }
+        control.isLeftBehind.store(true, ordering: .releasing)
     }
+
+    private static let longestStop = MediaTime.seconds(2)
 }
 
 /// A device in use, and what has been told of it.
@@ -171,6 +175,7 @@ private struct InputLoop: ~Copyable {
             for source in isDue ? sources : ready { read(source) }
             if isDue { expire(at: now) }
         }
+        if control.isLeftBehind.load(ordering: .acquiring) { return }
         for source in sources { source.cancel(at: .now).forEach(handler.handle) }
     }
 

@@ -208,31 +208,43 @@ struct Play: ParsableCommand {
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
         while true {
-            let signal = signals.wait(for: showsStatus ? .milliseconds(200) : nil)
+            let signal = signals.wait(for: showsStatus ? .milliseconds(200) : Thread.anyWaits ? Thread.retryInterval : nil)
+            if Thread.anyWaits { Thread.startWaiting() }
             if signal == SIGHUP, Reload.isAskedBySIGHUP { reload.request() } else if signal != nil { break }
             if showsStatus { StandardErrorLog.show(status: reporter.statusLine) }
         }
 
         Self.endAtOnce(onAnotherOf: signals)
-        Thread.endIdling()
+        var ending = Ending()
+        let deadline = ending.deadline
+        // The screen and the virtual terminal first. A display that somebody is still using must not be closed: then the guard of the terminal puts
+        // that right when the process is gone.
+        let hasStopped = Monitor(false)
+        ending.begin("the display") { [player, display] in
+            guard player.stopShowing(by: deadline) else { return }
+            display.close()
+        }
+        ending.begin("programs that are connected") { remote.close() }
+        ending.begin("films of the shelf") { shelf.stop() }
+        ending.begin("input devices") { interaction.stop() }
+        ending.begin("the recording") { recording.close() }
+        ending.begin("a file, a network or a sound card") { [player] in
+            if player.stop(by: deadline) { hasStopped.signal { $0 = true } }
+        }
         StandardErrorLog.show(status: "")
-        remote.close()
         reload.stop()
         stickCopy.stop()
-        shelf.stop()
         cache?.stop()
         expansion.stop()
-        interaction.stop()
-        // Again, for a thumbnail that was begun meanwhile.
+        // Also a thumbnail that was begun meanwhile.
         Thread.endIdling()
-        recording.close()
-        let hasStopped = player.stop()
-        display.close()
+        let left = ending.wait()
         for line in reporter.itemSummaries { log.info("\(line)") }
         log.info("ended: \(reporter.summary)")
-        // The screen is given back. What hangs would be in the way of an orderly exit(3).
-        if !hasStopped {
-            log.warning("something did not end in time and was left behind: a file system or a network that does not answer")
+        // What hangs would be in the way of an orderly exit(3).
+        if !left.isEmpty || !hasStopped.withLock({ $0 }) {
+            let names = left.isEmpty ? "a file, a network or a sound card" : left.joined(separator: ", ")
+            log.warning("something does not answer, and was left behind at the end: \(names)")
             StandardErrorLog.flush()
             _exit(0)
         }
