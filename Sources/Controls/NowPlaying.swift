@@ -47,14 +47,18 @@ package struct NowPlaying: Hashable, Sendable {
     /// The item time at a fraction of its length.
     func time(at fraction: Double) -> MediaTime { start + (length ?? .zero).scaled(by: min(max(fraction, 0), 1)) }
 
-    /// Whole seconds from the item's beginning, within its length.
+    /// Seconds from the item's beginning as they are shown, within its length. They are rounded, as ``total`` is, and the last half second
+    /// is the end: with its last picture up nothing remains.
     func elapsed(at time: MediaTime) -> Int {
         let elapsed = max(time - start, .zero)
-        return Int((length.map { min($0, elapsed) } ?? elapsed).nanoseconds / 1_000_000_000)
+        guard let length, let total else { return Self.rounded(elapsed) }
+        return length - elapsed <= .milliseconds(500) && total > 0 ? total : min(Self.rounded(elapsed), total)
     }
 
-    /// Whole seconds of its length.
-    var total: Int? { length.map { Int($0.nanoseconds / 1_000_000_000) } }
+    /// Seconds of its length as they are shown.
+    var total: Int? { length.map(Self.rounded) }
+
+    private static func rounded(_ time: MediaTime) -> Int { Int((time + .milliseconds(500)).nanoseconds / 1_000_000_000) }
 
     /// Seconds as `0:41` or `1:02:03`.
     static func text(_ seconds: Int) -> String {

@@ -265,6 +265,20 @@ import Testing
         #expect(!viewer.texts.contains("2:00"))
     }
 
+    @Test(arguments: [(4, 25), (4.004, 29.97), (3.6, 30), (3.4, 60), (10.5, 24), (1, 25)])
+    func `with the last picture up, nothing remains`(length: Double, rate: Double) {
+        var now = NowPlaying.clip
+        (now.start, now.duration) = (.seconds(7), .seconds(7 + length))
+        #expect(now.elapsed(at: .seconds(7)) == 0)
+        #expect(now.elapsed(at: .seconds(7 + length - 1 / rate)) == now.total && now.total == Int(length.rounded()))
+        var last = 0
+        for frame in 0..<Int(length * rate) {
+            let elapsed = now.elapsed(at: .seconds(7 + Double(frame) / rate))
+            #expect(elapsed == last || elapsed == last + 1)
+            last = elapsed
+        }
+    }
+
     @Test func `long items have hours`() {
         var viewer = viewer()
         (viewer.now.duration, viewer.now.time) = (.seconds(7384), .seconds(3723))
