@@ -9,34 +9,37 @@ import Logging
 ///
 /// A film is recorded into the hidden folder `.new` in it, and moved when it is kept: who plays the folder sees it only then. Only files with names that were given
 /// here are ever thrown away: `film-2026-11-24-181530.mp4`.
+///
+/// Which film is the oldest, and how old it is, says the hidden file `.films` in it (``FilmList``): the clock of a box may be wrong when a film is kept, and
+/// when its age is asked for.
 struct FilmFolder: Sendable {
     /// An absolute path, without a slash at its end.
     let path: String
+    private let clock: @Sendable () -> WallClock
 
-    init(_ path: String) { self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path }
+    init(_ path: String, clock: @escaping @Sendable () -> WallClock = { WallClock.now }) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        self.clock = clock
+    }
 
     /// A film in the folder.
     struct Film: Hashable, Sendable {
         var name: String
-        var age: MediaTime
+        /// nil where it is not known.
+        var age: MediaTime?
         var byteCount: Int64
     }
 
-    /// Those that are too many, too old or too much in all; the oldest first. A pure value. What has just been `kept` counts as the newest, whatever the clock
-    /// was when it was recorded.
-    static func excess(_ films: [Film], kept: String? = nil, number: Int?, age: MediaTime?, space: ByteCount?) -> [String] {
-        let newestFirst = films.sorted { a, b in
-            if a.name == kept || b.name == kept { return b.name != kept }
-            return (a.age, b.name) < (b.age, a.name)
-        }
+    /// Those that are too many, too old or too much in all; the oldest first. A pure value. `films` begins with the newest.
+    static func excess(_ films: [Film], number: Int?, age: MediaTime?, space: ByteCount?) -> [String] {
         var total: Int64 = 0
         var thrown: [String] = []
-        for (index, film) in newestFirst.enumerated() {
+        for (index, film) in films.enumerated() {
             total = total.addingReportingOverflow(max(0, film.byteCount)).partialValue
             // The newest stays, whatever the limits.
             if index == 0 { continue }
             let isTooMany = number.map { index >= $0 } ?? false
-            if isTooMany || age.map({ film.age > $0 }) ?? false || space.map({ total > $0.bytes }) ?? false { thrown.append(film.name) }
+            if isTooMany || film.isOlder(than: age) || space.map({ total > $0.bytes }) ?? false { thrown.append(film.name) }
         }
         return thrown.reversed()
     }
@@ -97,15 +100,15 @@ struct FilmFolder: Sendable {
             throw .movie(.init(target, errno: code))
         }
         syncFolder(of: target)
-        throwAway(beyond: limits, kept: name)
+        throwAway(beyond: limits, kept: [name])
         return target
     }
 
     /// What the name of a film begins with that is to be kept and could not be moved to its place.
     private static let kept = "kept-"
 
-    private func throwAway(beyond limits: Limits, kept: String) {
-        throwAway(Self.excess(films(), kept: kept, number: limits.number, age: limits.age, space: limits.space))
+    private func throwAway(beyond limits: Limits, kept: [String]) {
+        throwAway(Self.excess(films(kept: kept), number: limits.number, age: limits.age, space: limits.space))
     }
 
     /// Removes a film that nobody wants, for good: without reviews the next start takes what a power cut has left for wanted.
@@ -115,7 +118,7 @@ struct FilmFolder: Sendable {
     }
 
     /// Throws away what has become too old meanwhile, the newest, too.
-    func expire(age: MediaTime) { throwAway(films().filter { $0.age > age }.map(\.name)) }
+    func expire(age: MediaTime) { throwAway(films().filter { $0.isOlder(than: age) }.map(\.name)) }
 
     private func throwAway(_ names: [String]) {
         for name in names {
@@ -129,14 +132,23 @@ struct FilmFolder: Sendable {
         if !names.isEmpty { syncFolder(of: "\(path)/") }
     }
 
-    private func films() -> [Film] {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return ProcFile.names(in: path).filter(Self.isFilm).compactMap { name in
+    /// The films that are there, the newest first: those in `kept` last. Those that were not known are written down.
+    private func films(kept: [String] = []) -> [Film] {
+        let now = clock()
+        var found: [(name: String, status: stat)] = []
+        for name in ProcFile.names(in: path).filter(Self.isFilm) {
             var status = stat()
-            guard stat("\(path)/\(name)", &status) == 0 else { return nil }
-            let seconds = Double(now.tv_sec - status.st_mtim.tv_sec) + Double(now.tv_nsec - status.st_mtim.tv_nsec) / 1e9
-            return Film(name: name, age: .seconds(seconds), byteCount: Int64(status.st_size))
+            if stat("\(path)/\(name)", &status) == 0 { found.append((name, status)) }
+        }
+        let files = Dictionary(found.map { ($0.name, $0.status) }) { first, _ in first }
+        let old = AtomicFile.read("\(path)/\(FilmList.name)", limit: FilmList.longest).map { FilmList($0) }
+        var list = old ?? FilmList()
+        list.update(files.mapValues { Int64($0.st_mtim.tv_sec) }, kept: kept, at: now)
+        if list != old ?? FilmList(), let problem = AtomicFile.write("\(path)/\(FilmList.name)", list.text, mode: 0o644, isSynced: true) {
+            log.warning("\(path)/\(FilmList.name) cannot be written: \(problem); ages of films may be lost")
+        }
+        return list.films.reversed().compactMap { film in
+            files[film.name].map { Film(name: film.name, age: film.age(at: now), byteCount: Int64($0.st_size)) }
         }
     }
 
@@ -156,10 +168,18 @@ struct FilmFolder: Sendable {
             }
         }
         if !thrown.isEmpty { syncFolder(of: "\(drafts)/") }
-        if let newest = found.last {
+        if !found.isEmpty {
             syncFolder(of: "\(path)/")
-            throwAway(beyond: limits, kept: newest)
+            throwAway(beyond: limits, kept: found)
         }
         return (found.map { "\(path)/\($0)" }, thrown)
+    }
+}
+
+extension FilmFolder.Film {
+    /// Whether it is older than `limit`, and that is known.
+    fileprivate func isOlder(than limit: MediaTime?) -> Bool {
+        guard let limit, let age else { return false }
+        return age > limit
     }
 }

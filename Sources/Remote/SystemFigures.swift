@@ -49,22 +49,3 @@ enum RestartCount {
         return AtomicFile.write(path, "\(count)\n", mode: 0o640) == nil ? count : nil
     }
 }
-
-/// Files that others read at any time: they see the old text or the new one, whole.
-enum AtomicFile {
-    /// Writes to `path.tmp` and renames that; why it cannot be done.
-    static func write(_ path: String, _ text: String, mode: mode_t) -> String? {
-        let partial = path + ".tmp"
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard descriptor >= 0 else { return String(cString: strerror(errno)) }
-        let bytes = Array(text.utf8)
-        // Whatever the umask says.
-        let isWritten =
-            fchmod(descriptor, mode) == 0 && bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == bytes.count
-        var code = isWritten ? 0 : errno == 0 ? ENOSPC : errno
-        close(descriptor)
-        if code == 0, rename(partial, path) != 0 { code = errno }
-        if code != 0 { unlink(partial) }
-        return code == 0 ? nil : String(cString: strerror(code))
-    }
-}

@@ -12,18 +12,19 @@ import Testing
         FilmFolder.Film(name: name, age: .seconds(age), byteCount: bytes)
     }
 
+    /// The newest comes first.
     @Test func theOldestAreThrownAway() {
-        let films = [film("c", age: 30, 100), film("a", age: 10, 100), film("d", age: 40, 100), film("b", age: 20, 100)]
+        let films = [film("a", age: 10, 100), film("b", age: 20, 100), film("c", age: 30, 100), film("d", age: 40, 100)]
         #expect(FilmFolder.excess(films, number: nil, age: nil, space: nil) == [])
         #expect(FilmFolder.excess(films, number: 2, age: nil, space: nil) == ["d", "c"])
         #expect(FilmFolder.excess(films, number: nil, age: .seconds(25), space: nil) == ["d", "c"])
         #expect(FilmFolder.excess(films, number: nil, age: nil, space: ByteCount(300)) == ["d"])
         #expect(FilmFolder.excess(films, number: 3, age: .seconds(15), space: ByteCount(1000)) == ["d", "c", "b"])
-        // What has just been kept stays.
+        // The newest stays, and whose age nobody knows is not too old.
         #expect(FilmFolder.excess([film("a", age: 99, 100)], number: 1, age: .seconds(1), space: ByteCount(1)) == [])
-        // Also where the clock was years behind when it was recorded, or both were within a second.
-        #expect(FilmFolder.excess(films + [film("z", age: 1e9, 100)], kept: "z", number: 2, age: nil, space: nil) == ["d", "c", "b"])
-        #expect(FilmFolder.excess([film("b", age: 1, 1), film("a", age: 1, 1)], kept: "a", number: 1, age: nil, space: nil) == ["b"])
+        let ageless = [films[0], FilmFolder.Film(name: "z", age: nil, byteCount: 100), films[1]]
+        #expect(FilmFolder.excess(ageless, number: nil, age: .seconds(1), space: nil) == ["b"])
+        #expect(FilmFolder.excess(ageless, number: 1, age: nil, space: nil) == ["b", "z"])
     }
 
     @Test(arguments: [
@@ -35,7 +36,9 @@ import Testing
     /// A folder with films of so many minutes of age and bytes, and what is not ours.
     private final class Folder {
         let path = NSTemporaryDirectory() + "kiosk-films-\(UUID().uuidString)"
-        var folder: FilmFolder { FilmFolder(path + "/") }
+        /// What the folder takes for the time of day.
+        let clock = Monitor(WallClock(seconds: Int64(time(nil)), isRight: true))
+        var folder: FilmFolder { FilmFolder(path + "/") { [clock] in clock.withLock { $0 } } }
         var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
         /// Those that nobody may ever delete.
         static let others = ["film.mp4", "holiday.mp4", "notes.txt", "film-2026-11-24-181530.mp4.part"]
@@ -65,7 +68,7 @@ import Testing
         }
 
         /// The films that are there.
-        var films: [String] { names.filter { !Self.others.contains($0) && $0 != ".new" } }
+        var films: [String] { names.filter { !Self.others.contains($0) && !$0.hasPrefix(".") } }
     }
 
     @Test func soManyAreKept() throws {
@@ -97,6 +100,51 @@ import Testing
         let large = try folder.keep(space: ByteCount(1_000_000), bytes: 2_000_000)
         #expect(folder.films == [large])
         #expect(Set(folder.names).isSuperset(of: Folder.others))
+    }
+
+    /// A box whose clock has no battery: a film is kept in 1970, or where the clock stood when it was switched off. Then a network tells the time.
+    @Test(arguments: [60, 1_790_000_000] as [Int64]) func agesCountOnlyByARightClock(wrong: Int64) throws {
+        let month = MediaTime.seconds(30 * 86_400)
+        let folder = try Folder()
+        let now = folder.clock.withLock { $0.seconds }
+        func isAt(_ seconds: Int64, isRight: Bool) { folder.clock.withLock { $0 = WallClock(seconds: seconds, isRight: isRight) } }
+        isAt(wrong, isRight: false)
+        try folder.add(Folder.name(0), age: Double(now - wrong), bytes: 1000)
+        let film = try folder.keep(age: month)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: Double(wrong))], ofItemAtPath: folder.path + "/" + film)
+        // A clock that is not right decides nothing, wherever it stands.
+        isAt(now + 40 * 86_400, isRight: false)
+        folder.folder.expire(age: month)
+        #expect(folder.films.contains(film))
+        // The first right one dates the film; another process, with what lies on the disk, goes by that.
+        isAt(now, isRight: true)
+        folder.folder.expire(age: month)
+        #expect(folder.films.contains(film), "thrown away because it is from \(wrong)")
+        isAt(now + 29 * 86_400, isRight: true)
+        folder.folder.expire(age: month)
+        #expect(folder.films.contains(film))
+        isAt(now + 31 * 86_400, isRight: true)
+        folder.folder.expire(age: month)
+        #expect(!folder.films.contains(film), "it is a month old now")
+        #expect(Set(folder.names).isSuperset(of: Folder.others))
+    }
+
+    /// What was kept last is the newest, whatever clocks say.
+    @Test func theOrderOfKeepingCounts() throws {
+        let folder = try Folder()
+        var kept: [String] = []
+        for seconds in [1_790_000_000, 60, 1_780_000_000, 120] as [Int64] {
+            folder.clock.withLock { $0 = WallClock(seconds: seconds, isRight: false) }
+            kept.append(try folder.keep(number: 3))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: Double(seconds))], ofItemAtPath: folder.path + "/" + kept.last!)
+        }
+        #expect(folder.films == kept.dropFirst().sorted())
+        // A list that is damaged is as good as none.
+        try Data([0xFF, 0, 10, 32, 10] + Array("../a 1\nfilm-2026 x y\n".utf8)).write(to: URL(fileURLWithPath: folder.path + "/.films"))
+        let last = try folder.keep(number: 2)
+        #expect(folder.films.count == 2 && folder.films.contains(last))
     }
 
     /// Nothing is thrown away where a folder cannot be written to, and the film waits where it was recorded.

@@ -1,0 +1,27 @@
+import Glibc
+
+/// The time of day, and whether it can be believed.
+package struct WallClock: Hashable, Sendable {
+    /// Seconds since 1970.
+    package var seconds: Int64
+    package var isRight: Bool
+
+    package init(seconds: Int64, isRight: Bool) { (self.seconds, self.isRight) = (seconds, isRight) }
+
+    /// 2026-01-01: no clock that is right says less.
+    package static let floor: Int64 = 1_767_225_600
+
+    /// The system's clock. It is right where systemd-timesyncd has set it, or the clock with the battery says the same to a day. Without either it is
+    /// taken for right: something else sets it, perhaps.
+    package static var now: WallClock { read(root: "") }
+
+    static func read(root: String, seconds: Int64? = nil) -> WallClock {
+        let seconds = seconds ?? Int64(time(nil))
+        // adjtimex(2) would tell, but the service may not ask it (ProtectClock=).
+        let hasService = access("\(root)/run/systemd/timesync", F_OK) == 0
+        let isSynchronized = access("\(root)/run/systemd/timesync/synchronized", F_OK) == 0
+        let battery = ProcFile.read("\(root)/sys/class/rtc/rtc0/since_epoch")?.split { $0.isWhitespace }.first.flatMap { Int64($0) }
+        let isKept = battery.map { $0.subtractingReportingOverflow(seconds).partialValue.magnitude <= 86_400 }
+        return WallClock(seconds: seconds, isRight: seconds >= floor && (isSynchronized || isKept ?? !hasService))
+    }
+}
