@@ -187,8 +187,9 @@ install:
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
-	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path deploy/kiosk-usb@.service
-	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/kiosk.service | install -m 644 /dev/stdin $(AT)/lib/systemd/system/kiosk.service
+	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
+	for unit in kiosk.service kiosk-usb@.service; do \
+		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/$$unit | install -m 644 /dev/stdin $(AT)/lib/systemd/system/$$unit || exit; done
 	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
 	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || \
 		sed 's|demo/|$(PREFIX)/share/kiosk/demo/|g' kiosk.conf | install -m 644 /dev/stdin $(DESTDIR)/etc/kiosk/kiosk.conf

@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -135,6 +137,20 @@ ssize_t kiosk_receive(int socket, void *bytes, size_t count, int *descriptor) {
 long kiosk_file_system(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 ? (long)(unsigned int)status.f_type : -1;
+}
+
+int kiosk_open_beneath(int root, const char *path) {
+    // Without O_NONBLOCK a FIFO would wait for somebody who writes into it.
+    struct open_how how = {
+        .flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+    };
+    int file = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    struct stat status;
+    if (file < 0 || (fstat(file, &status) == 0 && S_ISREG(status.st_mode))) return file;
+    close(file);
+    errno = EINVAL;
+    return -1;
 }
 
 int kiosk_exchange(const char *a, const char *b) {

@@ -42,10 +42,10 @@ enum Files {
         return names
     }
 
-    /// What is at `path`, symbolic links followed, and which version of it.
-    static func look(_ path: String) throws(FileError) -> (type: FileType, version: FileVersion) {
+    /// What is at `path`, and which version of it; of a link what it leads to, or the link itself.
+    static func look(_ path: String, followsLinks: Bool = true) throws(FileError) -> (type: FileType, version: FileVersion) {
         try refused {
-            let status = try Stat(FilePath(path))
+            let status = try Stat(FilePath(path), followTargetSymlink: followsLinks)
             let modified = Int64(status.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue
             return (
                 status.type,

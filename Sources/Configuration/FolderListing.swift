@@ -2,9 +2,11 @@ import KioskVocabulary
 import SystemPackage
 
 /// The video, sound and image files of a folder: its own in natural order, and then, where that is asked for, those of its subfolders, in
-/// their natural order. A folder that a symbolic link leads to a second time is left out, and so is what lies deeper than ``deepest``.
+/// their natural order. A folder that a symbolic link leads to a second time is left out, and so is what lies deeper than ``deepest``. Where links
+/// are not followed only files and folders count: no links, FIFOs or devices.
 struct FolderListing {
     let isRecursive: Bool
+    let followsLinks: Bool
     private var seen: Set<FolderIdentity> = []
 
     private struct FolderIdentity: Hashable {
@@ -18,7 +20,7 @@ struct FolderListing {
     /// No more folders than this are looked into: each of them takes a watch of the kernel.
     private static let most = 4096
 
-    init(isRecursive: Bool) { self.isRecursive = isRecursive }
+    init(isRecursive: Bool, followsLinks: Bool = true) { (self.isRecursive, self.followsLinks) = (isRecursive, followsLinks) }
 
     /// Adds what is in the folder at `path`.
     consuming func list(_ path: FilePath, into expansion: inout SourceExpansion) {
@@ -40,10 +42,15 @@ struct FolderListing {
             expansion.problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played")
         }
         var folders: [FilePath] = []
+        var linkCount = 0
         for name in names.compactMap({ $0 }).sorted(by: naturallyPrecedes) where !PlaylistSource.isHidden(name) {
             guard isRecursive || PlaylistSource.isMedia(name) else { continue }
             let file = path.appending(name)
-            let look = try? Files.look(file.string)
+            let look = try? Files.look(file.string, followsLinks: followsLinks)
+            if !followsLinks, let type = look?.type, type != .directory, type != .regular {
+                if type == .symbolicLink { linkCount += 1 }
+                continue
+            }
             if look?.type == .directory {
                 if isRecursive, depth < Self.deepest, seen.count < Self.most, seen.insert(FolderIdentity(look!.version)).inserted {
                     folders.append(file)
@@ -52,6 +59,8 @@ struct FolderListing {
                 expansion.sources.append(.init(file.string, look?.version))
             }
         }
-        for folder in folders { list(folder, depth: depth + 1, into: &expansion) }
+        if linkCount > 0 { expansion.problems.append("folder \(path): \(linkCount) links in it, which are not followed on a stick") }
+        if expansion.cut(at: "folder \(path)") { return }
+        for folder in folders where expansion.sources.count < SourceExpansion.most { list(folder, depth: depth + 1, into: &expansion) }
     }
 }

@@ -23,7 +23,7 @@ struct PathPattern: Equatable {
     }
 
     /// What fits it now. Blocks for as long as the file system does.
-    func expand() -> SourceExpansion {
+    func expand(followsLinks: Bool) -> SourceExpansion {
         var expansion = SourceExpansion()
         var folders = [folder]
         for (place, pattern) in names.enumerated() {
@@ -37,7 +37,8 @@ struct PathPattern: Equatable {
                 }
                 let names = found.compactMap { $0 }.filter { Self.fits($0, pattern) }.sorted(by: naturallyPrecedes)
                 for path in names.map({ folder.appending($0) }) {
-                    guard let look = try? Files.look(path.string) else { continue }
+                    guard let look = try? Files.look(path.string, followsLinks: followsLinks) else { continue }
+                    if !followsLinks, look.type != .directory, look.type != .regular { continue }
                     if place + 1 < self.names.count {
                         if look.type == .directory { fitting.append(path) }
                     } else if look.type != .directory, PlaylistSource.isMedia(path.lastComponent!.string) {

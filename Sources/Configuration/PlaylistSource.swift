@@ -35,16 +35,22 @@ package struct PlaylistSource: Hashable, Sendable {
 
     /// What it stands for now. Blocks for as long as the file system does.
     ///
-    /// - Parameter isRecursive: whether the folders in a folder are looked into, too.
-    package func expand(isRecursive: Bool = false) -> SourceExpansion { expand(isRecursive, followsLists: true) }
+    /// - Parameters:
+    ///   - isRecursive: whether the folders in a folder are looked into, too.
+    ///   - followsLinks: whether symbolic links in a folder are; nil is yes, but not on a stick.
+    package func expand(isRecursive: Bool = false, followsLinks: Bool? = nil) -> SourceExpansion {
+        expand(isRecursive, followsLists: true, followsLinks: followsLinks ?? !isOnStick)
+    }
 
     /// Whether it stands for itself, whatever there is in the file system.
     package var isFixed: Bool { isURL(location) }
 
+    private var isOnStick: Bool { StickUse.holds(location) }
+
     /// Whether it is a file by its name.
     var isNamedAsFile: Bool { isFixed || Self.isMedia(FilePath(location).lastComponent?.string ?? "") }
 
-    private func expand(_ isRecursive: Bool, followsLists: Bool) -> SourceExpansion {
+    private func expand(_ isRecursive: Bool, followsLists: Bool, followsLinks: Bool) -> SourceExpansion {
         var expansion = SourceExpansion()
         if isFixed {
             expansion.sources = [.init(location)]
@@ -56,9 +62,9 @@ package struct PlaylistSource: Hashable, Sendable {
         expansion.watch(path)
         let type: FileType
         let version: FileVersion
-        do throws(FileError) { (type, version) = try Files.look(location) } catch {
+        do throws(FileError) { (type, version) = try Files.look(location, followsLinks: !isOnStick) } catch {
             // A name that has these characters in it is no pattern.
-            if let pattern = PathPattern(path) { return pattern.expand() }
+            if let pattern = PathPattern(path) { return pattern.expand(followsLinks: followsLinks) }
             if isList {
                 expansion.problems = ["list \(location): \(error.errno)"]
             } else if location.hasSuffix("/") || suffix == nil {
@@ -69,9 +75,11 @@ package struct PlaylistSource: Hashable, Sendable {
             return expansion
         }
         if type == .directory {
-            FolderListing(isRecursive: isRecursive).list(path, into: &expansion)
+            FolderListing(isRecursive: isRecursive, followsLinks: followsLinks).list(path, into: &expansion)
         } else if isList, type == .regular {
             readList(path, version, isFollowed: followsLists, into: &expansion)
+        } else if isOnStick, type != .regular {
+            expansion.problems.append("\(location): no file, and on a stick nothing else is followed")
         } else {
             expansion.sources = [.init(location, version)]
         }
@@ -92,8 +100,18 @@ package struct PlaylistSource: Hashable, Sendable {
         expansion.lists.append(.init(path.string, version))
         expansion.problems += list.unreadableLines.map { "list \(path), line \($0): not UTF-8 text" }
         let folder = path.removingLastComponent().string
+        // A folder that a list names a thousand times is looked into once.
+        var folders: [String: [SourceExpansion.Found]] = [:]
         for entry in list.entries {
-            expansion.append(PlaylistSource(entry, relativeTo: folder).expand(false, followsLists: false))
+            let source = PlaylistSource(entry, relativeTo: folder)
+            if let found = folders[source.location] {
+                expansion.sources += found
+            } else {
+                let found = source.expand(false, followsLists: false, followsLinks: !source.isOnStick)
+                expansion.append(found)
+                if found.sources.count > 1 { folders[source.location] = found.sources }
+            }
+            if expansion.cut(at: "list \(path)") { break }
         }
         if expansion.sources.isEmpty, expansion.problems.isEmpty { expansion.problems.append("list \(path): no entry in it") }
     }

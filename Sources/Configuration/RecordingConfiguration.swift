@@ -36,6 +36,10 @@ extension Configuration.Record {
                 guard let text = kind.string, !text.isEmpty, !text.contains("\0"), !isURL(text) else { return nil }
                 return PlaylistSource(text, relativeTo: base).location
             } ?? folder
+        let state = "/var/lib/kiosk"
+        for other in [StickUse.copies(state: state), state + "/cache"] where (folder.map { $0 + "/" } ?? "").hasPrefix(other + "/") {
+            table.complain("\(other) is emptied by kiosk itself; name another folder, such as \"\(state)/films\"", about: "folder")
+        }
         camera =
             table.text("camera", CameraChoice.self, "\"auto\", \"front\", \"rear\", a device such as \"/dev/video0\" or a name") ?? camera
         microphone = table.text("microphone", AudioDevice.self, "\"auto\", \"off\" or an ALSA device such as \"hw:1\"") ?? microphone

@@ -34,6 +34,17 @@ package struct SourceExpansion: Hashable, Sendable {
     /// Nothing.
     package init() {}
 
+    /// No source stands for more than so many files: each costs memory, and a list can name one folder thousands of times.
+    static let most = 50_000
+
+    /// Leaves out what is more than ``most``, and says so of `what`; whether there is more.
+    mutating func cut(at what: String) -> Bool {
+        guard sources.count > Self.most else { return false }
+        sources.removeSubrange(Self.most...)
+        problems.append("\(what): more than \(Self.most) files; the rest is left out")
+        return true
+    }
+
     /// Has the file at `path` be looked at.
     mutating func watch(_ path: FilePath) {
         guard let name = path.lastComponent?.string else { return }

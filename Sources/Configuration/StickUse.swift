@@ -10,6 +10,9 @@ package enum StickUse: String, CaseIterable, Sendable {
     /// Where sticks are mounted, each in a folder of its own.
     package static let mounts = "/run/kiosk-usb"
 
+    /// Whether a path leads to what is on a stick. What a stranger brings is only what lies there: links of theirs are not followed.
+    static func holds(_ path: String) -> Bool { path == mounts || path.hasPrefix(mounts + "/") }
+
     /// The folder whose files are played instead of the playlist where there are any; nil for none. `state` is the folder of the service's
     /// own files, absolute.
     package func folder(state: String) -> String? {
@@ -22,4 +25,11 @@ package enum StickUse: String, CaseIterable, Sendable {
 
     /// Where copies are kept.
     package static func copies(state: String) -> String { state + "/usb" }
+}
+
+extension Configuration {
+    /// Whether anything in it asks for what is on sticks, so that they are mounted.
+    package var wantsSticks: Bool {
+        playback.usb != .off || shelf.folders.contains(where: StickUse.holds) || playlist.contains { StickUse.holds($0.source.location) }
+    }
 }

@@ -8,8 +8,9 @@ import Logging
 ///
 /// A thread of its own, `usb-copy`, looks once a second what is mounted in ``StickUse/mounts``, and copies the videos, sounds and images of a
 /// stick that it has not seen into a folder beside the present copies. When all of them are there, and on the disk, the two folders change
-/// places in one step (``FolderCopy``), and the old one is removed. So what is played is always one stick's whole content. A stick that is pulled
-/// out while it is copied, and one that does not fit, changes nothing. Reading and writing give way to everything else.
+/// places in one step (``FolderCopy``), and the old one is removed. So what is played is always one stick's whole content, but for files that
+/// cannot be opened: each copy is, once. A stick that is pulled out while it is copied, one that does not fit, and one on which nothing can be
+/// played change nothing. Reading and writing give way to everything else.
 package final class StickCopy: Sendable {
     /// What to tell.
     package enum News: Hashable, Sendable {
@@ -28,6 +29,7 @@ package final class StickCopy: Sendable {
 
     private let mounts: String, folder: String
     private let state = Monitor(State())
+    private let check: @Sendable (String) -> String?
     private let tell: @Sendable (News) -> Void
 
     /// What the disk is left with.
@@ -43,13 +45,17 @@ package final class StickCopy: Sendable {
         return String(folder.prefix { $0 != ":" })
     }
 
-    /// Copies sticks to `folder`, not before ``setWanted(_:)``; `tell` is called on the thread that copies.
-    package convenience init(tell: @escaping @Sendable (News) -> Void) {
-        self.init(mounts: StickUse.mounts, folder: StickUse.copies(state: Self.stateFolder), tell: tell)
+    /// Copies sticks, not before ``setWanted(_:)``. `check` opens a copy and says why it cannot be played, nil where it can; it and `tell` are
+    /// called on the thread that copies.
+    package convenience init(check: @escaping @Sendable (String) -> String?, tell: @escaping @Sendable (News) -> Void) {
+        self.init(mounts: StickUse.mounts, folder: StickUse.copies(state: Self.stateFolder), check: check, tell: tell)
     }
 
-    init(mounts: String, folder: String, tell: @escaping @Sendable (News) -> Void) {
-        (self.mounts, self.folder, self.tell) = (mounts, folder, tell)
+    init(
+        mounts: String, folder: String, check: @escaping @Sendable (String) -> String? = { _ in nil },
+        tell: @escaping @Sendable (News) -> Void
+    ) {
+        (self.mounts, self.folder, self.check, self.tell) = (mounts, folder, check, tell)
         Thread("usb-copy") { [self] in
             Thread.giveWay()
             var seen: Set<Stick> = []
@@ -95,14 +101,19 @@ package final class StickCopy: Sendable {
         tell(.progress(0))
         defer { tell(.progress(nil)) }
         do throws(FolderCopyError) {
-            try plan.copy(to: folder, reserve: Self.reserve) { [self] percent in
+            let leftOut = try plan.copy(to: folder, reserve: Self.reserve, check: check) { [self] percent in
                 tell(.progress(percent))
                 return !isGivenUp
             }
+            // A stick of rubbish does not fill the log.
+            for file in leftOut.prefix(10) { tell(.problem("USB stick: \(file.file.path) is left out: \(file.problem)")) }
+            if leftOut.count > 10 { tell(.problem("USB stick: \(leftOut.count - 10) more files are left out")) }
+            let bad = Set(leftOut.map(\.file))
+            let copied = FolderCopy(root: plan.root, files: plan.files.filter { !bad.contains($0) })
             tell(
                 .done(
-                    "USB stick: \(plan.files.count) files, \(plan.bytes >> 20) MB, are copied and played from now on: it may be pulled out")
-            )
+                    "USB stick: \(copied.files.count) files, \(copied.bytes >> 20) MB, are copied and played from now on: "
+                        + "it may be pulled out"))
         } catch {
             if isGivenUp { return false }
             tell(.problem("USB stick: \(error); what was played before goes on"))
@@ -114,7 +125,7 @@ package final class StickCopy: Sendable {
 extension FolderCopy {
     /// The videos, sounds and images below `root` now, in natural order.
     init(of root: String) {
-        let found = PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true).sources
+        let found = PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true, followsLinks: false).sources
         self.init(
             root: root,
             files: found.compactMap { file in
@@ -123,9 +134,9 @@ extension FolderCopy {
             })
     }
 
-    /// Whether `folder` holds the same files. FAT's times are of two seconds.
+    /// Whether `folder` holds the same files, or has left them out. FAT's times are of two seconds.
     func isAlready(in folder: String) -> Bool {
         func key(_ file: File) -> File { File(path: file.path, size: file.size, modified: file.modified / 2_000_000_000) }
-        return FolderCopy(of: folder).files.map(key) == files.map(key)
+        return Set((FolderCopy(of: folder).files + Self.leftOut(of: folder)).map(key)) == Set(files.map(key))
     }
 }

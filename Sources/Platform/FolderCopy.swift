@@ -6,10 +6,13 @@ package struct FolderCopyError: Error, CustomStringConvertible {
     package var description: String
 }
 
-/// Files below one folder that are copied below another, all of them or none.
+/// Files below one folder that are copied below another.
 ///
 /// They are copied beside the other folder first, and written through to the disk. Then the two change places in one step, and the old one is
-/// removed. Of what is copied nothing stays in the page cache, and no more than some megabytes wait to be written, so that a player's own
+/// removed. A file that cannot be used is left out; where none can, or anything else fails, the other folder stays as it is.
+///
+/// What is copied is a stranger's: it is opened beneath its folder, through no link, and only regular files are (openat2(2)). No more is read of
+/// one than it was long when it was listed. Of what is copied nothing stays in the page cache, and no more than some megabytes wait to be written, so that a player's own
 /// reading is not held up. Free of Foundation; blocks for as long as the file systems do.
 package struct FolderCopy: Hashable, Sendable {
     package struct File: Hashable, Sendable {
@@ -60,13 +63,28 @@ package struct FolderCopy: Hashable, Sendable {
 
     // MARK: Copying
 
+    /// A file that was left out, below the folder, and why.
+    package struct LeftOut: Hashable, Sendable {
+        package var file: File
+        package var problem: String
+    }
+
     /// Copies everything into a folder beside `folder`, and puts it in its place in one step. Blocks.
     ///
     /// - Parameters:
     ///   - reserve: how many bytes are left free.
+    ///   - check: is told the path of each copy, and says why it is of no use; nil where it is.
     ///   - progress: is told the percentage as it grows; false gives up.
-    /// - Throws: the stick was pulled out, or cannot be read; the disk is full, or cannot be written to. `folder` is what it was.
-    package func copy(to folder: String, reserve: Int64, progress: (Int) -> Bool) throws(FolderCopyError) {
+    /// - Returns: what was of no use.
+    /// - Throws: the stick was pulled out, or cannot be read; none of it is of use; the disk is full, or cannot be written to. `folder` is what it was.
+    @discardableResult
+    package func copy(
+        to folder: String, reserve: Int64, check: (String) -> String? = { _ in nil }, progress: (Int) -> Bool
+    ) throws(FolderCopyError) -> [LeftOut] {
+        var leftOut: [LeftOut] = []
+        let beneath = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard beneath >= 0 else { throw failure("open", root) }
+        defer { close(beneath) }
         let staging = folder + ".new"
         kiosk_remove_tree(staging)
         // Of the last time, where the power went in between.
@@ -81,13 +99,21 @@ package struct FolderCopy: Hashable, Sendable {
             for file in files {
                 let target = staging + "/" + file.path
                 try makeFolder(String(target.prefix(upTo: target.lastIndex(of: "/")!)))
-                try copy(file, to: target) { count in
+                try copy(file, beneath, to: target) { count in
                     done += Int64(count)
                     let percent = Int(clamping: done * 100 / max(bytes, 1))
                     if percent > told { told = min(percent, 100) } else { return progress(told) }
                     return progress(told)
                 }
+                if let problem = check(target) {
+                    unlink(target)
+                    leftOut.append(LeftOut(file: file, problem: problem))
+                }
             }
+            if let first = leftOut.first, leftOut.count == files.count {
+                throw FolderCopyError(description: "none of its \(files.count) files can be played: \(first.file.path): \(first.problem)")
+            }
+            try note(leftOut, in: staging)
             try replace(folder, by: staging)
         } catch {
             kiosk_remove_tree(staging)
@@ -95,11 +121,14 @@ package struct FolderCopy: Hashable, Sendable {
         }
         kiosk_remove_tree(staging)
         kiosk_remove_tree(folder + ".old")
+        return leftOut
     }
 
-    private func copy(_ file: File, to target: String, _ goesOn: (Int) -> Bool) throws(FolderCopyError) {
-        let path = root + "/" + file.path
-        let input = open(path, O_RDONLY | O_CLOEXEC)
+    private func copy(_ file: File, _ beneath: Int32, to target: String, _ goesOn: (Int) -> Bool) throws(FolderCopyError) {
+        func hasChanged() -> FolderCopyError {
+            FolderCopyError(description: "\(file.path) has changed while it was copied: begin again")
+        }
+        let input = kiosk_open_beneath(beneath, file.path)
         guard input >= 0 else { throw failure("read", file.path) }
         defer { close(input) }
         let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
@@ -121,6 +150,8 @@ package struct FolderCopy: Hashable, Sendable {
                 written += part
             }
             size += Int64(count)
+            // The room that was found for it is for no more.
+            if size > file.size { throw hasChanged() }
             unsynced += count
             // What is played must not wait behind a long queue of writes, nor be pushed out of memory.
             if unsynced >= 8 << 20 {
@@ -131,13 +162,36 @@ package struct FolderCopy: Hashable, Sendable {
             }
             guard goesOn(count) else { throw FolderCopyError(description: "it was given up") }
         }
-        guard size == file.size else {
-            throw FolderCopyError(description: "\(file.path) has changed while it was copied: begin again")
-        }
+        guard size == file.size else { throw hasChanged() }
         let time = timespec(tv_sec: Int(file.modified / 1_000_000_000), tv_nsec: Int(file.modified % 1_000_000_000))
         let times = [time, time]
         guard futimens(output, times) == 0, fsync(output) == 0 else { throw failure("write", target) }
     }
+
+    // MARK: What was left out
+
+    /// The hidden file of a copy that lists what was left out: path, size and time of each, with a zero byte behind each of them.
+    private static let leftOutList = ".left-out"
+
+    private func note(_ leftOut: [LeftOut], in folder: String) throws(FolderCopyError) {
+        if leftOut.isEmpty { return }
+        let path = folder + "/" + Self.leftOutList
+        let text = leftOut.map { "\($0.file.path)\0\($0.file.size)\0\($0.file.modified)\0" }.joined()
+        if let problem = AtomicFile.write(path, text, mode: 0o644, isSynced: true) {
+            throw FolderCopyError(description: "write \(path): \(problem)")
+        }
+    }
+
+    /// What ``copy(to:reserve:check:progress:)`` has left out of the copy in `folder`.
+    package static func leftOut(of folder: String) -> [File] {
+        let parts = (AtomicFile.read(folder + "/" + leftOutList, limit: 4 << 20) ?? "").split(separator: "\0").map(String.init)
+        return stride(from: 0, to: parts.count - 2, by: 3).compactMap { index in
+            guard let size = Int64(parts[index + 1]), let modified = Int64(parts[index + 2]) else { return nil }
+            return File(path: parts[index], size: size, modified: modified)
+        }
+    }
+
+    // MARK: The file system
 
     private func replace(_ folder: String, by staging: String) throws(FolderCopyError) {
         // Not every file system has that.
@@ -160,6 +214,7 @@ package struct FolderCopy: Hashable, Sendable {
         let code = errno
         let advice =
             switch code {
+            case ELOOP, EXDEV, EINVAL: "only files that lie on it are copied"
             case EIO, ENODEV, ENXIO, ENOENT: "it was pulled out, perhaps"
             case ENOSPC, EDQUOT: "the disk is full: delete something"
             default: "see what is wrong there"

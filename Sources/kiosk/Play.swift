@@ -149,7 +149,7 @@ struct Play: ParsableCommand {
         let recording = RecordWiring(configuration, player: player, display: display)
         let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf, recording: recording)
         let expansion = PlaylistExpansion(configuration) { probe($0) }
-        let stickCopy = StickCopy { news in
+        let stickCopy = StickCopy(check: { probe(ofStick: $0) }) { news in
             switch news {
             case .progress(let percent): interaction.show(progress: percent)
             case .done(let note): log.notice("\(note)")

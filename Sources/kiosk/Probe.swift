@@ -24,3 +24,15 @@ func probe(_ item: PlaylistItem) -> String? {
         return error.reason.text
     }
 }
+
+/// Opens a file that somebody's stick has brought, and says why it cannot be played; nil where it can. A list is not: it is theirs, and would
+/// say what is read here.
+func probe(ofStick path: String) -> String? {
+    if let list = MediaReader.listFormat(ofFile: path) { return "it is a list (\(list)); only clips are taken from sticks" }
+    do throws(MediaError) {
+        _ = try MediaReader.open(PlaylistItem(source: path), samples: AudioFormat(sampleRate: 48000, channelCount: 2), fields: .off)
+        return nil
+    } catch {
+        return error.reason.text
+    }
+}

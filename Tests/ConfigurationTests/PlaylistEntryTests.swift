@@ -43,6 +43,45 @@ struct Scratch: ~Copyable {
     deinit { _ = system("rm -rf '\(path)'") }
 }
 
+/// What somebody else has put into a folder, or into a list.
+@Suite struct ForeignFolderTests {
+    @Test("On a stick links are not followed, and what is no file is not listed") func links() throws {
+        let scratch = try Scratch()
+        let other = try Scratch()
+        try scratch.file("a.mp4")
+        try scratch.file("b/c.mp4")
+        try other.file("secret.mp4")
+        symlink("\(other.path)/secret.mp4", "\(scratch.path)/link.mp4")
+        symlink(other.path, "\(scratch.path)/linked")
+        symlink("/dev/zero", "\(scratch.path)/b/zero.mp4")
+        mkfifo("\(scratch.path)/fifo.mp4", 0o600)
+        let source = PlaylistSource("\(scratch.path)/", relativeTo: "/")
+        let followed = source.expand(isRecursive: true, followsLinks: true).sources.count
+        #expect(followed == 6, "what is not a stick is as it was")
+        let expansion = source.expand(isRecursive: true, followsLinks: false)
+        #expect(expansion.sources.map(\.source) == ["\(scratch.path)/a.mp4", "\(scratch.path)/b/c.mp4"])
+        #expect(expansion.problems.count == 2 && expansion.problems[0].contains("2 links in it, which are not followed on a stick"))
+        #expect(expansion.folders.keys.allSatisfy { !$0.contains("linked") }, "it is not watched either")
+    }
+
+    @Test("What lies beneath the mounts is on a stick") func places() {
+        for path in ["/run/kiosk-usb", "/run/kiosk-usb/", "/run/kiosk-usb/sda1/a.mp4"] { #expect(StickUse.holds(path), "\(path)") }
+        for path in ["/run/kiosk-usb2/a.mp4", "/run", "/media/run/kiosk-usb/a.mp4", "run/kiosk-usb/a"] {
+            #expect(!StickUse.holds(path), "\(path)")
+        }
+    }
+
+    @Test("A list that names one folder again and again looks into it once, and is cut") func manyTimes() throws {
+        let scratch = try Scratch()
+        for number in 0..<300 { try scratch.file("folder/\(number).png") }
+        try scratch.file("list.m3u", String(repeating: "folder\n", count: 3000))
+        let expansion = PlaylistSource("list.m3u", relativeTo: scratch.path).expand()
+        #expect(expansion.sources.count == SourceExpansion.most)
+        #expect(expansion.problems.count == 1 && expansion.problems[0].hasSuffix("more than 50000 files; the rest is left out"))
+        #expect(expansion.sources[300].source == expansion.sources[0].source)
+    }
+}
+
 @Suite struct PlaylistTests {
     @Test("An entry says of the network what [network] does not") func network() throws {
         let configuration = try parsed(

@@ -59,6 +59,43 @@ import Testing
         fails([.init(path: "a.mp4", size: .max, modified: 0), file], "do not fit into")
     }
 
+    /// A stranger's stick: links to a file elsewhere, to its folder and to what has no end, a FIFO into which nobody writes, a path out of it.
+    @Test func onlyFilesThatLieThereAreCopied() throws {
+        let secret = folder + "/secret.mp4"
+        try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
+        try FolderCopy(root: stick, files: [write("old.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
+        symlink(secret, stick + "/link.mp4")
+        symlink(folder, stick + "/linked")
+        symlink("/dev/zero", stick + "/zero.mp4")
+        mkfifo(stick + "/fifo.mp4", 0o600)
+        for path in ["link.mp4", "linked/secret.mp4", "zero.mp4", "fifo.mp4", "../secret.mp4", "b/../../secret.mp4", "b"] {
+            let error = #expect(throws: FolderCopyError.self) {
+                try FolderCopy(root: stick, files: [.init(path: path, size: 6, modified: 0)]).copy(to: box, reserve: 0) { _ in true }
+            }
+            #expect(error?.description.contains("only files that lie on it are copied") == true, "\(path): \(String(describing: error))")
+            #expect(tree(folder + "/box") == ["usb", "usb/old.mp4"], "\(path)")
+        }
+    }
+
+    /// What cannot be opened is left out, and the copy knows it; where nothing is left the old one stays.
+    @Test func whatIsOfNoUseIsLeftOut() throws {
+        try FolderCopy(root: stick, files: [write("old.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
+        let files = try [write("a.mp4", 1), write("b/bad\n1.mp4", 2), write("c.mp4", 3)]
+        func check(_ path: String) -> String? { path.hasSuffix("/old.mp4") ? nil : path.contains("bad") ? "it is damaged" : nil }
+        let copy = FolderCopy(root: stick, files: files)
+        let error = #expect(throws: FolderCopyError.self) {
+            try copy.copy(to: box, reserve: 0, check: { _ in "it is damaged" }) { _ in true }
+        }
+        #expect(error?.description == "none of its 3 files can be played: a.mp4: it is damaged")
+        #expect(tree(folder + "/box") == ["usb", "usb/old.mp4"] && FolderCopy.leftOut(of: box).isEmpty)
+        let leftOut = try copy.copy(to: box, reserve: 0, check: check) { _ in true }
+        #expect(leftOut == [.init(file: files[1], problem: "it is damaged")])
+        #expect(tree(box) == [".left-out", "a.mp4", "b", "c.mp4"] && FolderCopy.leftOut(of: box) == [files[1]])
+        // Whatever somebody has done to that file.
+        try Data([0, 0, 0xFF, 0x31]).write(to: URL(fileURLWithPath: box + "/.left-out"))
+        #expect(FolderCopy.leftOut(of: box).isEmpty && FolderCopy.leftOut(of: folder + "/none").isEmpty)
+    }
+
     @Test func theRoomThatIsLeft() {
         let copy = FolderCopy(root: "/", files: [.init(path: "a", size: 60, modified: 0), .init(path: "b", size: 40, modified: 0)])
         #expect(copy.refusal(free: 110, reserve: 10) == nil && copy.refusal(free: 109, reserve: 10) != nil)

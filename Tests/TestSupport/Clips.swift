@@ -109,7 +109,7 @@ package enum Clips {
     }
 
     /// Runs a program to its end; what it has printed.
-    private static func run(_ command: [String]) throws -> String {
+    package static func run(_ command: [String]) throws -> String {
         let program = Process()
         let output = Pipe()
         program.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -46,6 +46,10 @@ void kiosk_futex_advance(uint32_t *_Nonnull word);
 /// The kind of the file system that `path` lies on (linux/magic.h); -1 where there is nothing. statfs(2), which the Glibc module lacks.
 long kiosk_file_system(const char *_Nonnull path);
 
+/// Opens a regular file beneath the folder `root` for reading: through no link, into no other file system, and without waiting. Its
+/// descriptor, or -1 with errno: ELOOP and EXDEV where the path leads elsewhere, EINVAL where it is no regular file. openat2(2), which the Glibc module lacks.
+int kiosk_open_beneath(int root, const char *_Nonnull path);
+
 /// Has two files or folders of one file system change places, in one step: renameat2(2), which the Glibc module lacks. 0, or -1 and errno.
 int kiosk_exchange(const char *_Nonnull a, const char *_Nonnull b);
 
