@@ -19,8 +19,17 @@ struct Screenshot: ParsableCommand {
 
     @OptionGroup var address: SocketAddressOptions
 
-    @Argument(help: "The PNG file to write.", completion: .file(extensions: ["png"]))
+    @Argument(help: "The PNG file to write; - is standard output.", completion: .file(extensions: ["png"]))
     var file: String
+
+    func validate() throws {
+        let name = file.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return }
+        let suffix = name[name.index(after: dot)...].lowercased()
+        if suffix != "png", PlaylistSource.mediaExtensions.contains(suffix) {
+            throw ValidationError("\(file): screenshots are PNG: name it \(file.dropLast(suffix.count))png")
+        }
+    }
 
     func run() throws {
         let path = try address.path()
@@ -32,17 +41,31 @@ struct Screenshot: ParsableCommand {
         }
     }
 
-    /// Puts the file there at once, when all of it is written.
+    /// A file is put there at once, when all of it is written. What is no file is written into: a device, a pipe, and what a link leads to.
     private func write(_ png: [UInt8]) throws(ControlError) {
+        var status = stat()
+        if file == "-" || lstat(file, &status) == 0 && status.st_mode & S_IFMT != S_IFREG {
+            let stream = file == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(file, "we")
+            guard let stream else { throw ControlError("write \(file)", code: errno) }
+            defer { fclose(stream) }
+            return try write(png, to: stream)
+        }
         let draft = "\(file).\(getpid())"
         guard let stream = fopen(draft, "wxe") else { throw ControlError("write \(file)", code: errno) }
-        let written = fwrite(png, 1, png.count, stream)
-        let isWhole = fflush(stream) == 0 && written == png.count
+        do throws(ControlError) {
+            defer { fclose(stream) }
+            try write(png, to: stream)
+        } catch {
+            unlink(draft)
+            throw error
+        }
+        if rename(draft, file) == 0 { return }
         let code = errno
-        fclose(stream)
-        if isWhole, rename(draft, file) == 0 { return }
-        let failure = isWhole ? errno : code
         unlink(draft)
-        throw ControlError("write \(file)", code: failure)
+        throw ControlError("write \(file)", code: code)
+    }
+
+    private func write(_ png: [UInt8], to stream: UnsafeMutablePointer<FILE>) throws(ControlError) {
+        guard fwrite(png, 1, png.count, stream) == png.count, fflush(stream) == 0 else { throw ControlError("write \(file)", code: errno) }
     }
 }

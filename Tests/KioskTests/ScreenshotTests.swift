@@ -28,10 +28,49 @@ import Testing
                 return burnedInNumber(width: 320, height: 180) { x, y in Int(gray[y * 320 + x]) } == 401
             })
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["control.sock", "screen.png", "test.conf"])
+        if rotation == "0" { try writesInto(what: folder.path, socket) }
         let lost = try KioskProcess(["screenshot", "--socket", socket, "/nonexistent/a.png"])
         #expect(lost.status() == 1 && lost.errors == "write /nonexistent/a.png: No such file or directory\n")
         #expect(kiosk.end() == 0)
         #expect(!FileManager.default.fileExists(atPath: socket))
+    }
+
+    /// What is no file stays what it is: a link, a FIFO, standard output. As root a device was replaced by a picture.
+    private func writesInto(what folder: String, _ socket: String) throws {
+        let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
+        func bytes(_ path: String) -> [UInt8] { Array((FileManager.default.contents(atPath: path) ?? Data()).prefix(4)) }
+        func type(_ path: String) throws -> FileAttributeType? {
+            try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        }
+        func shoot(_ file: String, into output: String? = nil) throws -> Int32? {
+            let script = output.map { "exec \"$@\" >'\($0)'" } ?? "exec \"$@\""
+            return try KioskProcess(["screenshot", "--socket", socket, file], wrapper: ["sh", "-c", script, "sh"]).status()
+        }
+        let own = try TestFolder()
+        try FileManager.default.createSymbolicLink(atPath: own.path + "/link.png", withDestinationPath: own.path + "/there.png")
+        try FileManager.default.createSymbolicLink(atPath: own.path + "/null", withDestinationPath: "/dev/null")
+        #expect(try shoot(own.path + "/link.png") == 0 && type(own.path + "/link.png") == .typeSymbolicLink)
+        #expect(bytes(own.path + "/there.png") == png)
+        #expect(try shoot(own.path + "/null") == 0 && type(own.path + "/null") == .typeSymbolicLink)
+        #expect(try type("/dev/null") == .typeCharacterSpecial)
+        for name in ["-", "/dev/stdout"] {
+            #expect(try shoot(name, into: own.path + "/output.png") == 0, "\(name)")
+            #expect(bytes(own.path + "/output.png") == png, "\(name)")
+            try FileManager.default.removeItem(atPath: own.path + "/output.png")
+        }
+        mkfifo(own.path + "/fifo", 0o600)
+        let reader = try KioskProcess(["screenshot", "--socket", socket, own.path + "/fifo"])
+        _ = try Clips.run(["sh", "-c", "cat '\(own.path)/fifo' >'\(own.path)/copy.png'"])
+        #expect(bytes(own.path + "/copy.png") == png && reader.status() == 0)
+        #expect(try type(own.path + "/fifo") != .typeRegular)
+        if geteuid() == 0, mknod(own.path + "/device", S_IFCHR | 0o600, 0x103) == 0 {
+            #expect(try shoot(own.path + "/device") == 0 && type(own.path + "/device") == .typeCharacterSpecial)
+        }
+        for name in ["a.jpg", "b.JPEG", "c.webp", "d.mp4"] {
+            let refused = try KioskProcess(["screenshot", "--socket", socket, own.path + "/" + name])
+            #expect(refused.status() == 64 && refused.errors.contains("screenshots are PNG: name it \(own.path)/\(name.prefix(1)).png"))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: own.path).allSatisfy { !$0.contains("png.") && $0 != "a.jpg" })
     }
 
     @Test func nobodyListens() throws {
