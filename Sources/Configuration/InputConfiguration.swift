@@ -150,7 +150,8 @@ extension Configuration.Input {
                 let words = GestureName.allCases.map(\.rawValue) + ControlsPart.allCases.map(\.rawValue)
                 let near = item.kind.string.flatMap { suggestion(for: $0, among: words) }.map { ", did you mean “\($0)”?" } ?? ""
                 let expected =
-                    "a key such as \"KEY_SPACE\", a gesture such as \"tap\", a part of the controls such as \"slider\" or \"device NAME\""
+                    "a key such as \"KEY_SPACE\", a gesture such as \"tap\", a part of the controls such as \"slider\", or \"device NAME\", "
+                    + "\"place PLACE\" or \"id VENDOR:PRODUCT\""
                 complaints.add("[input] allow: expected \(expected), found \(item.kind.shown)\(near)", at: item.position)
                 continue
             }

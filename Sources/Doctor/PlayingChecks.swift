@@ -19,6 +19,9 @@ extension BoxCheck {
         ]
     }
 
+    /// Bytes a second below which a medium is slow, where the rate of the clip on it is not known.
+    private static let slowest = 3e6
+
     /// Whether the medium is faster than the clip.
     static let storage = BoxCheck(code: "storage", subject: "the storage is fast enough") { facts in
         switch facts.storage {
@@ -34,7 +37,16 @@ extension BoxCheck {
             return [Finding("storage", .error, "\(path) cannot be read: \(reason)", advice: ["kiosk check tells the same of every item"])]
         case .read(let path, let bytes, let seconds, let rate):
             let speed = Double(bytes) / max(seconds, 0.000_001)
-            guard let rate, speed < 3 * rate else { return [] }
+            guard let rate else {
+                // What a clip of Full HD needs. A small file says nothing of speed.
+                guard bytes >= 1 << 20, speed < slowest else { return [] }
+                return [
+                    Finding(
+                        "storage", .warning, "\(path) is read at \(megabytes(speed)) MB/s: too slow for most clips",
+                        advice: ["a faster medium (an SD card of class A1, a USB 3 port), or clips of a lower bit rate"])
+                ]
+            }
+            guard speed < 3 * rate else { return [] }
             let isSlower = speed < rate
             return [
                 Finding(

@@ -94,8 +94,15 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
     /// The line of a udev rules file that gives the device of this name the matrix; where there are several of that name, the one at this
     /// place (`usb-0000:00:14.0-1/input0`).
     package func udevRule(deviceName: String, place: String? = nil) -> String {
-        // Names are patterns there, and cannot have a quotation mark in them.
-        func pattern(_ text: String) -> String { String(text.map { "\"\\*?[]|".contains($0) ? "?" : $0 }) }
+        // Names are patterns there, and cannot have a quotation mark in them. A line break would begin another rule: the device chooses its name.
+        func pattern(_ text: String) -> String {
+            var result = String.UnicodeScalarView()
+            for scalar in text.unicodeScalars {
+                let isSpecial = "\"\\*?[]|".unicodeScalars.contains(scalar) || scalar.properties.generalCategory == .control
+                result.append(isSpecial ? "?" : scalar)
+            }
+            return String(result)
+        }
         let isThere = place.map { "ATTRS{phys}==\"\(pattern($0))\", " } ?? ""
         return "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"\(pattern(deviceName))\", \(isThere)"
             + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"\(self)\""

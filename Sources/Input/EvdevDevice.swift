@@ -15,6 +15,8 @@ struct EvdevDevice: ~Copyable {
     let place: String
     /// Its name, its place and its serial number, with blanks between them: what tells it from others.
     let identity: String
+    /// Vendor and product, as the device says: of USB devices their ids.
+    let vendor: UInt16, product: UInt16
     let abilities: DeviceAbilities
     let descriptor: Int32
     private var reported: [Contact] = []
@@ -36,6 +38,9 @@ struct EvdevDevice: ~Copyable {
             }
         }
     }
+
+    /// What `[input] allow` tells it from others by.
+    var lockDevice: InputLock.Device { InputLock.Device(identity: identity, place: place, vendor: vendor, product: product) }
 
     /// Opens a node without blocking; its events will carry the time of CLOCK_MONOTONIC. `keys` are those of interest.
     ///
@@ -63,6 +68,8 @@ struct EvdevDevice: ~Copyable {
         place = libevdev_get_phys(device).map { String(cString: $0) } ?? ""
         let serial = libevdev_get_uniq(device).map { String(cString: $0) } ?? ""
         identity = [name, place, serial].filter { !$0.isEmpty }.joined(separator: " ")
+        vendor = UInt16(truncatingIfNeeded: libevdev_get_id_vendor(device))
+        product = UInt16(truncatingIfNeeded: libevdev_get_id_product(device))
         abilities = DeviceAbilities(device, keys: keys)
         func has(_ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 }
         func maximum(_ code: Int32) -> Int32 { libevdev_get_abs_maximum(device, UInt32(code)) }

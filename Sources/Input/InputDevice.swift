@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 
 /// An input device as it is listed for an operator.
 package struct InputDevice: Hashable, Sendable {
@@ -9,6 +10,8 @@ package struct InputDevice: Hashable, Sendable {
     /// Its name, where it is plugged in and its serial number, with blanks between them: what tells it from others. Empty when it may not
     /// be asked.
     package var identity = ""
+    /// The same in its parts; nil when it may not be asked.
+    package var parts: InputLock.Device?
     /// What it has that is of use: `touch screen, 10 fingers`, `24 keys`.
     package var abilities: String
     /// Whether it is read.
@@ -30,7 +33,8 @@ package struct InputDevice: Hashable, Sendable {
                 let properties = DeviceProperties.of(node.path, names: EvdevDevice.propertyNames) ?? [:]
                 let matrix = properties[EvdevDevice.calibrationProperty].flatMap { CalibrationMatrix($0) }
                 return InputDevice(
-                    path: node.path, name: device.name, identity: device.identity, abilities: device.abilities.description,
+                    path: node.path, name: device.name, identity: device.identity, parts: device.lockDevice,
+                    abilities: device.abilities.description,
                     isUsed: device.abilities.isUsed,
                     isTouchScreen: device.abilities.surface == .display && device.abilities.contacts != .none,
                     output: properties[EvdevDevice.outputProperty],

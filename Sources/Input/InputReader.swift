@@ -216,7 +216,7 @@ private struct InputLoop: ~Copyable {
             settled.insert(node)
             refusals[node] = nil
             guard device.abilities.isUsed else { return }
-            let isAllowed = options.lock.allows(device: device.identity)
+            let isAllowed = options.lock.allows(device.lockDevice)
             if options.isCalibrated { device.calibrate(by: properties) }
             let isLocked = isAllowed ? "" : "; locked: [input] allow lists other devices"
             log.info("\(device.path) \(device.name): \(device.abilities)\(isLocked)")

@@ -31,19 +31,23 @@ extension String {
         return columns > 0 ? result + "…" : ""
     }
 
-    /// The text ``withoutCredentials``, and with control characters and line separators replaced: file names come from anybody's USB stick,
-    /// and must not move the cursor or change colours.
-    package var printable: String {
-        let text = withoutCredentials
-        let isHarmless: (Unicode.Scalar) -> Bool = { scalar in
+    /// The text ``withoutCredentials``, and with control characters, line separators and what turns the direction of writing replaced: file names
+    /// come from anybody's USB stick, and must not move the cursor, change colours or look like others.
+    package var printable: String { withoutCredentials.replacingControls { _ in false } }
+
+    /// The same for a text of several lines and with tabs, which are its own.
+    package var printableLines: String { withoutCredentials.replacingControls { $0 == "\n" || $0 == "\t" } }
+
+    private func replacingControls(but isWanted: (Unicode.Scalar) -> Bool) -> String {
+        func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
             switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator: false
-            default: true
+            case .control, .lineSeparator, .paragraphSeparator: isWanted(scalar)
+            default: !(0x202A...0x202E).contains(scalar.value) && !(0x2066...0x2069).contains(scalar.value)
             }
         }
-        if text.unicodeScalars.allSatisfy(isHarmless) { return text }
+        if unicodeScalars.allSatisfy(isHarmless) { return self }
         var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars { result.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
+        for scalar in unicodeScalars { result.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
         return String(result)
     }
 }

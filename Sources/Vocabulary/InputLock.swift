@@ -6,8 +6,26 @@ package struct InputLock: Hashable, Sendable {
         case key(KeyTrigger)
         case gesture(GestureName)
         case part(ControlsPart)
-        /// `device NAME`: a device whose name contains NAME. Where the list has one, no other devices act.
+        /// `device NAME`: a device whose name contains NAME. It chooses its name itself.
         case device(String)
+        /// `place PLACE`: the device that is plugged in there, as the kernel says: `usb-0000:00:14.0-2`.
+        case place(String)
+        /// `id 222a:0001`: the devices of this vendor and product. `id 222a`: all of this vendor.
+        case id(vendor: UInt16, product: UInt16?)
+    }
+
+    /// What tells a device from others.
+    package struct Device: Hashable, Sendable {
+        /// Its name, its place and its serial number, with blanks between them.
+        package var identity: String
+        /// Where it is plugged in: `usb-0000:00:14.0-1/input0`. Empty where the kernel does not say.
+        package var place: String
+        package var vendor: UInt16, product: UInt16
+
+        /// A device.
+        package init(identity: String, place: String = "", vendor: UInt16 = 0, product: UInt16 = 0) {
+            (self.identity, self.place, self.vendor, self.product) = (identity, place, vendor, product)
+        }
     }
 
     /// nil where everything is allowed.
@@ -25,11 +43,19 @@ package struct InputLock: Hashable, Sendable {
     /// Whether a part of the controls acts when it is touched.
     package func allows(_ part: ControlsPart) -> Bool { allowed?.contains(.part(part)) ?? true }
 
-    /// Whether a device of this name acts.
-    package func allows(device name: String) -> Bool {
+    /// Whether a device acts. Where the list has devices, no others do.
+    package func allows(_ device: Device) -> Bool {
         guard let allowed else { return true }
-        let names = allowed.compactMap { if case .device(let name) = $0 { name } else { nil } }
-        return names.isEmpty || names.contains { name.lowercased().contains($0.lowercased()) }
+        let answers = allowed.compactMap { entry -> Bool? in
+            switch entry {
+            case .key, .gesture, .part: nil
+            case .device(let name): device.identity.lowercased().contains(name.lowercased())
+            // What lies behind a hub there is elsewhere: `…-2.1`.
+            case .place(let place): device.place == place || device.place.hasPrefix(place + "/")
+            case .id(let vendor, let product): device.vendor == vendor && product ?? device.product == device.product
+            }
+        }
+        return answers.isEmpty || answers.contains(true)
     }
 }
 
@@ -40,15 +66,26 @@ extension InputLock.Entry {
             self = .gesture(gesture)
         } else if let part = ControlsPart(rawValue: text) {
             self = .part(part)
-        } else if text.hasPrefix("device ") {
-            let name = text.dropFirst("device ".count).drop { $0 == " " }
-            guard 1...100 ~= name.utf8.count else { return nil }
-            self = .device(String(name))
+        } else if let name = Self.name(after: "device", in: text) {
+            self = .device(name)
+        } else if let place = Self.name(after: "place", in: text) {
+            self = .place(place)
+        } else if let id = Self.name(after: "id", in: text) {
+            let numbers = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { UInt16($0, radix: 16) }
+            guard let vendor = numbers[0], numbers.allSatisfy({ $0 != nil }) else { return nil }
+            self = .id(vendor: vendor, product: numbers.count > 1 ? numbers[1] : nil)
         } else if let trigger = KeyTrigger(text), Self.hasPrefixes(text) {
             self = .key(trigger.withoutRepeat)
         } else {
             return nil
         }
+    }
+
+    /// What follows a word and blanks; nil where another word is there, or nothing follows.
+    private static func name(after word: String, in text: String) -> String? {
+        guard text.hasPrefix(word + " ") else { return nil }
+        let name = text.dropFirst(word.count).drop { $0 == " " }
+        return 1...100 ~= name.utf8.count ? String(name) : nil
     }
 
     /// Whether every key is written with its prefix: `mute` is a part of the controls, `KEY_MUTE` is a key.

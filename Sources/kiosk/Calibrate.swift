@@ -99,7 +99,7 @@ struct Calibrate: ParsableCommand {
         // Two of one name are told apart by where they are plugged in.
         let twins = InputDevice.all(keys: []).filter { $0.isTouchScreen && $0.name == device.name }
         let rule =
-            "# \(device.name), by kiosk calibrate\n"
+            "# \(device.name.printable), by kiosk calibrate\n"
             + matrix.udevRule(deviceName: device.name, place: twins.count > 1 ? device.place : nil) + "\n"
         guard let output else { return print(rule, terminator: "") }
         guard let file = fopen(output, "we") else {

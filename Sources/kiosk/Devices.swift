@@ -146,6 +146,10 @@ struct Devices: ParsableCommand {
             print("  \(device.path)  \(device.name ?? "?")  \(device.abilities)  → \(use(of: device, configuration, display: display))")
             let place = device.identity.dropFirst((device.name ?? "").count + 1)
             if device.isTouchScreen, !place.isEmpty { print("      at \(place)") }
+            if configuration.input.lock.allowed != nil, let parts = device.parts {
+                let id = [parts.vendor, parts.product].map { String(UInt32($0) + 0x10000, radix: 16).dropFirst() }.joined(separator: ":")
+                print("      for [input] allow: \(parts.place.isEmpty ? "" : "\"place \(parts.place)\" or ")\"id \(id)\"")
+            }
             if let calibration = device.calibration { print("      calibration matrix \(calibration)") }
         }
         if devices.isEmpty { print("  no /dev/input/event*") }
@@ -156,7 +160,7 @@ struct Devices: ParsableCommand {
         if let refusal = device.refusal { return refusal }
         let name = device.identity
         guard device.isUsed else { return "not used" }
-        guard configuration.input.lock.allows(device: name) else { return "not used: [input] allow lists other devices" }
+        if let parts = device.parts, !configuration.input.lock.allows(parts) { return "not used: [input] allow lists other devices" }
         guard device.isTouchScreen else { return "used" }
         let map = DisplayMap(configuration.input.map.map { ($0.device, $0.connector) })
         guard map.isOurs(name, output: device.output, present: display.flatMap(DisplayConnector.init)) else {

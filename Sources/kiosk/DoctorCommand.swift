@@ -16,7 +16,8 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Looks at permissions, displays, who else has them, console blanking, the kernel's command line, the service, sound, decoders, the \
             clock, storage and temperature. It changes nothing and disturbs no player; each check takes three seconds at most. Who is not root \
-            does not see what other users' programs hold. The exit status is 0 when there is no error (warnings are none), 1 when there is \
+            does not see what other users' programs hold. As root it reads /etc/kiosk/kiosk.conf, or the file named with --config, and opens no \
+            clip: it measures how fast bytes come. The exit status is 0 when there is no error (warnings are none), 1 when there is \
             one, 64 when the command line is wrong.
             """)
 
@@ -46,12 +47,18 @@ struct DoctorCommand: ParsableCommand {
             // What a fix has changed is looked at again.
             if deeds.contains(where: { $0.failure == nil }) { findings = mistakes + BoxCheck.diagnose(.read(question: question)) }
         }
-        if json { print(line(findings, deeds)) } else { show(findings, deeds) }
+        if json { Swift.print(line(findings, deeds)) } else { show(findings, deeds) }
         if findings.contains(where: { $0.severity == .error }) { throw ExitCode(1) }
     }
 
     /// What kiosk.conf says of the box; a finding where it cannot be used.
     private func question() -> (BoxFacts.Question, [Finding]) {
+        var settings = settings
+        // The folder that root happens to be in may be anybody's.
+        if settings.config == nil, geteuid() == 0 {
+            if access(Settings.installedFile, F_OK) != 0 { return (BoxFacts.Question(), []) }
+            settings.config = Settings.installedFile
+        }
         guard let configuration = try? settings.load(orDefaults: true) else {
             // What is wrong with it stands on standard error.
             let finding = Finding("configuration", .error, "kiosk.conf cannot be used, as said above", advice: ["kiosk check"])

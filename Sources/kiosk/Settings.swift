@@ -50,14 +50,27 @@ struct Settings: ParsableArguments {
         return configuration
     }
 
+    /// The file of the service.
+    static let installedFile = "/etc/kiosk/kiosk.conf"
+
     /// The file's values, of the one named or of the one that is there; nil where there is none.
     static func read(_ config: String?) throws -> Configuration? {
-        guard let path = config ?? ["kiosk.conf", "/etc/kiosk/kiosk.conf"].first(where: { access($0, F_OK) == 0 }) else { return nil }
+        let isHere = access("kiosk.conf", F_OK) == 0 && isOwn("kiosk.conf")
+        guard let path = config ?? (isHere ? "kiosk.conf" : access(installedFile, F_OK) == 0 ? installedFile : nil) else { return nil }
         do throws(ConfigurationError) {
             return try Configuration.load(path)
         } catch {
             throw complain(error)
         }
+    }
+
+    /// Whether a file of the present folder may say what is done. Root does nothing that somebody else's file says, unless --config names it.
+    private static func isOwn(_ path: String) -> Bool {
+        if geteuid() != 0 { return true }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_uid != 0 || status.st_mode & (S_IWGRP | S_IWOTH) != 0 else { return true }
+        printError("./\(path) is left out: others than root may write it; name it with --config to have it read")
+        return false
     }
 
     /// The keys that `configuration` binds and its lock allows; a key name that evdev does not know is a mistake in the file like any
@@ -109,8 +122,12 @@ func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(_ ty
     return value("\(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])") { Word(rawValue: $0) }
 }
 
-/// Writes a line to standard error, without the passwords of URLs.
+/// Writes to standard output as Swift's own does, without the passwords of URLs and without what would do something to a terminal: names come from
+/// files, devices and servers.
+func print(_ text: String, terminator: String = "\n") { Swift.print(text.printableLines, terminator: terminator) }
+
+/// Writes a line to standard error, likewise.
 func printError(_ text: String) {
-    var line = text.withoutCredentials + "\n"
+    var line = text.printableLines + "\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

@@ -28,7 +28,7 @@ func complaints(_ text: [UInt8]) -> [String] {
 let inQuotes = "expected a command in quotes, such as \"toggle\" or \"volume 40\""
 let aKey = "not a key; keys are such as KEY_SPACE, space, \"ctrl+KEY_Q\" or \"hold KEY_POWER\""
 let entryOfAllow = """
-    a key such as "KEY_SPACE", a gesture such as "tap", a part of the controls such as "slider" or "device NAME"
+    a key such as "KEY_SPACE", a gesture such as "tap", a part of the controls such as "slider", or "device NAME", "place PLACE" or "id VENDOR:PRODUCT"
     """
 let connectors = """
     "auto", a connector such as "HDMI-A-1" or "card1:HDMI-A-1", "/dev/fb0" or "offscreen"
@@ -123,6 +123,10 @@ let values: [Row] = [
     Row("[input]\ncontrols = \"tap\"", "kiosk.conf:2:12: [input] controls: expected \"full\", \"tap-only\" or \"none\", found \"tap\""),
     Row("[input]\nscrub-plays = 1", "kiosk.conf:2:15: [input] scrub-plays: expected true or false, found 1"),
     Row("[input]\naccelerometer = \"on\"", "kiosk.conf:2:17: [input] accelerometer: expected true or false, found \"on\""),
+    Row(
+        "[record]\nfolder = \"/var/lib/kiosk/usb/films\"",
+        "kiosk.conf:2:10: [record] folder: /var/lib/kiosk/usb is emptied by kiosk itself; name another folder, such as \"/var/lib/kiosk/films\""
+    ),
     Row("[input]\nlocked = \"tap\"", "kiosk.conf:2:10: [input] locked: expected true or false, found \"tap\""),
     Row("[input]\nallow = \"tap\"", "kiosk.conf:2:9: [input] allow: expected a list such as [\"tap\", \"KEY_SPACE\"], found \"tap\""),
     Row(

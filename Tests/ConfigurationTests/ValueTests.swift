@@ -148,18 +148,32 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(input.allowedBindings.map(\.command) == [.restartItem, .rotate(nil)])
         #expect(input.lock.allows(.slider) && !input.lock.allows(.mute) && !input.lock.allows(GestureName.twoFingerTap))
         #expect(
-            input.lock.allows(device: "ILITEK Multi-Touch") && input.lock.allows(device: "my ilitek multi")
-                && !input.lock.allows(device: "kbd"))
+            input.lock.allows(.init(identity: "ILITEK Multi-Touch")) && input.lock.allows(.init(identity: "my ilitek multi"))
+                && !input.lock.allows(.init(identity: "kbd")))
         #expect(configuration.theme.accent == Color(red: 255, green: 0, blue: 0) && configuration.theme.opacity == 0.5)
         #expect(configuration.theme.font == "Noto Sans, Noto Sans CJK JP")
         #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.toast, .preview]))
         #expect(configuration.idle.after == .seconds(90) && configuration.idle.command == .selectItem(2))
     }
 
+    @Test("A device is told by where it is plugged in, and by its ids, whatever it calls itself") func devicesOfALock() throws {
+        func allows(_ entry: String, _ place: String, _ vendor: UInt16, _ product: UInt16) throws -> Bool {
+            try parsed("[input]\nlocked = true\nallow = [\"\(entry)\"]").input.lock.allows(
+                .init(identity: "ILITEK usb-1-2 222a:0001", place: place, vendor: vendor, product: product))
+        }
+        #expect(try allows("place usb-1-2", "usb-1-2/input0", 0, 0) && allows("place usb-1-2/input1", "usb-1-2/input1", 0, 0))
+        for place in ["usb-1-21/input0", "usb-1-2.1/input0", "usb-1", ""] { #expect(try !allows("place usb-1-2", place, 0, 0), "\(place)") }
+        #expect(try allows("id 222A:0001", "", 0x222a, 1) && allows("id 222a", "", 0x222a, 7))
+        #expect(try !allows("id 222a:0001", "", 0x222a, 2) && !allows("id 222a:0001", "", 0x222b, 1) && !allows("id 222a", "", 0, 0))
+        for wrong in ["id ", "id 1:2:3", "id xyz", "id 12345", "place "] {
+            #expect(throws: ConfigurationError.self) { try allows(wrong, "", 0, 0) }
+        }
+    }
+
     @Test("Locked with an empty list nothing acts; a list without locked does nothing") func locks() throws {
         let locked = try parsed("[input]\nlocked = true").input
         #expect(locked.gestures.isEmpty && locked.allowedBindings.isEmpty && ControlsPart.allCases.allSatisfy { !locked.lock.allows($0) })
-        #expect(locked.lock.allows(device: "any"), "a device is left out where others are listed")
+        #expect(locked.lock.allows(.init(identity: "any")), "a device is left out where others are listed")
         let open = try parsed("[input]\nallow = [\"tap\"]").input
         #expect(open.gestures == Configuration.Input.defaultGestures && open.allowedBindings == KeyBinding.defaults)
         #expect(ControlsPart.allCases.allSatisfy { open.lock.allows($0) })

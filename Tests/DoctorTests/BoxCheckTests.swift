@@ -149,6 +149,9 @@ import Testing
         Case("storage", .warning, "is read at 2 MB/s and played at 1 MB/s: little is left", types: "a faster medium") {
             $0.storage = .read(path: "/srv/a.mp4", bytes: 4_000_000, seconds: 2, rate: 1e6)
         },
+        Case("storage", .warning, "is read at 2 MB/s: too slow for most clips", types: "a faster medium") {
+            $0.storage = .read(path: "/srv/a.mp4", bytes: 4_000_000, seconds: 2, rate: nil)
+        },
         Case("storage", .error, "could not be read within 3 s", types: "dmesg") { $0.storage = .overdue(path: "/srv/a.mp4", seconds: 3) },
         Case("storage", .error, "/srv/a.mp4 cannot be read: Input/output error", types: "kiosk check") {
             $0.storage = .failed(path: "/srv/a.mp4", reason: "Input/output error")

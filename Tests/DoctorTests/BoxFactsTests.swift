@@ -153,6 +153,17 @@ import Testing
         }
     }
 
+    @Test("Root reads a clip's bytes, and does not open what anybody may have made") func storageAsRoot() throws {
+        let clip = try Clips.numbered("doctor.mp4", frames: 30)
+        guard case .read(_, let bytes, _, let rate) = StorageTrial.run(clip, isRoot: true),
+            case .read(_, bytes, _, _?) = StorageTrial.run(clip, isRoot: false)
+        else {
+            Issue.record("not read")
+            return
+        }
+        #expect(bytes > 0 && rate == nil)
+    }
+
     @Test("What does not answer is not waited for") func bounded() {
         let begin = HostTime.now
         let answer = BoxFacts.answer(within: .milliseconds(50)) { () -> Int in

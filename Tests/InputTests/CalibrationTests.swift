@@ -72,6 +72,10 @@ import Testing
             try #require(CalibrationMatrix("0 -1 1 1 0 0")).udevRule(deviceName: "ILITEK \"TP\" [1]*")
                 == "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"ILITEK ?TP? ?1??\", "
                 + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"0 -1 1 1 0 0\"")
+        // What would be a rule of its own, for root to carry out.
+        let hostile = CalibrationMatrix.identity.udevRule(deviceName: "TP\"\r\nRUN+=\"/bin/sh\n\u{7}", place: "usb\n1")
+        #expect(!hostile.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(hostile)")
+        #expect(hostile.contains("ATTRS{name}==\"TP???RUN+=?/bin/sh??\", ATTRS{phys}==\"usb?1\""), "\(hostile)")
     }
 }
 

@@ -15,6 +15,23 @@ import Testing
         #expect(kiosk.errors == "")
     }
 
+    /// Whatever folder root is in: `./kiosk.conf` is somebody's there, perhaps.
+    @Test(.needs("root", geteuid() == 0)) func rootReadsNobodysFile() throws {
+        let folder = try TestFolder()
+        let path = try folder.file("kiosk.conf", "[playback]\nloop = \"nonsense\"\n")
+        let doctor = try KioskProcess(["doctor", "--json"], in: folder.path)
+        #expect(doctor.status(within: 120) != nil && !doctor.errors.contains("nonsense") && !doctor.output.contains("nonsense"))
+        let named = try KioskProcess(["doctor", "--json", "--config", path], in: folder.path)
+        #expect(named.status(within: 120) == 1 && named.errors.contains("nonsense"))
+        // A file of root's is read by what changes nothing; another user's is not.
+        let own = try KioskProcess(["check"], in: folder.path)
+        #expect(own.status() == 78 && own.errors.contains("nonsense"))
+        #expect(chown(path, 65534, 65534) == 0)
+        let foreign = try KioskProcess(["check"], in: folder.path)
+        #expect(foreign.status() != nil && !foreign.errors.contains("nonsense"))
+        #expect(foreign.errors.contains("./kiosk.conf is left out: others than root may write it"))
+    }
+
     @Test func version() throws {
         let kiosk = try KioskProcess(["--version"])
         #expect(kiosk.status() == 0)
