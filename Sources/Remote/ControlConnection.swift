@@ -28,6 +28,8 @@ final class ControlConnection {
     }
     private var unsent: [Piece] = []
     private var unsentBytes = 0
+    /// When it was last heard of.
+    private(set) var heardAt = HostTime.now
     /// When it last took something of what is to be sent.
     private var tookAt = HostTime.now
     /// Nothing more is read; over when all is sent.
@@ -47,6 +49,9 @@ final class ControlConnection {
     /// When something is to be done even if nothing happens.
     var deadline: HostTime? { unsent.isEmpty ? nil : tookAt + ControlSocket.longestWrite + .milliseconds(1) }
 
+    /// Whether nothing is waited for: no event, no answer.
+    var isIdle: Bool { topics.isEmpty && effect == nil && received.isEmpty && unsent.isEmpty }
+
     /// Whether an effect is waited for.
     var awaitsEffect: Bool { effect != nil }
 
@@ -58,6 +63,7 @@ final class ControlConnection {
         let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
         if count < 0 { return isOver = errno != EAGAIN && errno != EINTR }
         if count == 0 { return isOver = true }
+        heardAt = .now
         received += lines.append(buffer.prefix(count)).filter { line in line.contains { !$0.isWhitespace } }
     }
 

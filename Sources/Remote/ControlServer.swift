@@ -93,6 +93,11 @@ struct ControlServer: ~Copyable {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let client = ControlConnection(descriptor)
+        // Who says nothing gives way to who may: the one that has been silent for longest.
+        if clients.count >= Self.mostClients {
+            let idle = clients.indices.filter { clients[$0].isIdle }.min { clients[$0].heardAt < clients[$1].heardAt }
+            if let idle { clients.remove(at: idle) }
+        }
         if clients.count < Self.mostClients { return clients.append(client) }
         client.send(ControlRefusal(code: "too-many-clients", message: "\(Self.mostClients) programs are connected: try again later").line)
     }

@@ -6,7 +6,8 @@ import Logging
 /// The socket by which other programs ask a running player for something: a Unix stream socket, lines of JSON both ways.
 ///
 /// One thread accepts, reads and answers (``ControlServer``). The requests of one client are carried out in order; one that is answered after
-/// its effect holds up no other client. Nothing that clients do costs the player more than that: there are 16 of them at most, a line of more
+/// its effect holds up no other client. Nothing that clients do costs the player more than that: there are 16 of them at most, of which the
+/// longest silent one gives way to the next, unless it waits for something; a line of more
 /// than 64 KiB is the last one of its client, and a client that takes nothing of what it is sent for two seconds, or leaves more than 4 MB
 /// of it, is dropped. Who may open the file may ask: its mode is 0660.
 package final class ControlSocket: Sendable {

@@ -54,7 +54,7 @@ package enum JSONValue: Hashable, Sendable {
             case "\"": line += "\\\""
             case "\\": line += "\\\\"
             case "\n": line += "\\n"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+            case _ where scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value:
                 let digits = String(scalar.value, radix: 16)
                 line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: line.unicodeScalars.append(scalar)

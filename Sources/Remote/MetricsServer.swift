@@ -1,8 +1,11 @@
 import Glibc
 import KioskPlatform
 
-/// Answers `GET /metrics` by HTTP/1.1, one connection after the other, on a thread that gives way to all others. A request has 8 KiB and two
-/// seconds; all else is answered 404, 405 or not at all.
+/// Answers `GET /metrics` by HTTP/1.1, on one thread that gives way to all others and waits for all connections at once. A request has 8 KiB and
+/// two seconds; all else is answered 404, 405 or not at all. There are ``mostClients``; the next one takes the place of who has waited longest.
+///
+/// `Host:` has to be an address, `localhost` or the name of this machine. A page in a browser that has its own name lead here (DNS rebinding) is
+/// answered 421.
 package final class MetricsServer: Sendable {
     private let listener: Int32
     private let metrics: @Sendable () -> String
@@ -12,6 +15,8 @@ package final class MetricsServer: Sendable {
     package let port: UInt16
 
     private static let longestRequest = 8192
+    private static let longestWait = MediaTime.seconds(2)
+    private static let mostClients = 16
 
     /// Begins to listen on an address of this machine, such as 127.0.0.1; port 0 is a free one.
     ///
@@ -25,14 +30,14 @@ package final class MetricsServer: Sendable {
         guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
             throw ControlError("[control] metrics: \(host) is no IPv4 address: write one of this machine, such as 127.0.0.1")
         }
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard listener >= 0 else { throw ControlError("make a socket for metrics", code: errno) }
         var yes: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
+                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
             }
         }
         guard isBound else {
@@ -48,53 +53,103 @@ package final class MetricsServer: Sendable {
         let isStopping = isStopping
         thread = Thread("metrics") {
             Thread.giveWay()
-            while !isStopping.withLock({ $0 }) { Self.serveNext(listener, metrics) }
+            var clients: [Client] = []
+            while !isStopping.withLock({ $0 }) { Self.step(listener, &clients, metrics) }
         }
     }
 
-    /// Ends; a request that is being answered is, within two seconds.
+    /// Ends, within two seconds.
     package func stop() {
         isStopping.withLock { $0 = true }
         shutdown(listener, Int32(SHUT_RDWR))
         if thread.join(until: .now + .seconds(3)) { close(listener) } else { thread.detach() }
     }
 
-    private static func serveNext(_ listener: Int32, _ metrics: () -> String) {
-        let client = accept(listener, nil, nil)
-        guard client >= 0 else {
+    /// A connection: the head of its request as far as it has come, then what is left of the answer.
+    private final class Client {
+        let descriptor: Int32
+        /// When it is given up unless it goes on before.
+        var deadline = HostTime.now + MetricsServer.longestWait
+        var head: [UInt8] = []
+        var answer: ArraySlice<UInt8>?
+        var isOver = false
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+        deinit { close(descriptor) }
+    }
+
+    /// Waits for something to happen and does what follows.
+    private static func step(_ listener: Int32, _ clients: inout [Client], _ metrics: () -> String) {
+        var entries = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
+        entries += clients.map { pollfd(fd: $0.descriptor, events: Int16($0.answer == nil ? POLLIN : POLLOUT), revents: 0) }
+        let left = clients.map { ($0.deadline - .now).nanoseconds / 1_000_000 + 1 }.min() ?? -1
+        _ = poll(&entries, nfds_t(entries.count), clients.isEmpty ? -1 : Int32(clamping: max(0, left)))
+        for (client, entry) in zip(clients, entries.dropFirst()) where entry.revents != 0 {
+            if client.answer == nil { receive(client, metrics) }
+            if client.answer != nil { send(client) }
+        }
+        clients.removeAll { $0.isOver || $0.deadline <= .now }
+        guard entries[0].revents != 0 else { return }
+        let descriptor = accept(listener, nil, nil)
+        guard descriptor >= 0 else {
             // At the end, or without descriptors.
-            usleep(100_000)
+            if errno != EAGAIN { usleep(100_000) }
             return
         }
-        defer { close(client) }
-        var limit = timeval(tv_sec: 2, tv_usec: 0)
-        setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        guard let line = requestLine(client) else { return }
-        let answer = response(to: line, metrics)
-        _ = Array(answer.utf8).withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        if clients.count >= mostClients { clients.removeFirst() }
+        clients.append(Client(descriptor))
     }
 
-    /// The first line of a request, when all of its head has come.
-    private static func requestLine(_ client: Int32) -> String? {
-        var head: [UInt8] = []
-        let deadline = HostTime.now + .seconds(2)
-        while head.count < longestRequest {
-            var entry = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
-            let left = (deadline - .now).nanoseconds / 1_000_000
-            guard left > 0, poll(&entry, 1, Int32(left)) > 0 else { return nil }
-            var buffer = [UInt8](repeating: 0, count: 2048)
-            let count = recv(client, &buffer, buffer.count, 0)
-            guard count > 0 else { return nil }
-            head += buffer.prefix(count)
-            let text = String(decoding: head, as: UTF8.self)
-            if text.contains("\r\n\r\n") || text.contains("\n\n") { return text.split(whereSeparator: \.isNewline).first.map(String.init) }
+    /// Takes what has come; there is an answer when the head of the request is whole.
+    private static func receive(_ client: Client, _ metrics: () -> String) {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        let count = recv(client.descriptor, &buffer, buffer.count, 0)
+        if count < 0, errno == EAGAIN || errno == EINTR { return }
+        guard count > 0, client.head.count + count <= longestRequest else { return client.isOver = true }
+        client.head += buffer.prefix(count)
+        let text = String(decoding: client.head, as: UTF8.self)
+        guard text.contains("\r\n\r\n") || text.contains("\n\n") else { return }
+        client.answer = Array(response(to: text, metrics).utf8)[...]
+        client.deadline = .now + longestWait
+    }
+
+    private static func send(_ client: Client) {
+        guard let answer = client.answer else { return }
+        let count = answer.withUnsafeBytes { Glibc.send(client.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if count < 0, errno == EAGAIN || errno == EINTR { return }
+        client.answer = answer.dropFirst(max(0, count))
+        client.deadline = .now + longestWait
+        client.isOver = count <= 0 || client.answer?.isEmpty ?? true
+    }
+
+    /// Whether what a request says of its host may lead here: nothing, an address, or a name of this machine.
+    static func isOwn(host: Substring, name: String = hostName) -> Bool {
+        var host = host.lowercased()
+        // The port; an IPv6 address has brackets.
+        if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }),
+            !host.hasPrefix("[") || host[..<colon].hasSuffix("]")
+        {
+            host = String(host[..<colon])
         }
-        return nil
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        var (four, six) = (in_addr(), in6_addr())
+        if inet_pton(AF_INET, host, &four) == 1 || inet_pton(AF_INET6, host, &six) == 1 { return true }
+        let name = name.lowercased()
+        return ["", "localhost"].contains(host) || !name.isEmpty && (host == name || host.hasPrefix(name + "."))
     }
 
-    /// The whole answer to a request line.
-    static func response(to line: String, _ metrics: () -> String) -> String {
-        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+    static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        return gethostname(&name, name.count - 1) == 0
+            ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
+    }
+
+    /// The whole answer to the head of a request.
+    static func response(to head: String, _ metrics: () -> String) -> String {
+        let lines = head.split(whereSeparator: \.isNewline)
+        let parts = (lines.first ?? "").split(separator: " ", omittingEmptySubsequences: false)
         func answer(_ status: String, _ type: String, _ body: String) -> String {
             "HTTP/1.1 \(status)\r\nContent-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
         }
@@ -102,9 +157,17 @@ package final class MetricsServer: Sendable {
             return answer("400 Bad Request", "text/plain", "expected GET /metrics HTTP/1.1\n")
         }
         guard parts[0] == "GET" else { return answer("405 Method Not Allowed", "text/plain", "there is GET alone\n") }
+        for line in lines.dropFirst() where line.lowercased().hasPrefix("host:") && !isOwn(host: trimmed(line.dropFirst(5))) {
+            return answer("421 Misdirected Request", "text/plain", "ask by the address of this machine, or by its own name\n")
+        }
         guard parts[1].split(separator: "?").first == "/metrics" else {
             return answer("404 Not Found", "text/plain", "there is /metrics alone\n")
         }
         return answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", metrics())
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let rest = text.drop(while: \.isWhitespace)
+        return rest.prefix(rest.count - rest.reversed().prefix(while: \.isWhitespace).count)
     }
 }

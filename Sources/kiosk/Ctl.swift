@@ -39,8 +39,8 @@ struct Ctl: ParsableCommand {
         if words.first == "watch" { return try watch(path, Array(words.dropFirst())) }
         var answer = try Self.ask(path, words)
         if words.first == "record", words.dropFirst().first != "status" { answer = try Self.settled(answer, path) }
-        if isJSON { return print(answer.line) }
-        for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown)") }
+        if isJSON { return Swift.print(answer.line) }
+        for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown.printable)") }
     }
 
     /// The answer to what the words say.
@@ -79,7 +79,7 @@ struct Ctl: ParsableCommand {
         }
         do throws(ControlError) {
             try ControlClient.watch(path, line) { line in
-                print(line)
+                Swift.print(line)
                 fflush(nil)
                 return true
             }

@@ -15,6 +15,6 @@ struct Status: ParsableCommand {
 
     func run() throws {
         let answer = try Ctl.ask(address.path(), ["status"])
-        print(json ? answer.line : StatusPage.text(answer))
+        if json { Swift.print(answer.line) } else { print(StatusPage.text(answer)) }
     }
 }

@@ -111,14 +111,32 @@ private final class RawClient: Sendable {
         let socket = try listen()
         defer { end(socket) }
         var clients = try (0..<16).map { _ in try #require(RawClient(path)) }
-        // All have been accepted when the last has its answer.
-        clients[15].send("{\"command\":\"screenshot\"}\n".utf8)
-        #expect(clients[15].line() != nil)
+        // Each waits for something.
+        for client in clients {
+            client.send("{\"command\":\"observe\"}\n".utf8)
+            #expect(client.line() != nil)
+        }
         let surplus = try #require(RawClient(path))
         #expect(surplus.line()?.contains("too-many-clients") == true)
         #expect(surplus.line() == nil)
         clients.removeAll()
         #expect(try ControlClient.screenshot(path) == Self.picture)
+    }
+
+    @Test func `who says nothing gives way to who does`() throws {
+        let socket = try listen()
+        defer { end(socket) }
+        var clients = try (0..<16).map { _ in try #require(RawClient(path)) }
+        for index in [15, 0] {
+            clients[index].send("{\"command\":\"screenshot\"}\n".utf8)
+            #expect(clients[index].line() != nil)
+        }
+        for _ in 0..<14 { clients.append(try #require(RawClient(path))) }
+        #expect(try ControlClient.screenshot(path) == Self.picture)
+        // The second was silent for longest, the first has said something since.
+        #expect(clients[1].line() == nil)
+        clients[0].send("{\"command\":\"screenshot\"}\n".utf8)
+        #expect(clients[0].line() != nil)
     }
 
     @Test func `a line that is too long is the last one`() throws {

@@ -21,8 +21,21 @@ import Testing
         #expect(MetricsServer.response(to: line) { "x 1\n" }.hasPrefix("HTTP/1.1 \(status) "))
     }
 
-    @Test func `a client is answered, and one that says nothing holds up the next for two seconds only`() throws {
-        let server = try MetricsServer.open("127.0.0.1", 0) { "kiosk_a 1\n" }
+    @Test(arguments: [
+        ("", true), ("127.0.0.1:9100", true), ("192.0.2.7", true), ("[::1]:9100", true), ("LOCALHOST:1", true),
+        ("box", true),
+        ("Box.example.org:9100", true), ("evil.example", false), ("127.0.0.1.evil.example", false), ("boxes", false),
+        ("evil.example:box", false),
+    ]) func `a page that leads its own name here is not answered`(_ host: String, isOwn: Bool) {
+        #expect(MetricsServer.isOwn(host: host[...], name: "box") == isOwn)
+        let head = "GET /metrics HTTP/1.1\r\nAccept: */*\r\nhOST:  \(host) \r\n\r\n"
+        if !host.lowercased().hasPrefix("box") {
+            #expect(MetricsServer.response(to: head) { "x 1\n" }.hasPrefix("HTTP/1.1 \(isOwn ? "200" : "421") "))
+        }
+    }
+
+    @Test func `a client is answered, however many say nothing`() throws {
+        let server = try MetricsServer.open("127.0.0.1", 0) { String(repeating: "kiosk_a 1\n", count: 20_000) }
         defer { server.stop() }
         func connected() -> Int32 {
             var address = sockaddr_in()
@@ -34,14 +47,27 @@ import Testing
             _ = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(client, $0, length) } }
             return client
         }
-        let silent = connected(), client = connected()
-        defer { close(silent) }
-        let request = Array("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
-        #expect(send(client, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = recv(client, &buffer, buffer.count, 0)
-        close(client)
-        #expect(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).hasSuffix("\r\n\r\nkiosk_a 1\n"))
+        // More than there is room for; some have begun to say something, and one reads nothing of its answer.
+        let silent = (0..<40).map { _ in connected() }
+        defer { silent.forEach { close($0) } }
+        let request = Array("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
+        for client in silent.suffix(8) { send(client, request, 10, Int32(MSG_NOSIGNAL)) }
+        send(silent[31], request, request.count, Int32(MSG_NOSIGNAL))
+        let begin = HostTime.now
+        for _ in 0..<3 {
+            let client = connected()
+            defer { close(client) }
+            #expect(send(client, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+            var (answer, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65536))
+            while true {
+                let count = recv(client, &buffer, buffer.count, 0)
+                if count <= 0 { break }
+                answer += buffer.prefix(count)
+            }
+            #expect(answer.count > 200_000 && String(decoding: answer.suffix(12), as: UTF8.self).hasSuffix("kiosk_a 1\n"))
+        }
+        // One after the other, each of the silent ones would be waited for: two seconds.
+        #expect(HostTime.now - begin < .seconds(60))
     }
 
     @Test func `what the kernel says of heat and throttling, and what it does not`() throws {
