@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != nil
+
+/// What of deploy/ shows without systemd and without a package: docs/testing-machine.md has the rest.
+@Suite(.blocking) struct PackagingTests {
+    private static let deploy = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/deploy"
+
+    /// The mounting unit has the right to mount, and to do so where others see it; the player has devices and the network.
+    @Test(.needs("systemd-analyze", hasAnalysis), arguments: [("kiosk.service", 1.5), ("kiosk-usb@.service", 3.0)])
+    func `the units have no right that they do not use`(unit: String, limit: Double) throws {
+        let report = try Clips.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", "\(Self.deploy)/\(unit)"])
+        let match = try #require(report.firstMatch(of: #/Overall exposure level for [^ ]+: ([0-9.]+)/#), "\(report)")
+        #expect(try #require(Double(match.output.1)) <= limit, "\(report)")
+    }
+
+    @Test func `a stick is mounted by what kiosk says, with no rights, and with file systems that sticks have`() throws {
+        let lines = try String(contentsOfFile: "\(Self.deploy)/kiosk-usb@.service", encoding: .utf8).split(separator: "\n")
+        #expect(lines.contains("ExecCondition=/usr/local/bin/kiosk wants-sticks --config /etc/kiosk/kiosk.conf"))
+        let mount = try #require(lines.first { $0.hasPrefix("ExecStart=/bin/mount ") }).split(separator: " ")
+        func option(_ name: String) -> Set<Substring> {
+            mount.firstIndex(of: name[...]).map { Set(mount[$0 + 1].split(separator: ",")) } ?? []
+        }
+        #expect(option("-o") == ["ro", "nosuid", "nodev", "noexec", "nosymfollow"])
+        #expect(option("-t") == ["vfat", "exfat", "ntfs3", "ext4", "iso9660", "udf"])
+    }
+
+    /// Films of visitors are in whatever folder kiosk.conf names.
+    @Test(arguments: ["films", "usb", "cache/deeper"]) func `to purge the package deletes no film`(folder: String) throws {
+        let root = try TestFolder()
+        let state = root.path + "/var/lib/kiosk"
+        for name in ["usb", "usb.new", "cache", folder] {
+            try FileManager.default.createDirectory(atPath: "\(state)/\(name)", withIntermediateDirectories: true)
+        }
+        let film = "\(state)/\(folder)/film-2026-11-24-181530.mp4"
+        for path in [film, "\(state)/usb/copy.mp4", "\(state)/usb.new/copy.mp4", "\(state)/cache/a.mp4", "\(state)/proof.jsonl"] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+        }
+        func purge() throws -> String { try Clips.run(["DPKG_ROOT=\(root.path)", "sh", "\(Self.deploy)/deb.postrm", "purge"]) }
+        #expect(try purge().contains("rm -r \(state)"))
+        let files = FileManager.default
+        #expect(files.fileExists(atPath: film) && files.fileExists(atPath: "\(state)/proof.jsonl"))
+        #expect(!files.fileExists(atPath: "\(state)/usb.new") && files.fileExists(atPath: "\(state)/cache") == folder.hasPrefix("cache"))
+        // Where there is nothing of anybody's left, nothing of ours is.
+        try files.removeItem(atPath: film)
+        try files.removeItem(atPath: "\(state)/proof.jsonl")
+        if folder == "films" { try files.removeItem(atPath: "\(state)/films") }
+        #expect(try purge() == "" && !files.fileExists(atPath: state))
+    }
+}
