@@ -254,7 +254,7 @@ extension PlaylistEntry {
         repeatCount = table.number("repeat", in: 1...1_000_000)
         start = table.time("start", orZero: true)
         end = table.time("end")
-        duration = table.time("duration")
+        (duration, imageDuration) = (table.time("duration"), table.time("image-duration"))
         title = table.line("title", "a line of text", longest: 500)
         decoder = table.word("decoder", DecoderSetting.self)
         (audioTrack, videoTrack) = (table.track("audio-track"), table.track("video-track"))

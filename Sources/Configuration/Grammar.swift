@@ -35,8 +35,8 @@ enum Grammar {
     static let playlist = Table(
         name: "playlist", heading: "[[playlist]]",
         keys: [
-            "source", "recursive", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration", "decoder",
-            "audio-track", "video-track",
+            "source", "recursive", "title", "gravity", "volume", "muted", "deinterlace", "repeat", "start", "end", "duration",
+            "image-duration", "decoder", "audio-track", "video-track",
         ] + streamKeys + ["wait-for", "on-tap"])
     static let control = Table(name: "control", heading: "[control]", keys: ["socket", "metrics"])
     static let record = Table(

@@ -23,6 +23,8 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var end: MediaTime?
     /// `duration`, more than zero.
     package var duration: MediaTime?
+    /// `image-duration`, more than zero.
+    package var imageDuration: MediaTime?
     /// `title`.
     package var title: String?
     /// `decoder`.
@@ -50,7 +52,7 @@ package struct PlaylistEntry: Hashable, Sendable {
         PlaylistItem(
             source: source, version: version, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
-            waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
+            imageDuration: imageDuration, waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
             deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder,
             audioTrack: audioTrack ?? configuration.playback.audioTrack, videoTrack: videoTrack ?? .automatic,
             stream: stream.resolved(in: configuration.network))

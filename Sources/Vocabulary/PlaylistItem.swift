@@ -19,8 +19,10 @@ package struct PlaylistItem: Hashable, Sendable {
     /// Where in the source to end; nil is its end.
     package var end: MediaTime?
     /// How long one playthrough lasts: a still is held for it, a longer clip is cut, a shorter one begins again from
-    /// `start`. nil is the clip's own length; of a still, `Player.Options.imageDuration`.
+    /// `start`. nil is the clip's own length; of a still, ``imageDuration``.
     package var duration: MediaTime?
+    /// How long a still is held; clips have their own length. It comes before ``duration``; nil is that, else `Player.Options.imageDuration`.
+    package var imageDuration: MediaTime?
     /// Whether it is repeated, without a seam, until ``Command/waitEnded`` asks for the next item.
     package var waitsForTap: Bool
     /// What a tap does while it is shown, instead of what a tap does otherwise.
@@ -53,6 +55,9 @@ package struct PlaylistItem: Hashable, Sendable {
         return parts.dropLast().joined(separator: ".")
     }
 
+    /// How long one playthrough lasts, whatever the file's own length is; nil where the list does not say.
+    package func slot(isStill: Bool) -> MediaTime? { isStill ? imageDuration ?? duration : duration }
+
     /// What a tap does while it is shown; nil where that is what a tap does otherwise.
     package var tap: Command? { onTap ?? (waitsForTap ? .waitEnded : nil) }
 
@@ -60,8 +65,9 @@ package struct PlaylistItem: Hashable, Sendable {
     package init(
         source: String, version: FileVersion? = nil, gravity: VideoGravity = .resizeAspect, volume: Double = 1, isMuted: Bool = false,
         repeatCount: Int = 1,
-        start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, waitsForTap: Bool = false, onTap: Command? = nil,
-        title: String? = nil, deinterlace: Deinterlace = .auto, decoder: DecoderSetting = .automatic, transition: MediaTime? = nil,
+        start: MediaTime = .zero, end: MediaTime? = nil, duration: MediaTime? = nil, imageDuration: MediaTime? = nil,
+        waitsForTap: Bool = false, onTap: Command? = nil, title: String? = nil, deinterlace: Deinterlace = .auto,
+        decoder: DecoderSetting = .automatic, transition: MediaTime? = nil,
         audioTrack: TrackChoice = .automatic, videoTrack: TrackChoice = .automatic, stream: StreamSettings = StreamSettings()
     ) {
         (self.source, self.version) = (source, version)
@@ -71,7 +77,7 @@ package struct PlaylistItem: Hashable, Sendable {
         self.repeatCount = repeatCount
         self.start = start
         self.end = end
-        self.duration = duration
+        (self.duration, self.imageDuration) = (duration, imageDuration)
         self.waitsForTap = waitsForTap
         self.onTap = onTap
         self.title = title

@@ -110,7 +110,7 @@ struct Check: ParsableCommand {
         }
         let duration =
             asset.duration?.description
-            ?? (asset.isStill ? "held \(item.duration ?? imageDuration)" : asset.isSeekable ? "unknown" : "live")
+            ?? (asset.isStill ? "held \(item.slot(isStill: true) ?? imageDuration)" : asset.isSeekable ? "unknown" : "live")
         return [
             "\(index + 1)", item.name, asset.isStill ? "image" : video == nil ? "sound" : "video", video?.codec ?? "", size ?? "",
             video?.frameRate.map { decimal($0) } ?? "", duration, sound ?? "none",

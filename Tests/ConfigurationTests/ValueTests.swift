@@ -106,6 +106,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             start = "0:01"
             end = 2
             duration = 7
+            image-duration = 8
             decoder = "software"
             """)
         #expect(configuration.display.connector == .named("HDMI-A-2", card: "card1"))
@@ -128,7 +129,8 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             entry.resolved(source: entry.source.location, in: configuration)
                 == PlaylistItem(
                     source: "/srv/signs/a.mp4", gravity: .resize, volume: 0.25, isMuted: true, repeatCount: 3, start: .seconds(1),
-                    end: .seconds(2), duration: .seconds(7), waitsForTap: true, onTap: .playSource("/srv/b c.mp4", resumes: true),
+                    end: .seconds(2), duration: .seconds(7), imageDuration: .seconds(8), waitsForTap: true,
+                    onTap: .playSource("/srv/b c.mp4", resumes: true),
                     title: "Ä first 日本", deinterlace: .auto, decoder: .software))
         #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
         #expect(configuration.playback.decoder == .hardware && configuration.playback.decoderDevice == "/dev/dri/renderD129")

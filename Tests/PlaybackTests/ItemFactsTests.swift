@@ -37,6 +37,28 @@ import Testing
         #expect(facts.duration == .time(.seconds(5)) && facts.seekableTimeRanges == [.seconds(2)..<(.seconds(5))])
     }
 
+    @Test func ofAPictureWithATimeOfItsOwn() {
+        var still = asset(duration: nil)
+        still.isStill = true
+        #expect(facts(still).duration == .time(.seconds(10)))
+        #expect(facts(still, PlaylistItem(source: "a", duration: .seconds(4))).duration == .time(.seconds(4)))
+        let both = PlaylistItem(source: "a", duration: .seconds(4), imageDuration: .seconds(6))
+        #expect(facts(still, both).duration == .time(.seconds(6)) && facts(asset(), both).duration == .time(.seconds(4)))
+        let picture = PlaylistItem(source: "a", imageDuration: .seconds(6))
+        #expect(facts(asset(), picture).duration == .time(.seconds(8)), "a clip has its own length")
+    }
+
+    @Test func aClipThatIsCutIsWarnedOf() {
+        func warning(_ item: PlaylistItem, _ asset: AssetDescription? = nil) -> String? { ItemInspection.cut(asset ?? self.asset(), item) }
+        #expect(warning(PlaylistItem(source: "a", duration: .seconds(5)))?.hasPrefix("`duration` cuts it: 5 s of 8 s are played.") == true)
+        #expect(warning(PlaylistItem(source: "a", start: .seconds(3), duration: .seconds(5))) == nil, "its end is its own")
+        #expect(warning(PlaylistItem(source: "a", duration: .seconds(20))) == nil, "it begins again")
+        #expect(warning(PlaylistItem(source: "a", imageDuration: .seconds(5))) == nil)
+        var still = asset(duration: nil)
+        still.isStill = true
+        #expect(warning(PlaylistItem(source: "a", duration: .seconds(5)), still) == nil)
+    }
+
     @Test func ofWhatHasNotBeenOpened() {
         let facts = facts(nil)
         #expect(facts.status == .unknown && facts.duration == .unknown && facts.loadedTimeRanges.isEmpty && !facts.isPlaybackLikelyToKeepUp)

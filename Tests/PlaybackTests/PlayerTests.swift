@@ -99,6 +99,12 @@ import Testing
         #expect(areRight, "\(stills())")
     }
 
+    @Test("A picture's own time leaves clips whole") func imageDurationOfAnEntry() throws {
+        let rules = [try Reel.thirty(), try Reel.still()].map { PlaylistItem(source: $0, imageDuration: .milliseconds(300)) }
+        let stage = Stage(rules) { $0.imageDuration = .seconds(600) }
+        stage.expectPlays(Array(1...30) + [401], count: 70)
+    }
+
     @Test func soundAloneIsShownAsBackgroundOrCover() throws {
         let stage = Stage([
             PlaylistItem(source: try Reel.tone()), PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.covered()),

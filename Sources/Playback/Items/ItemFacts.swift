@@ -71,7 +71,7 @@ extension ItemFacts {
         if entry.audioTrack == .off || entry.isMuted { selectedTracks[.audio] = nil }
         (chapters, metadata) = (asset.chapters, asset.metadata)
         presentationSize = asset.video.map { PixelSize(width: $0.presentationSize.width, height: $0.presentationSize.height) }
-        let natural = asset.isStill ? entry.start + (entry.duration ?? imageDuration) : asset.video?.duration ?? asset.duration
+        let natural = asset.isStill ? entry.start + (entry.slot(isStill: true) ?? imageDuration) : asset.video?.duration ?? asset.duration
         let end = [entry.end, asset.isStill ? nil : entry.duration.map { entry.start + $0 }, natural].compactMap { $0 }.min()
         setDuration(natural == nil ? nil : end, from: entry.start, isSeekable: asset.isSeekable || asset.isStill)
         if asset.isLocal || asset.isStill, case .readyToPlay = status {

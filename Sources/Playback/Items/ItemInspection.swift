@@ -67,8 +67,19 @@ package struct ItemInspection: Sendable {
             }
             if -surplus > .seconds(1) { warnings.append("its sound ends \(decimal(-surplus.seconds)) s before its picture") }
         }
+        if let cut = cut(asset, item) { warnings.append(cut) }
         if let length = asset.duration, item.start >= length { warnings.append("`start` lies at or behind its end") }
         return warnings
+    }
+
+    /// What to say where `duration` ends a clip before its own end; nil where it does not. Folders of pictures and clips are what it happens to.
+    static func cut(_ asset: AssetDescription, _ item: PlaylistItem) -> String? {
+        guard !asset.isStill, let slot = item.duration, let length = asset.video?.duration ?? asset.duration else { return nil }
+        let own = min(item.end ?? length, length) - item.start
+        // Nobody sees the rounding of a header.
+        guard own - slot > .milliseconds(100) else { return nil }
+        return "`duration` cuts it: \(decimal(slot.seconds)) s of \(decimal(own.seconds)) s are played. "
+            + "To hold pictures and play clips to their end, use `image-duration` instead"
     }
 
     private static func end(_ start: MediaTime?, _ duration: MediaTime?) -> MediaTime? { duration.map { (start ?? .zero) + $0 } }

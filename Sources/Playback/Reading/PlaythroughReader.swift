@@ -329,7 +329,7 @@ extension PlaythroughReader {
         let description = opened.reader.description
         let time = description.isStill ? upcoming.time : opened.time
         var limit = item.end
-        if let slot = position.remaining ?? item.duration {
+        if let slot = position.remaining ?? item.slot(isStill: description.isStill) {
             let begin = position.remaining == nil ? item.start : time
             limit = min(limit ?? begin + slot, begin + slot)
         } else if description.isStill {
