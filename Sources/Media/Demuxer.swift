@@ -37,7 +37,7 @@ struct Demuxer: ~Copyable, Sendable {
     init(_ source: consuming PacketSource, hasVideo: Bool, frameDuration: MediaTime?, problems: [String]) {
         self.hasVideo = hasVideo
         self.problems = problems
-        rebaser.restart(expecting: source.begin, frameDuration: frameDuration)
+        rebaser.restart(expecting: source.begin, frameDuration: frameDuration, hasVideo: hasVideo)
         self.source = source
     }
 
@@ -45,6 +45,7 @@ struct Demuxer: ~Copyable, Sendable {
     mutating func read() -> Bool {
         guard let packet = source.next() else {
             hasReadAll = true
+            reportEarlyEnd()
             return false
         }
         hasReadPacket = true
@@ -64,9 +65,30 @@ struct Demuxer: ~Copyable, Sendable {
             }
             sound.append(packet)
             while sound.byteCount > Self.interleavingLimit { _ = sound.popFirst() }
-        default: break
+        default: reportNewTrack(raw.pointee.stream_index)
         }
         return true
+    }
+
+    /// Says that a list of parts has given less than it tells: libavformat leaves out parts that it cannot read, without an error.
+    private mutating func reportEarlyEnd() {
+        guard source.format.isList, source.prematureEnd == nil, !source.interruption.cancelled, let end = source.extent.end,
+            let readTo = [pictureReadTo, soundReadTo].compactMap({ $0 }).max(), end - readTo > Self.longestMissing
+        else { return }
+        report(
+            "ends \(Int(saturating: (end - readTo).seconds.rounded())) s before the end that its list tells: parts of it cannot be read, such as those "
+                + "behind a second EXT-X-MAP")
+    }
+
+    /// The times of a list are rounded to seconds.
+    private static let longestMissing = MediaTime.seconds(2)
+
+    /// Says that pictures or sound come in a track which was not there when the source was opened.
+    private mutating func reportNewTrack(_ index: Int32) {
+        guard let kind = source.kindOfNewTrack(index) else { return }
+        report(
+            "its \(kind == .video ? "pictures go" : "sound goes") on in another track, which is not played: it was joined of parts that do not "
+                + "fit, so join them again (ffmpeg -f concat)")
     }
 
     /// Whether what has been read says that no sound comes from container time `soundEnd` on, while the pictures go on.
@@ -86,7 +108,7 @@ struct Demuxer: ~Copyable, Sendable {
         sound.removeAll()
         (hasReadAll, pictureReadTo, soundReadTo) = (false, nil, nil)
         try source.seek(to: time, isBeginning: isBeginning, index: hasVideo ? source.streams.video : -1)
-        rebaser.restart(expecting: isBeginning ? source.begin : time, frameDuration: frameDuration)
+        rebaser.restart(expecting: isBeginning ? source.begin : time, frameDuration: frameDuration, hasVideo: hasVideo)
     }
 
     /// Neither reads nor keeps sound from now on.

@@ -196,6 +196,14 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return format.raw.pointee.streams[Int(index)]
     }
 
+    /// What a track holds that has turned up since the source was opened; nil of one that was there, and of a stream over the network.
+    func kindOfNewTrack(_ index: Int32) -> TrackKind? {
+        guard receiver == nil, index >= found.count, index < format.raw.pointee.nb_streams,
+            let type = format.raw.pointee.streams[Int(index)]?.pointee.codecpar.pointee.codec_type
+        else { return nil }
+        return type == AVMEDIA_TYPE_VIDEO ? .video : type == AVMEDIA_TYPE_AUDIO ? .audio : nil
+    }
+
     /// When a packet is decoded, in container time: its decoding time stamp, else its presentation time stamp, else nil.
     func decodingTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
         let value = packet.pointee.dts == kAV_NOPTS_VALUE ? packet.pointee.pts : packet.pointee.dts

@@ -11,8 +11,11 @@ import KioskPlatform
 /// - when the times come back soon after (``Sequel``), or
 /// - when the container tells no end, and either the step is long and the source ends soon after, or it is longer than ten minutes.
 ///
-/// In either kind a step is no jump where the other stream has packets within the gap. Picture and sound jump one after the other, and by
-/// the same time, so that they stay together.
+/// In either kind a step is no jump where the other stream has packets within the gap.
+///
+/// Picture and sound jump one after the other, and by the same time, so that they stay together. The pictures lead: where files were joined
+/// whose times overlap, theirs go back by less than a second, and that is a jump, too. Times of sound that go back so little may be jitter. So
+/// the sound takes the pictures' jump, as soon as that fits its times better than its own, or they have gone back before the pictures' did.
 struct StreamClock: Hashable, Sendable {
     /// What a container tells of its timestamps.
     struct Extent: Hashable, Sendable {
@@ -45,8 +48,20 @@ struct StreamClock: Hashable, Sendable {
     /// Decoding time and end of the last packet, offset included. Before the first: when that is expected at the latest.
     private var last: MediaTime?, end: MediaTime?
     private var hasBegun = false
+    /// Whether the other stream jumps when this one does.
+    private let leads: Bool
+    /// How often its times have jumped.
+    private var jumps = 0
+    /// How often those of the other one had, when this one's went back or jumped alone, and where that was; nil where they have not.
+    private var ahead: (jumps: Int, at: MediaTime)? {
+        get { aheadJumps.map { ($0, aheadAt) } }
+        set { (aheadJumps, aheadAt) = (newValue?.jumps, newValue?.at ?? .zero) }
+    }
+    private var aheadJumps: Int?, aheadAt = MediaTime.zero
     /// How far decoding times may go back: real ones never do, but FFmpeg estimates some of a stream whose frames are reordered.
     private let longestStepBack: MediaTime
+    /// The same of a stream that leads, in a format whose times may jump: no frame waits for more than five others.
+    private let shortestOverlap: MediaTime
 
     private static let shortestStepBack = MediaTime.seconds(1)
     /// A step forward beyond this is judged.
@@ -57,9 +72,16 @@ struct StreamClock: Hashable, Sendable {
     /// Where the container tells no end, a gap up to this is intended when the times go on behind it.
     private static let longestGapWithoutEnd = MediaTime.seconds(600)
 
+    /// How long it may take until the other stream jumps, too.
+    private static let longestLead = MediaTime.seconds(10)
+
     /// A clock for packets, the first of which is expected at `begin` (nil: anywhere) and whose frames last `frameDuration`.
-    init(expecting begin: MediaTime? = nil, frameDuration: MediaTime? = nil) {
+    ///
+    /// - Parameter leads: false of sound beside pictures.
+    init(expecting begin: MediaTime? = nil, frameDuration: MediaTime? = nil, leads: Bool = true) {
         (last, end) = (begin, begin)
+        self.leads = leads
+        shortestOverlap = max(.milliseconds(100), min(frameDuration ?? .zero, .seconds(60)) * 5)
         longestStepBack = max(Self.shortestStepBack, min(frameDuration ?? .zero, .seconds(60)) * 20)
     }
 
@@ -74,6 +96,7 @@ struct StreamClock: Hashable, Sendable {
         at time: MediaTime, lasting duration: MediaTime, beside other: StreamClock, within extent: Extent, sequel: Sequel = .unknown
     ) -> (offset: MediaTime, isJump: Bool) {
         var isJump = false
+        if !leads, extent.mayJump { follow(other, at: time) }
         switch step(to: time + offset, beside: other, within: extent) {
         case .on: break
         case .jump: isJump = true
@@ -87,9 +110,26 @@ struct StreamClock: Hashable, Sendable {
         if isJump, let end {
             let candidates = [other.offset, .zero].filter { step(to: time + $0, beside: other, within: extent) == .on }
             offset = candidates.first ?? end - time
+            jumps += 1
+            ahead = candidates.isEmpty ? (other.jumps, time + offset) : nil
         }
-        (last, end, hasBegun) = (time + offset, time + offset + duration, true)
+        let begin = time + offset
+        if extent.mayJump, !isJump, hasBegun, let last, let end {
+            if begin < last - shortestOverlap { ahead = ahead ?? (other.jumps, begin) }
+            (self.last, self.end) = (max(last, begin), max(end, begin + duration))
+        } else {
+            (last, end, hasBegun) = (begin, begin + duration, true)
+        }
         return (offset, isJump)
+    }
+
+    /// Takes the other stream's jump, where this one has come to the same place in the file.
+    private mutating func follow(_ other: StreamClock, at time: MediaTime) {
+        guard other.offset != offset, let end else { return }
+        func distance(_ offset: MediaTime) -> UInt64 { (time + offset - end).nanoseconds.magnitude }
+        let hasGoneAhead = ahead.map { other.jumps > $0.jumps && time + offset - $0.at < Self.longestLead } ?? false
+        guard hasGoneAhead || distance(other.offset) < distance(offset) else { return }
+        (offset, last, self.end, ahead) = (other.offset, nil, nil, nil)
     }
 
     /// What a later time `next` of the stream says of its step to `time`; nil when it says nothing.
@@ -115,7 +155,7 @@ struct StreamClock: Hashable, Sendable {
 
     private func step(to time: MediaTime, beside other: StreamClock, within extent: Extent) -> Step {
         guard let last, let end else { return .on }
-        if time < last - longestStepBack { return hasBegun ? .jump : .on }
+        if time < last - (leads && extent.mayJump ? shortestOverlap : longestStepBack) { return hasBegun ? .jump : .on }
         if extent.mayJump, !hasBegun { return .on }
         let gap = time - end
         guard gap > Self.longestGapAtEnd else { return .on }

@@ -11,10 +11,11 @@ struct TimestampRebaser: Sendable {
     /// At most so much is read ahead to see whether timestamps come back.
     private static let readAheadLimit = (packets: 4000, bytes: 8 << 20)
 
-    /// Begins anew where the first packets are expected at container time `begin` (nil: anywhere).
-    mutating func restart(expecting begin: MediaTime?, frameDuration: MediaTime?) {
+    /// Begins anew where the first packets are expected at container time `begin` (nil: anywhere). `hasVideo` says whether there are pictures
+    /// whose times the sound follows.
+    mutating func restart(expecting begin: MediaTime?, frameDuration: MediaTime?, hasVideo: Bool) {
         pictures = StreamClock(expecting: begin, frameDuration: frameDuration)
-        sound = StreamClock(expecting: begin)
+        sound = StreamClock(expecting: begin, leads: !hasVideo)
     }
 
     /// Rewrites the timestamps and the duration of the packet that was taken last from `source`.

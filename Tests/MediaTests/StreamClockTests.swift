@@ -96,8 +96,58 @@ import Testing
         #expect(clock.presentation(at: .seconds(62), decodedAt: .seconds(2), within: stream) == .on)
     }
 
-    /// Two transport streams one behind the other.
-    @Test(arguments: [0, 3600]) func filesThatWerePutOneBehindTheOther(offset: Int) throws {
+    // MARK: Times that overlap
+
+    /// The second part of a stream begins before the end of the first one. `ahead` is how many seconds of its sound lie before its pictures
+    /// in the file.
+    @Test(arguments: [(0.25, 0.0), (0.5, 0.2), (0.5, -0.2), (1, 0.4), (3, 0.2), (3, -0.5)])
+    func soundAndPicturesTakeTheSameJump(overlap: Double, ahead: Double) {
+        var picture = StreamClock(frameDuration: .milliseconds(40)), sound = StreamClock(leads: false)
+        let extent = StreamClock.Extent(mayJump: true, end: nil)
+        // When a packet comes, and of what: 10 s of each part; the second begins that much earlier than the first one ends.
+        var packets: [(arrival: Double, isPicture: Bool, time: Double, wanted: Double)] = []
+        for part in 0..<2 {
+            let begin = Double(part) * 10
+            for number in 0..<250 {
+                let time = begin + Double(number) * 0.04
+                packets.append((time + ahead, true, time - Double(part) * overlap, time))
+            }
+            for number in 0..<400 {
+                let time = begin + Double(number) * 0.025
+                packets.append((max(begin, time), false, time - Double(part) * overlap, time))
+            }
+        }
+        packets.sort { $0.arrival < $1.arrival }
+        var offsets: [(picture: Double, sound: Double)] = []
+        for packet in packets {
+            let time = MediaTime.seconds(packet.time)
+            let (offset, _) =
+                packet.isPicture
+                ? picture.offset(at: time, lasting: .milliseconds(40), beside: sound, within: extent)
+                : sound.offset(at: time, lasting: .milliseconds(25), beside: picture, within: extent)
+            let shift = packet.time + offset.seconds - packet.wanted
+            if packet.wanted < 9.5 || packet.wanted > 11.5 { #expect(abs(shift) < 0.05, "\(packet)") }
+            offsets.append(packet.isPicture ? (offset.seconds, offsets.last?.sound ?? 0) : (offsets.last?.picture ?? 0, offset.seconds))
+        }
+        #expect(offsets.last!.picture == offsets.last!.sound)
+    }
+
+    @Test func jitterIsNoJump() {
+        var picture = StreamClock(frameDuration: .milliseconds(40)), sound = StreamClock(leads: false)
+        let extent = StreamClock.Extent(mayJump: true, end: nil)
+        for number in 0..<500 {
+            let time = Double(number) * 0.04
+            // Frames whose decoding times are those of their presentation: up to four are reordered.
+            let order = [0, 4, 3, 2, 1][number % 5]
+            let shown = Double(number / 5 * 5 + order) * 0.04
+            #expect(picture.offset(at: .seconds(shown), lasting: .milliseconds(40), beside: sound, within: extent).offset == .zero)
+            let jitter = [0, 0.3, -0.3, 0.1][number % 4]
+            #expect(sound.offset(at: .seconds(time + jitter), lasting: .milliseconds(40), beside: picture, within: extent).offset == .zero)
+        }
+    }
+
+    /// Two transport streams one behind the other; the times of the second may overlap those of the first, which end at 3 s.
+    @Test(arguments: [0, 3600, 2.75, 2.5, 2.1]) func filesThatWerePutOneBehindTheOther(offset: Double) throws {
         let first = try Clips.numbered("first.ts", frames: 90, extra: ["-bf", "2"])
         let second = try Clips.numbered(
             "second-\(offset).ts", frames: 90, from: 101, extra: ["-bf", "2", "-output_ts_offset", "\(offset)"])
