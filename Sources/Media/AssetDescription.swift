@@ -142,7 +142,14 @@ extension AssetDescription {
             self.video?.addColors(of: parameters)
             if isStill { duration = nil }
         }
-        if audio >= 0, let stream = context.streams[Int(audio)] { self.audio = Audio(stream, within: duration) }
+        if audio >= 0, let stream = context.streams[Int(audio)] {
+            self.audio = Audio(stream, within: duration)
+            if let end = format.soundEnd(of: stream) {
+                let length = end - (self.audio?.start ?? .zero)
+                self.audio?.duration = length
+                if self.video == nil { duration = length }
+            }
+        }
     }
 }
 
@@ -154,6 +161,25 @@ extension AssetDescription.Audio {
             codec: String(cString: avcodec_get_name(parameters.codec_id)), sampleRate: Int(parameters.sample_rate),
             channelCount: Int(parameters.ch_layout.nb_channels), start: stream.time(stream.pointee.start_time),
             duration: stream.ownDuration(within: duration))
+    }
+}
+
+extension FormatContext {
+    /// Container time at which the sound of a file by iTunes ends and its padding begins; nil of others. The tag `iTunSMPB` counts samples, in
+    /// hexadecimal: nothing, priming, padding, and what is between them. libavformat takes the priming off. A tag that was copied from
+    /// another file does not add up to this one's length, and says nothing.
+    func soundEnd(of stream: UnsafeMutablePointer<AVStream>) -> MediaTime? {
+        guard let tag = av_dict_get(raw.pointee.metadata, "iTunSMPB", nil, 0)?.pointee.value,
+            let start = stream.time(stream.pointee.start_time), let all = stream.time(stream.pointee.duration)
+        else { return nil }
+        let numbers = String(cString: tag).split(separator: " ").prefix(4).map { UInt64($0, radix: 16) ?? .max }
+        let rate = Int(stream.pointee.codecpar.pointee.sample_rate)
+        guard numbers.count == 4, 1..<16384 ~= numbers[1], numbers[2] < 16384, 1..<(1 << 40) ~= numbers[3], rate > 0 else { return nil }
+        let listed = MediaTime.frames(Int64(numbers[1] + numbers[2] + numbers[3]), sampleRate: rate)
+        // Whether its own length counts the priming is a matter of the writer.
+        let tolerance = MediaTime.frames(Int64(numbers[1]) + 2048, sampleRate: rate)
+        guard all <= listed + tolerance, listed <= all + tolerance else { return nil }
+        return start + .frames(Int64(numbers[3]), sampleRate: rate)
     }
 }
 

@@ -6,7 +6,7 @@ import KioskPlatform
 /// Samples are placed by their timestamps; jitter below ``tolerance`` is not a hole, and those of a live stream follow their timestamps
 /// (``SoundCompensation``). libavcodec has taken encoder priming off by then, and padding where the container says how much of it there is.
 /// MP4 says it in another way: its last packet lasts less long than what is decoded from it. The queue holds that rest back until it is known
-/// whether another packet follows.
+/// whether another packet follows. iTunes says it in a tag (``FormatContext/soundEnd(of:)``).
 ///
 /// Memory and the time of a call are bounded whatever a header says: what has been decoded is converted in pieces of ``pieceFrames``, each
 /// when it is asked for, and rates and channel counts that no sound has are refused.
@@ -49,9 +49,11 @@ struct AudioDecoder: ~Copyable, Sendable {
 
     /// Opens the decoder of a stream whose sound is converted to `output`. `isLive` says that it has no end.
     ///
+    /// - Parameter end: container time from which on there is only padding; nil where nobody says.
     /// - Throws: ``MediaError`` where the codec is not supported, or the header's rate or channel count is none that sound has.
     static func open(
-        _ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat, isLive: Bool
+        _ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat, isLive: Bool,
+        end: MediaTime? = nil
     ) throws(MediaError) -> AudioDecoder {
         let parameters = stream.pointee.codecpar.pointee
         let (rate, channels) = (Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels))
@@ -62,14 +64,15 @@ struct AudioDecoder: ~Copyable, Sendable {
         let codec = try CodecContext.open(stream.pointee.codecpar, timeBase: stream.pointee.time_base, source: source) { context in
             context.pointee.max_samples = min(frameSamples, frameBytes / Int64(8 * max(1, channels)))
         }
-        return AudioDecoder(codec: codec, timeBase: stream.pointee.time_base, output: output, isLive: isLive)
+        return AudioDecoder(codec: codec, timeBase: stream.pointee.time_base, output: output, isLive: isLive, end: end)
     }
 
-    private init(codec: consuming CodecContext, timeBase: AVRational, output: AudioFormat, isLive: Bool) {
+    private init(codec: consuming CodecContext, timeBase: AVRational, output: AudioFormat, isLive: Bool, end: MediaTime?) {
         self.codec = codec
         self.timeBase = timeBase
         self.output = output
         queue = SampleQueue(output)
+        queue.limit = end.map { $0.frameNumber(sampleRate: output.sampleRate) }
         compensation = isLive ? SoundCompensation() : nil
     }
 

@@ -90,7 +90,9 @@ extension MediaReader {
         if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {
             do throws(MediaError) {
                 try format.checkCodec(stream, source)
-                sound = SoundTrack(try AudioDecoder.open(stream, source: source, output: samples, isLive: description.isLive))
+                sound = SoundTrack(
+                    try AudioDecoder.open(
+                        stream, source: source, output: samples, isLive: description.isLive, end: format.soundEnd(of: stream)))
             } catch {
                 if !hasVideo { throw error }
                 problems.append("plays without its sound: \(error.reason.text)")

@@ -11,6 +11,8 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     private let channelCount: Int32
     /// What is not heard of the sound, in words; nil where all of it is.
     let limitation: String?
+    /// Where channels are mixed down.
+    private var limiter: SoundLimiter?
     /// Samples made more of a million.
     private var compensation: Int32 = 0
 
@@ -49,6 +51,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         sampleRate = frame.pointee.sample_rate
         format = frame.pointee.format
         channelCount = count
+        limiter = count > output.channelCount ? SoundLimiter(channelCount: output.channelCount) : nil
     }
 
     /// A context that mixes by `matrix`, a row for each output channel, or by libswresample's own where it is nil; nil when that is not
@@ -76,7 +79,8 @@ struct Resampler: ~Copyable, @unchecked Sendable {
             swr_free(&pointer)
             return nil
         }
-        av_opt_set_double(UnsafeMutableRawPointer(made), "rematrix_maxval", 1, 0)  // a downmix must not clip
+        // A mix down is as loud as libswresample's coefficients say: what would clip, the limiter turns down.
+        av_opt_set_double(UnsafeMutableRawPointer(made), "rematrix_maxval", 1000, 0)
         guard swr_init(made) >= 0 else {
             swr_free(&pointer)
             return nil
@@ -97,7 +101,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     }
 
     /// Output frames that it holds. The corresponding C function is `swr_get_delay`.
-    var delay: Int64 { swr_get_delay(context, Int64(output.sampleRate)) }
+    var delay: Int64 { swr_get_delay(context, Int64(output.sampleRate)) + Int64(limiter?.heldFrames ?? 0) }
 
     /// Converts `count` of the frame's samples, from number `start` on, and appends them. The corresponding C function is `swr_convert`.
     mutating func convert(_ frame: UnsafeMutablePointer<AVFrame>, from start: Int32, count: Int32, into samples: inout [Float]) {
@@ -109,11 +113,15 @@ struct Resampler: ~Copyable, @unchecked Sendable {
     }
 
     /// Appends what it still holds.
-    mutating func drain(into samples: inout [Float]) { run(nil, 0, into: &samples) }
+    mutating func drain(into samples: inout [Float]) {
+        run(nil, 0, into: &samples)
+        limiter?.drain(into: &samples)
+    }
 
-    private func run(_ planes: UnsafePointer<UnsafePointer<UInt8>?>?, _ count: Int32, into samples: inout [Float]) {
+    private mutating func run(_ planes: UnsafePointer<UnsafePointer<UInt8>?>?, _ count: Int32, into samples: inout [Float]) {
         let capacity = Int(swr_get_out_samples(context, count))
         guard capacity > 0 else { return }
+        let begin = samples.count
         samples.append(addingCapacity: capacity * output.channelCount) { space in
             space.withUnsafeMutableBufferPointer { floats, filled in
                 var plane = UnsafeMutableRawPointer(floats.baseAddress)?.assumingMemoryBound(to: UInt8.self)
@@ -121,5 +129,6 @@ struct Resampler: ~Copyable, @unchecked Sendable {
                 filled = Int(max(0, produced)) * output.channelCount
             }
         }
+        limiter?.limit(&samples, from: begin)
     }
 }

@@ -1,6 +1,6 @@
 /// Converted samples on their way from the decoder to who takes them: one unbroken run of frames, numbered from the container's time zero.
 ///
-/// What lies before the wanted beginning is cut off, overlaps are dropped, holes become silence.
+/// What lies before the wanted beginning is cut off, and what lies behind ``limit``; overlaps are dropped, holes become silence.
 struct SampleQueue: Sendable {
     private let channelCount: Int
     private let sampleRate: Int
@@ -12,6 +12,8 @@ struct SampleQueue: Sendable {
     private var silence: Int64 = 0
     /// Frames at the end of `samples` that are held back: given out when others follow, dropped when none do.
     private var padding: Int64 = 0
+    /// Frames from this number on are dropped; nil where none are.
+    var limit: Int64?
     /// Number of the frame behind the last one, padding included.
     private(set) var endWithPadding: Int64 = 0
 
@@ -35,7 +37,9 @@ struct SampleQueue: Sendable {
     /// Fits the samples that were appended since index `begin`, whose first frame is number `position`, to the end of the run. Returns the
     /// number of the frame after them.
     mutating func place(from begin: Int, at position: Int64) -> Int64 {
-        let count = Int64((samples.count - begin) / channelCount)
+        let all = Int64((samples.count - begin) / channelCount)
+        let count = limit.map { min(all, max(0, $0 - position)) } ?? all
+        samples.removeLast(Int(all - count) * channelCount)
         if position < endWithPadding {
             let surplus = Int(min(count, endWithPadding - position))
             samples.removeSubrange(begin..<(begin + surplus * channelCount))
@@ -49,7 +53,7 @@ struct SampleQueue: Sendable {
             }
         }
         if count > 0 { endWithPadding = max(endWithPadding, position + count) }
-        return position + count
+        return position + all
     }
 
     /// Appends `frames` frames of silence, where nothing else can be taken.

@@ -25,7 +25,9 @@ extension MediaReader {
         let decoder: AudioDecoder
         do throws(MediaError) {
             try demuxer.source.format.checkCodec(stream, demuxer.source.name)
-            decoder = try AudioDecoder.open(stream, source: demuxer.source.name, output: samples, isLive: description.isLive)
+            decoder = try AudioDecoder.open(
+                stream, source: demuxer.source.name, output: samples, isLive: description.isLive,
+                end: demuxer.source.format.soundEnd(of: stream))
         } catch {
             demuxer.report("cannot play its audio track “\(choice)”: \(error.reason.text)")
             return .unchanged
