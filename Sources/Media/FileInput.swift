@@ -281,7 +281,7 @@ final class FileInput: @unchecked Sendable {
         return 0
     }
 
-    fileprivate static func free(_ io: UnsafeMutablePointer<AVIOContext>) {
+    static func free(_ io: UnsafeMutablePointer<AVIOContext>) {
         av_free(io.pointee.buffer)
         av_free(UnsafeMutablePointer(mutating: io.pointee.protocol_whitelist))
         var io: UnsafeMutablePointer<AVIOContext>? = io
@@ -291,7 +291,7 @@ final class FileInput: @unchecked Sendable {
 
 extension BoundedFile {
     /// libavio's `read_packet`.
-    fileprivate func readPacket(into buffer: UnsafeMutablePointer<UInt8>, count: Int32) -> Int32 {
+    func readPacket(into buffer: UnsafeMutablePointer<UInt8>, count: Int32) -> Int32 {
         switch read(into: buffer, count: Int(count)) {
         case .bytes(let count): Int32(count)
         case .end: kAVERROR_EOF

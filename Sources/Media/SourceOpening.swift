@@ -57,6 +57,10 @@ extension FormatContext {
         let probed = avformat_find_stream_info(opened, nil)
         if interruption.cancelled { throw MediaError(source, .cancelled) }
         if probed < 0 { throw MediaError(source, .damaged(describe(averror: probed))) }
+        if file != nil, !isStream(source), !format.isList {
+            interruption.allow(limit)
+            format.findLength(of: source, interruption)
+        }
         return format
     }
 

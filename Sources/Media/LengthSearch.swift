@@ -1,0 +1,137 @@
+import CKioskFFmpeg
+import Glibc
+import KioskPlatform
+
+// How long a file is whose header does not say so: what a browser's MediaRecorder makes, and what comes out of a pipe. Such a file is no live
+// stream: all of it is there, so its last packets tell where it ends.
+//
+// Matroska and WebM consist of clusters, each with a time of its own. libavformat is given the header and, right behind it, the bytes from
+// the first cluster that begins near the end: it takes that for a short file, and reads the times of its packets. Any other file is read
+// once to its end, where it is small enough. What is found goes into the context, as if its header had said so.
+
+extension FormatContext {
+    /// Bytes of the header that are looked through for the first cluster, and of the end for the last ones.
+    private static let longestHeader = 4 << 20, ends: [Int64] = [512 << 10, 4 << 20, 32 << 20]
+    /// A file that is larger is not read to its end for its length.
+    private static let longestWalk: Int64 = 64 << 20
+    private static let mostPackets = 1_000_000
+
+    /// Finds the length of the local file at `path`, where its container does not say it. Blocks for reading, as long as opening may.
+    func findLength(of path: String, _ interruption: Interruption) {
+        let isKnown = raw.pointee.duration > 0 && raw.pointee.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE
+        guard !isKnown, !isStill, !isImage, raw.pointee.pb?.pointee.seekable ?? 0 != 0 else { return }
+        let isMatroska = String(cString: raw.pointee.iformat.pointee.name).hasPrefix("matroska")
+        // A bit rate tells well enough of all the others.
+        guard isMatroska || raw.pointee.duration <= 0, let file = try? BoundedFile.open(path, interruption: interruption) else { return }
+        let input: SplicedFile
+        if isMatroska {
+            guard let header = Self.firstCluster(of: file, from: 0, count: Self.longestHeader),
+                let tail = Self.ends.lazy.compactMap({ length in
+                    Self.firstCluster(of: file, from: max(header, file.size - length), count: Int(length))
+                }).first
+            else { return }
+            input = SplicedFile(file, until: header, goingOnAt: tail)
+        } else {
+            guard file.size <= Self.longestWalk else { return }
+            input = SplicedFile(file, until: 0, goingOnAt: 0)
+        }
+        take(ends(of: input))
+    }
+
+    /// The ends of the streams, in their order; nil of one without a packet that has a time.
+    private func ends(of input: SplicedFile) -> [MediaTime?] {
+        var context = avformat_alloc_context()
+        let io = input.makeContext()
+        defer {
+            avformat_close_input(&context)
+            FileInput.free(io)
+        }
+        context?.pointee.pb = io
+        context?.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        // What is not wanted of it is opened nowhere else.
+        context?.pointee.protocol_whitelist = av_strdup("none")
+        guard avformat_open_input(&context, "", raw.pointee.iformat, nil) >= 0, let opened = context else { return [] }
+        var ends: [MediaTime?] = []
+        let packet = Packet()
+        for _ in 0..<Self.mostPackets {
+            av_packet_unref(packet.raw)
+            guard av_read_frame(opened, packet.raw) >= 0 else { break }
+            let index = Int(packet.raw.pointee.stream_index)
+            guard index < opened.pointee.nb_streams, index < raw.pointee.nb_streams, let stream = opened.pointee.streams[index],
+                let own = raw.pointee.streams[index],
+                let begin = stream.time(packet.raw.pointee.pts == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : packet.raw.pointee.pts)
+            else { continue }
+            var duration = stream.time(packet.raw.pointee.duration) ?? .zero
+            if duration <= .zero { duration = av_guess_frame_rate(raw, own, nil).frameDuration ?? .zero }
+            while ends.count <= index { ends.append(nil) }
+            ends[index] = max(ends[index] ?? .zero, begin + duration)
+        }
+        return ends
+    }
+
+    /// Has the context tell these ends of its streams.
+    private func take(_ ends: [MediaTime?]) {
+        let base = shim_rational(1, AV_TIME_BASE)
+        let start = MediaTime(ticks: raw.pointee.start_time, of: base) ?? .zero
+        for (index, end) in ends.enumerated() {
+            guard let end, let stream = raw.pointee.streams[index], shim_stream_is_attached_picture(stream) == 0 else { continue }
+            let begin = stream.time(stream.pointee.start_time) ?? start
+            if end > begin { stream.pointee.duration = (end - begin).ticks(of: stream.pointee.time_base) }
+        }
+        guard let end = ends.compactMap({ $0 }).max(), end > start else { return }
+        raw.pointee.duration = (end - start).ticks(of: base)
+        raw.pointee.duration_estimation_method = AVFMT_DURATION_FROM_STREAM
+    }
+
+    /// Where in a Matroska file the first cluster begins, in so many bytes from `begin` on; nil where none does. What looks like the number of
+    /// one is one only where what begins a cluster follows its length.
+    private static func firstCluster(of file: BoundedFile, from begin: Int64, count: Int) -> Int64? {
+        guard file.seek(to: begin) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        reading: while filled < count {
+            let space = count - filled
+            switch bytes.withUnsafeMutableBytes({ file.read(into: $0.baseAddress! + filled, count: space) }) {
+            case .bytes(let number): filled += number
+            case .end, .failed, .interrupted: break reading
+            }
+        }
+        return bytes.withUnsafeBufferPointer { bytes in
+            for index in 0..<max(0, filled - 16) {
+                guard bytes[index] == 0x1F, bytes[index + 1] == 0x43, bytes[index + 2] == 0xB6, bytes[index + 3] == 0x75 else { continue }
+                let length = bytes[index + 4].leadingZeroBitCount + 1
+                // Timestamp, checksum, padding, position, size of the one before.
+                if length <= 8, [0xE7, 0xBF, 0xEC, 0xA7, 0xAB].contains(bytes[index + 4 + length]) { return begin + Int64(index) }
+            }
+            return nil
+        }
+    }
+}
+
+/// Two parts of a file as if the one followed the other: its first bytes, and those from a place on.
+private final class SplicedFile {
+    private let file: BoundedFile
+    /// Where the first part ends, and the second begins.
+    private let end: Int64, next: Int64
+
+    init(_ file: BoundedFile, until end: Int64, goingOnAt next: Int64) {
+        (self.file, self.end, self.next) = (file, end, next)
+        _ = file.seek(to: end > 0 ? 0 : next)
+    }
+
+    /// An AVIOContext that reads it and cannot be sought in; this object must outlive it.
+    func makeContext() -> UnsafeMutablePointer<AVIOContext> {
+        let size = 32 << 10
+        return avio_alloc_context(
+            av_malloc(size).assumingMemoryBound(to: UInt8.self), Int32(size), 0, Unmanaged.passUnretained(self).toOpaque(),
+            { input, buffer, count in
+                Unmanaged<SplicedFile>.fromOpaque(input!).takeUnretainedValue().read(into: buffer!, count: Int(count))
+            }, nil, nil)!
+    }
+
+    private func read(into buffer: UnsafeMutablePointer<UInt8>, count: Int) -> Int32 {
+        if file.position == end, end < next { _ = file.seek(to: next) }
+        let given = file.position < end ? min(count, Int(end - file.position)) : count
+        return file.readPacket(into: buffer, count: Int32(given))
+    }
+}

@@ -1,0 +1,70 @@
+import KioskPlatform
+import TestSupport
+import Testing
+
+@testable import KioskMedia
+
+/// Files whose header does not say how long they are, as browsers and pipes make them.
+@Suite struct LengthSearchTests {
+    private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
+
+    /// As a browser's MediaRecorder writes: no length, no index, clusters of unknown size.
+    private func recorded(_ name: String, codec: [String], sound: [String]) throws -> String {
+        try Clips.numbered(
+            name, frames: 300, extra: codec + sound + ["-g", "30", "-cluster_time_limit", "1000", "-live", "1"])
+    }
+
+    @Test(arguments: [
+        ("recorded.webm", ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"], ["-c:a", "libopus"]),
+        ("recorded.mkv", ["-c:v", "libx264", "-preset", "veryfast"], ["-c:a", "pcm_s16le"]),
+    ])
+    func aFileOfABrowserIsAsLongAsItsLastPicture(name: String, codec: [String], sound: [String]) throws {
+        let path = try recorded(name, codec: codec, sound: sound)
+        var reader = try MediaReader.open(path, samples: stereo)
+        let asset = reader.description
+        #expect(abs((asset.duration ?? .zero).seconds - 10) < 0.1 && abs((asset.video?.duration ?? .zero).seconds - 10) < 0.05)
+        #expect(!asset.isLive && asset.isSeekable)
+        for frame in [150, 290, 10] {
+            _ = try reader.seek(to: .seconds((Double(frame) + 0.5) / 30), precision: .exact)
+            var number = 0
+            if let frame = reader.nextFrame() { number = burnedInNumber(frame.frame) }
+            #expect(number == frame + 1)
+        }
+        #expect(try #require(Thumbnail.make(of: path, fitting: 320, 180)).facts.duration != nil)
+    }
+
+    @Test func aLongOneIsNotReadThroughForIt() throws {
+        // Some megabytes in one cluster each, so that the first cluster near the end is found in a later look.
+        let path = try Clips.make(
+            "large.mkv",
+            ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=2", "-c:v", "rawvideo", "-pix_fmt", "yuv420p", "-live", "1"])
+        let reader = try MediaReader.open(path, samples: stereo)
+        let duration = reader.description.duration
+        #expect(abs((duration ?? .zero).seconds - 2) < 0.05)
+    }
+
+    @Test func ofAPipe() throws {
+        // ffmpeg cannot go back to write the number of samples, and writes none.
+        var flac = try Clips.bytes(Clips.named("sound-only.flac"))
+        #expect(flac[..<4].elementsEqual("fLaC".utf8))
+        for index in 22..<26 { flac[index] = 0 }
+        flac[21] &= 0xF0
+        let path = try Clips.file("pipe.flac", flac)
+        let reader = try MediaReader.open(path, samples: stereo)
+        let duration = reader.description.duration
+        #expect(abs((duration ?? .zero).seconds - 1) < 0.1)
+    }
+
+    @Test func whatIsCutOffOrDamagedStillOpens() throws {
+        let whole = try Clips.bytes(
+            try recorded("recorded.mkv", codec: ["-c:v", "libx264", "-preset", "veryfast"], sound: ["-c:a", "pcm_s16le"]))
+        for share in [3, 5, 8] {
+            var part = Array(whole[..<(whole.count * share / 10)])
+            for index in stride(from: part.count / 2, to: part.count, by: 997) { part[index] ^= 0xFF }
+            var reader = try MediaReader.open(try Clips.file("part-\(share).mkv", part), samples: stereo)
+            var count = 0
+            while reader.nextFrame() != nil { count += 1 }
+            #expect(count > 20)
+        }
+    }
+}
