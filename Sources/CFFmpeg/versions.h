@@ -4,6 +4,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/avutil.h>
+#include <libavutil/dovi_meta.h>
 #include <libavutil/frame.h>
 #include <stdio.h>
 
@@ -50,6 +51,19 @@ static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) 
     const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
 #endif
+}
+/// The Dolby Vision profile of a track whose base layer is of use to nobody else, as that of profile 5; 0 of any other.
+static inline int shim_stream_dolby_vision(const AVStream *stream) {
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    const AVPacketSideData *data = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
+                                                           AV_PKT_DATA_DOVI_CONF);
+    const AVDOVIDecoderConfigurationRecord *record = data && data->size >= sizeof(*record) ? (const void *)data->data : NULL;
+#else
+    size_t size = 0;
+    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size);
+    const AVDOVIDecoderConfigurationRecord *record = data && size >= sizeof(*record) ? (const void *)data : NULL;
+#endif
+    return record && !record->dv_bl_signal_compatibility_id ? record->dv_profile : 0;
 }
 /// Gives a track that is to be written a display matrix of nine numbers, which are copied. Returns 0 or a negative AVERROR.
 static inline int shim_stream_set_display_matrix(AVStream *stream, const int32_t *matrix) {

@@ -53,6 +53,7 @@ final class PictureCopy {
                 continue
             }
             if video.isInterlaced, item.deinterlace != .off { reasons.append("\(name): is interlaced, and would be shown with its combs") }
+            if video.isCropped { reasons.append("\(name): only a part of its stored picture is shown") }
             if let codec = arrangement.output.codec, codec.rawValue != video.codec {
                 reasons.append("\(name): its codec is \(video.codec), and \(codec.rawValue) is asked for")
             }

@@ -88,7 +88,7 @@ final class PictureSource: @unchecked Sendable {
             differences.append("it is \(a.width)×\(a.height), the first clip \(b.width)×\(b.height)")
         }
         if a.format != b.format { differences.append("its pixel format is not that of the first clip") }
-        if av_cmp_q(a.sample_aspect_ratio, b.sample_aspect_ratio) != 0 {
+        if shape != other.shape {
             differences.append("the shape of its pixels is not that of the first clip's")
         }
         if matrix != other.matrix { differences.append("it is turned otherwise than the first clip") }
@@ -97,6 +97,12 @@ final class PictureSource: @unchecked Sendable {
         let isAlike = a.codec_id == b.codec_id && a.width == b.width && a.height == b.height && a.format == b.format
         if isAlike, extra[0] != extra[1] { differences.append("it was encoded with other settings than the first clip") }
         return differences
+    }
+
+    /// Width of a stored pixel divided by its height, as it is drawn; the container's word comes first. 1 where nobody tells.
+    private var shape: Double {
+        let ratio = av_guess_sample_aspect_ratio(nil, stream, nil)
+        return ratio.num > 0 && ratio.den > 0 ? av_q2d(ratio) : 1
     }
 
     private var matrix: [Int32]? { shim_stream_display_matrix(stream).map { Array(UnsafeBufferPointer(start: $0, count: 9)) } }

@@ -8,7 +8,7 @@ package struct AssetDescription: Hashable, Sendable {
     package struct Video: Hashable, Sendable {
         /// FFmpeg's short codec name: `h264`.
         package var codec: String
-        /// Stored pixels across and down, before orientation.
+        /// Stored pixels across and down, before orientation; what the container crops is left out.
         package var width: Int, height: Int
         /// Width of a stored pixel divided by its height.
         package var pixelAspectRatio: Double
@@ -20,6 +20,8 @@ package struct AssetDescription: Hashable, Sendable {
         package var isConstantFrameRate: Bool
         /// FFmpeg's name of the pixel format: `yuv420p10le`.
         package var pixelFormat: String
+        /// The profile of Dolby Vision where its colours are those of no other standard (5); nil of anything else.
+        package var dolbyVisionProfile: Int?
         /// FFmpeg's names of its primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`; nil where neither the
         /// container nor the first picture has them.
         package var colorPrimaries: String?, colorTransfer: String?, colorMatrix: String?
@@ -27,6 +29,8 @@ package struct AssetDescription: Hashable, Sendable {
         package var isInterlaced: Bool
         /// Whether a picture is made of each of them, so that there are twice as many as ``frameRate`` says.
         package var isDeinterlaced = false
+        /// Whether the container says that only a part of the stored picture is to be seen.
+        package var isCropped = false
         /// When the track begins and how long it lasts, as its header tells, in the container's time.
         package var start: MediaTime?, duration: MediaTime?
     }
@@ -84,6 +88,9 @@ extension AssetDescription.Video {
 
     /// What is wrong with its colours where they are shown as those of a standard display; nil where they are such.
     var colorProblem: String? {
+        if let dolbyVisionProfile {
+            return "is Dolby Vision (profile \(dolbyVisionProfile)) and shown with green and purple colours: convert it to SDR (BT.709)"
+        }
         if isHighDynamicRange {
             let name = colorTransfer == "smpte2084" ? "PQ" : "HLG"
             return "is HDR (\(name)) and shown without tone mapping, with wrong brightness and colours: convert it to SDR (BT.709)"
@@ -128,17 +135,20 @@ extension AssetDescription {
             let parameters = stream.pointee.codecpar.pointee
             let average = stream.pointee.avg_frame_rate, base = stream.pointee.r_frame_rate
             let rate = average.plausibleFrameRate
-            let ratio = av_guess_sample_aspect_ratio(format.raw, stream, nil)
+            let geometry = TrackGeometry(stream, of: format)
             isStill = format.isStill
             self.video = Video(
-                codec: String(cString: avcodec_get_name(parameters.codec_id)), width: Int(parameters.width), height: Int(parameters.height),
-                pixelAspectRatio: ratio.num > 0 && ratio.den > 0 ? av_q2d(ratio) : 1,
-                orientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
+                codec: String(cString: avcodec_get_name(parameters.codec_id)), width: geometry.size.width, height: geometry.size.height,
+                pixelAspectRatio: geometry.shape().pixelAspectRatio,
+                orientation: geometry.orientation,
                 frameRate: isStill ? nil : rate,
                 isConstantFrameRate: rate.map { base.isMultiple(of: $0, orTwice: parameters.isInterlaced) } ?? false,
                 pixelFormat: av_get_pix_fmt_name(AVPixelFormat(rawValue: parameters.format)).map { String(cString: $0) } ?? "unknown",
                 isInterlaced: parameters.isInterlaced,
                 start: stream.time(stream.pointee.start_time), duration: stream.ownDuration(within: duration))
+            let dolbyVision = Int(shim_stream_dolby_vision(stream))
+            self.video?.dolbyVisionProfile = dolbyVision > 0 ? dolbyVision : nil
+            self.video?.isCropped = geometry.crop != nil
             self.video?.addColors(of: parameters)
             if isStill { duration = nil }
         }

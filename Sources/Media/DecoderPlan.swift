@@ -15,19 +15,21 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
     let reduction: Int
     let maxPixels: Int
     let isPreview: Bool
+    /// Whether only a part of its pictures is seen: they are drawn into ordinary memory.
+    let isCropped: Bool
     /// Whether pictures are made of the fields of interlaced frames.
     let makesPictures: Bool
 
     /// A plan for a stream; the corresponding C function is `avcodec_parameters_copy`.
     init(
         _ stream: UnsafeMutablePointer<AVStream>, source: String, threads: Int, reduction: Int, maxPixels: Int, isPreview: Bool,
-        makesPictures: Bool = true
+        isCropped: Bool = false, makesPictures: Bool = true
     ) {
         parameters = avcodec_parameters_alloc()
         avcodec_parameters_copy(parameters, stream.pointee.codecpar)
         timeBase = stream.pointee.time_base
         (self.source, self.threads, self.reduction) = (source, threads, reduction)
-        (self.maxPixels, self.isPreview, self.makesPictures) = (maxPixels, isPreview, makesPictures)
+        (self.maxPixels, self.isPreview, self.isCropped, self.makesPictures) = (maxPixels, isPreview, isCropped, makesPictures)
     }
 
     deinit {
@@ -57,7 +59,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
             }
             // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
             context.pointee.max_pixels = Int64(maxPixels)
-            if !isPreview { memory = context.drawIntoPlanes() }
+            if !isPreview, !isCropped { memory = context.drawIntoPlanes() }
         }
         codec.memory = memory
         return codec

@@ -11,6 +11,8 @@ final class FormatContext: @unchecked Sendable {
     let raw: UnsafeMutablePointer<AVFormatContext>
     /// Reads its files; must outlive the context.
     let input: FileInput
+    /// What a local file says of its pictures beside what libavformat tells.
+    var geometry = FileGeometry()
 
     /// As what it was opened with.
     let settings: StreamSettings

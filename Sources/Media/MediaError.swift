@@ -21,6 +21,8 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case nothingToPlay
         /// The codec's name.
         case unsupportedCodec(String)
+        /// A picture of a kind that FFmpeg does not decode.
+        case unreadableImage(UnreadableImage)
         /// Its pictures would take more memory than ``MemoryLimit`` allows: pixels, and megabytes.
         case pictureTooLarge(width: Int, height: Int, megabytes: Int)
         /// A sample rate in Hz, or a number of channels, that no sound has.
@@ -84,6 +86,7 @@ extension MediaError.Reason {
                 + "or name the stream's playlist"
         case .nothingToPlay: "has neither a picture nor sound"
         case .unsupportedCodec(let name): "its codec \(name) is not supported by the installed FFmpeg"
+        case .unreadableImage(let kind): kind.text
         case .pictureTooLarge(let width, let height, let megabytes):
             "\(width)×\(height) pixels take \(megabytes) MB, more than this machine can spare: scale it down"
         case .soundOutOfRange(let rate, let channels):

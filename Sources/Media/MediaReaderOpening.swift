@@ -46,6 +46,19 @@ extension MediaReader {
         deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem,
         settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> MediaReader {
+        do throws(MediaError) {
+            return try openAsItIs(
+                source, samples, decoderThreads, wish, audio, video, interruption, deinterlacing, pictureMemory, settings, displaySize)
+        } catch {
+            throw error.explained(interruption)
+        }
+    }
+
+    private static func openAsItIs(
+        _ source: String, _ samples: AudioFormat?, _ decoderThreads: Int, _ wish: DecoderWish, _ audio: TrackChoice, _ video: TrackChoice,
+        _ interruption: Interruption, _ deinterlacing: Deinterlacing, _ pictureMemory: Int, _ settings: StreamSettings,
+        _ displaySize: (width: Int, height: Int)?
+    ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
         let format = try FormatContext.open(
             source, settings: settings, isKept: isKept, displaySize: displaySize, interruption: interruption)

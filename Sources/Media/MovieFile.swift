@@ -87,7 +87,9 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
         stream.pointee.codecpar.pointee.codec_tag = 0
         stream.pointee.time_base = source.pointee.time_base
         stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
-        stream.pointee.sample_aspect_ratio = source.pointee.sample_aspect_ratio
+        // The container's word comes first (TrackGeometry), and the muxer takes both or neither.
+        let shape = av_guess_sample_aspect_ratio(nil, source, nil)
+        (stream.pointee.sample_aspect_ratio, stream.pointee.codecpar.pointee.sample_aspect_ratio) = (shape, shape)
         if let matrix = shim_stream_display_matrix(source), shim_stream_set_display_matrix(stream, matrix) < 0 {
             throw MovieError(path, errno: ENOMEM)
         }

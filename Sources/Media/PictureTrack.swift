@@ -75,12 +75,13 @@ struct PictureTrack: ~Copyable, Sendable {
     /// Has the first frame begin at `time`.
     mutating func setFirstTime(_ time: MediaTime) { first?.time = time }
 
-    /// Adds to `video` what only the first frame tells: EXIF orientation, which lies within the picture, the colours of some codecs, and
-    /// whether it is interlaced after all.
+    /// Adds to `video` what only the first frame tells: EXIF orientation, which lies within the picture, the shape of its pixels, the
+    /// colours of some codecs, and whether it is interlaced after all.
     mutating func complete(_ video: inout AssetDescription.Video?) {
         video?.isInterlaced = deinterlacer.isInterlaced
         video?.isDeinterlaced = makesFields
         if let orientation = first?.frame.orientation { video?.orientation = orientation }
+        if let aspect = first?.frame.pixelAspectRatio { video?.pixelAspectRatio = aspect }
         if let frame = first?.frame.av { video?.addColors(of: frame.pointee) }
     }
 

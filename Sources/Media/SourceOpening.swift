@@ -60,6 +60,7 @@ extension FormatContext {
         if file != nil, !isStream(source), !format.isList {
             interruption.allow(limit)
             format.findLength(of: source, interruption)
+            format.geometry = FileGeometry(source, format: String(cString: opened.pointee.iformat.pointee.name), interruption: interruption)
         }
         return format
     }

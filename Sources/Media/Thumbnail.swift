@@ -37,7 +37,7 @@ package struct Thumbnail: Hashable, Sendable {
             return try PreviewReader.thumbnail(of: source, fitting: width, height, interruption: interruption)
         } catch {
             if interruption.cancelled { return nil }
-            facts.problem = error.reason.text
+            facts.problem = error.explained(interruption).reason.text
             return Thumbnail(picture: nil, facts: facts)
         }
     }

@@ -20,7 +20,7 @@ import Logging
 struct VideoDecoder: ~Copyable, Sendable {
     var codec: CodecContext?
     let plan: DecoderPlan
-    private let trackOrientation: Orientation
+    private let geometry: TrackGeometry
     /// How long a frame lasts at the average rate, where the container tells one.
     let nominalDuration: MediaTime?
     var lastTime: MediaTime?
@@ -82,10 +82,10 @@ struct VideoDecoder: ~Copyable, Sendable {
     private static let errorLimit = 64
 
     init(
-        _ plan: consuming DecoderPlan, orientation: Orientation, nominalDuration: MediaTime?, choice: DecoderChoice, wish: DecoderWish
+        _ plan: consuming DecoderPlan, geometry: TrackGeometry, nominalDuration: MediaTime?, choice: DecoderChoice, wish: DecoderWish
     ) throws(MediaError) {
         self.plan = plan
-        trackOrientation = orientation
+        self.geometry = geometry
         self.nominalDuration = nominalDuration
         lastDuration = nominalDuration ?? .milliseconds(40)
         (ways, allWays, warns) = (choice.ways, choice.ways, wish.setting == .hardware)
@@ -316,12 +316,8 @@ struct VideoDecoder: ~Copyable, Sendable {
         let begin = start ?? .zero
         (lastTime, lastDuration) = (begin, duration)
         if hardware == nil { load?.gaveOut(begin) }
-        let orientation = shim_frame_display_matrix(picture).map(Orientation.init(displayMatrix:)) ?? trackOrientation
-        if picture.pointee.sample_aspect_ratio.num == 0, let raw = codec?.raw {
-            picture.pointee.sample_aspect_ratio = raw.pointee.sample_aspect_ratio
-        }
         var output = VideoFrame(
-            adopting: picture, orientation: orientation, origin: origin, isPooled: hardware != nil,
+            adopting: picture, orientation: geometry.apply(to: picture), origin: origin, isPooled: hardware != nil,
             use: isStateful ? codec?.lease?.use : nil)
         output.takesPlaneMemory = codec?.memory != nil
         if output.isDamaged, stamp == nil || stamp != damagedStamp { damage.addPicture(at: begin) }

@@ -28,12 +28,13 @@ extension VideoDecoder {
             let megabytes = (picture.bytes(reducedBy: reductions) - 1) >> 20 + 1
             throw MediaError(source, .pictureTooLarge(width: picture.width, height: picture.height, megabytes: megabytes))
         }
+        let geometry = TrackGeometry(stream, of: format)
         let plan = DecoderPlan(
             stream, source: source, threads: threads ?? 1, reduction: reduction,
-            maxPixels: picture.pixels(within: memory, reducedBy: reduction), isPreview: preview != nil,
+            maxPixels: picture.pixels(within: memory, reducedBy: reduction), isPreview: preview != nil, isCropped: geometry.crop != nil,
             makesPictures: wish.makesPictures)
         let choice =
-            isStill || format.isImage || preview != nil
+            isStill || format.isImage || preview != nil || geometry.crop != nil
             ? DecoderChoice.software : DecoderChoice(parameters, wish, source: source, memory: memory)
         var rate = av_guess_frame_rate(format.raw, stream, nil)
         // Of interlaced H.264 in a transport stream libavformat takes the rate of the fields for that of the frames.
@@ -44,7 +45,7 @@ extension VideoDecoder {
             rate = average
         }
         return try VideoDecoder(
-            plan, orientation: shim_stream_display_matrix(stream).map(Orientation.init(displayMatrix:)) ?? .up,
+            plan, geometry: geometry,
             nominalDuration: rate.frameDuration, choice: choice, wish: wish)
     }
 }

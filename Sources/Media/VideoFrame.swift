@@ -98,10 +98,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     package var height: Int { Int(av.pointee.height) }
 
     /// Width of a stored pixel divided by its height; 1 where the stream does not say.
-    package var pixelAspectRatio: Double {
-        let ratio = av.pointee.sample_aspect_ratio
-        return ratio.num > 0 && ratio.den > 0 ? Double(ratio.num) / Double(ratio.den) : 1
-    }
+    package var pixelAspectRatio: Double { av.pointee.sample_aspect_ratio.pixelAspectRatio }
 
     /// Whether the decoder had to conceal errors in the picture.
     package var isDamaged: Bool { av.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || av.pointee.decode_error_flags != 0 }

@@ -282,6 +282,31 @@ import Testing
         }
     }
 
+    @Test func whatIsCopiedKeepsTheShapeThatTheContainerTells() throws {
+        let square = try Clips.make(
+            "shape-square.mkv", ["-f", "lavfi", "-i", "testsrc2=s=360x288:r=25:d=1,setsar=1", "-pix_fmt", "yuv420p", "-c:v", "libx264"])
+        let wide = try Clips.make("shape-wide.mkv", ["-i", square, "-c", "copy", "-aspect", "16:9"])
+        let folder = try ExportFolder()
+        var options = ExportSession.Options(output: folder.path + "/film.mp4")
+        options.copies = true
+        _ = try ExportSession.run(try Self.arrangement([wide]), options)
+        let film = try MediaReader.open(options.output, samples: nil)
+        let shape = film.description.video?.pixelAspectRatio ?? 0
+        #expect(abs(shape - 64.0 / 45) < 0.01)
+        let both = try Self.arrangement([wide, square])
+        options.output = folder.path + "/both.mp4"
+        do throws(ExportError) {
+            _ = try ExportSession.run(both, options)
+            Issue.record("it was copied")
+        } catch {
+            guard case .cannotCopy(let reasons) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(reasons.contains { $0.contains("the shape of its pixels is not that of the first clip's") }, "\(reasons)")
+        }
+    }
+
     // MARK: Other players, and what is broken
 
     @Test func ffprobeAndMpvTakeTheFilm() throws {

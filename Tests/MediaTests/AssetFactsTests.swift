@@ -30,7 +30,7 @@ import Testing
         try expectStill(Clips.named("animation.apng"), false, frames: 8)
     }
 
-    private static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
+    static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
         func bytes(_ value: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> UInt32($0)) } }
         let checked = Array(type.utf8) + data
         var sum = UInt32.max

@@ -1,0 +1,346 @@
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
+
+// What a file says of how its pictures are to be shown, where libavformat does not pass it on: the EXIF orientation of PNG, WebP and TIFF,
+// the turn (`irot`, `imir`) of AVIF, and the part of a video that is to be seen (PixelCrop of Matroska, `clap` of MP4). It is read from a local
+// file's own headers. Everything in them is checked where it is read: what makes no sense is as if it were not there.
+
+/// How the pictures of a file are to be shown.
+struct FileGeometry: Hashable, Sendable {
+    /// How a stored picture must be rotated to be upright; nil where the file does not say.
+    var orientation: Orientation?
+    /// What of the pictures of a track is to be seen, by the number of the track among those that have pictures, from 0, and by its id.
+    var crops: [Crop] = []
+
+    /// The part of a picture that is to be seen, of one track.
+    struct Crop: Hashable, Sendable {
+        /// Its place among the picture tracks, or the id that the container gives it; nil where the other one counts.
+        var place: Int?, id: Int?
+        /// Pixels that are left out at each edge.
+        var left = 0, top = 0, right = 0, bottom = 0
+        /// The shape of the part, as Matroska says it: pixels across and down of the display; nil where it does not.
+        var display: (width: Int, height: Int)? {
+            get { displayWidth.flatMap { width in displayHeight.map { (width, $0) } } }
+            set { (displayWidth, displayHeight) = (newValue?.width, newValue?.height) }
+        }
+        private var displayWidth: Int?, displayHeight: Int?
+
+        init(place: Int? = nil, id: Int? = nil) { (self.place, self.id) = (place, id) }
+
+        /// Whether something is left out, and something of a picture of this size is left.
+        func fits(width: Int, height: Int) -> Bool {
+            let edges = [left, top, right, bottom]
+            return edges.allSatisfy { 0...65536 ~= $0 } && edges.contains { $0 > 0 } && left + right < width && top + bottom < height
+        }
+    }
+
+    init() {}
+
+    /// What the local file at `path` says, whose format libavformat calls `format`. Blocks for reading its headers.
+    init(_ path: String, format: String, interruption: Interruption) {
+        self.init()
+        let kinds = ["png_pipe", "webp_pipe", "tiff_pipe", "image2", "mov", "matroska"]
+        guard kinds.contains(where: format.hasPrefix), let file = try? BoundedFile.open(path, interruption: interruption) else { return }
+        self = FileGeometry(Bytes(file.size) { offset, count in file.bytes(at: offset, count: count) })
+    }
+
+    /// What these bytes of a file say.
+    init(_ bytes: Bytes) {
+        let beginning = bytes.at(0, 12) ?? []
+        if beginning.starts(with: [0x89, 0x50, 0x4E, 0x47]) {
+            orientation = Self.exif(ofPNG: bytes)
+        } else if beginning.starts(with: "RIFF".utf8), beginning.dropFirst(8).starts(with: "WEBP".utf8) {
+            orientation = Self.exif(ofWebP: bytes)
+        } else if beginning.starts(with: "II*\0".utf8) || beginning.starts(with: "MM\0*".utf8) {
+            orientation = Self.exif(bytes, at: 0)
+        } else if beginning.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
+            crops = Self.crops(ofMatroska: bytes)
+        } else if beginning.dropFirst(4).starts(with: "ftyp".utf8) {
+            let isImage = ["avif", "avis", "mif1", "msf1"].contains { beginning.dropFirst(8).elementsEqual($0.utf8) }
+            if isImage { orientation = Self.turn(ofHEIF: bytes) } else { crops = Self.crops(ofMP4: bytes) }
+        }
+    }
+
+    /// Bytes of a file, by their place in it.
+    struct Bytes {
+        let count: Int64
+        private let read: (Int64, Int) -> [UInt8]?
+
+        init(_ count: Int64, _ read: @escaping (Int64, Int) -> [UInt8]?) { (self.count, self.read) = (count, read) }
+
+        /// So many bytes from a place on; nil where there are fewer.
+        func at(_ offset: Int64, _ count: Int) -> [UInt8]? {
+            guard offset >= 0, count >= 0, offset <= self.count - Int64(count) else { return nil }
+            return read(offset, count).flatMap { $0.count == count ? $0 : nil }
+        }
+
+        /// A number of so many bytes, at most 7, the most significant first.
+        func number(_ offset: Int64, _ count: Int, isLittle: Bool = false) -> Int? {
+            at(offset, count).map { bytes in (isLittle ? bytes.reversed() : bytes).reduce(0) { $0 << 8 | Int($1) } }
+        }
+    }
+}
+
+// MARK: EXIF
+
+extension FileGeometry {
+    /// More chunks, boxes or entries than this are not looked at.
+    private static let mostParts = 1000
+
+    private static func exif(ofPNG bytes: Bytes) -> Orientation? {
+        var place: Int64 = 8
+        for _ in 0..<mostParts {
+            guard let length = bytes.number(place, 4), let type = bytes.at(place + 4, 4) else { return nil }
+            if type.elementsEqual("eXIf".utf8) { return exif(bytes, at: place + 8) }
+            place += 12 + Int64(length)
+        }
+        return nil
+    }
+
+    private static func exif(ofWebP bytes: Bytes) -> Orientation? {
+        var place: Int64 = 12
+        for _ in 0..<mostParts {
+            guard let type = bytes.at(place, 4), let length = bytes.number(place + 4, 4, isLittle: true) else { return nil }
+            if type.elementsEqual("EXIF".utf8) {
+                // Some write the beginning that it has in a JPEG.
+                let hasName = bytes.at(place + 8, 6)?.elementsEqual("Exif\0\0".utf8) ?? false
+                return exif(bytes, at: place + (hasName ? 14 : 8))
+            }
+            place += 8 + Int64(length + length % 2)
+        }
+        return nil
+    }
+
+    /// The orientation in a TIFF header at a place, which offsets in it are counted from.
+    private static func exif(_ bytes: Bytes, at base: Int64) -> Orientation? {
+        guard let mark = bytes.at(base, 4) else { return nil }
+        let isLittle = mark.elementsEqual("II*\0".utf8)
+        guard isLittle || mark.elementsEqual("MM\0*".utf8), let first = bytes.number(base + 4, 4, isLittle: isLittle),
+            let count = bytes.number(base + Int64(first), 2, isLittle: isLittle)
+        else { return nil }
+        for entry in 0..<min(count, mostParts) {
+            let place = base + Int64(first) + 2 + Int64(entry) * 12
+            // The tag Orientation, one number of two bytes.
+            guard let tag = bytes.number(place, 2, isLittle: isLittle) else { return nil }
+            if tag == 0x112 { return bytes.number(place + 8, 2, isLittle: isLittle).flatMap(Orientation.init(exif:)) }
+        }
+        return nil
+    }
+}
+
+extension Orientation {
+    /// From the number that EXIF has for it, 1 to 8.
+    init?(exif number: Int) {
+        let turns: [(Rotation, Bool)] = [
+            (.none, false), (.none, true), (.clockwise180, false), (.clockwise180, true), (.clockwise270, true), (.clockwise90, false),
+            (.clockwise90, true), (.clockwise270, false),
+        ]
+        guard turns.indices ~= number - 1 else { return nil }
+        self.init(rotation: turns[number - 1].0, isMirrored: turns[number - 1].1)
+    }
+}
+
+// MARK: Boxes of MP4 and HEIF
+
+extension FileGeometry {
+    private struct Box {
+        var type: String
+        /// Where its content begins and ends.
+        var begin: Int64, end: Int64
+    }
+
+    /// A box of the file itself. It is one of the first: a film in fragments has a thousand others.
+    private static func box(_ type: String, of bytes: Bytes) -> Box? {
+        boxes(bytes, 0, bytes.count, until: type, most: 16).last { $0.type == type }
+    }
+
+    /// The boxes between two places, up to one of a type where one is wanted.
+    private static func boxes(
+        _ bytes: Bytes, _ begin: Int64, _ end: Int64, until wanted: String? = nil, most: Int = mostParts
+    ) -> [Box] {
+        var boxes: [Box] = []
+        var place = begin
+        while place + 8 <= end, boxes.count < most, boxes.last.map({ $0.type != wanted }) ?? true {
+            guard let short = bytes.number(place, 4), let type = bytes.at(place + 4, 4) else { break }
+            var (size, header) = (Int64(short), Int64(8))
+            if short == 1 {
+                // A length of 8 bytes, of which 7 are enough for any file.
+                guard bytes.number(place + 8, 1) == 0, let long = bytes.number(place + 9, 7) else { break }
+                (size, header) = (Int64(long), 16)
+            }
+            if short == 0 { size = end - place }
+            guard size >= header, size <= end - place else { break }
+            boxes.append(Box(type: String(decoding: type, as: UTF8.self), begin: place + header, end: place + size))
+            place += size
+        }
+        return boxes
+    }
+
+    private static func box(_ path: String..., in outer: Box, of bytes: Bytes) -> Box? {
+        var box = outer
+        for type in path {
+            // What a full box begins with.
+            let skipped: Int64 = box.type == "meta" ? 4 : box.type == "stsd" ? 8 : 0
+            guard let inner = boxes(bytes, box.begin + skipped, box.end).first(where: { $0.type == type }) else { return nil }
+            box = inner
+        }
+        return box
+    }
+
+    private static func crops(ofMP4 bytes: Bytes) -> [Crop] {
+        guard let movie = box("moov", of: bytes) else { return [] }
+        return boxes(bytes, movie.begin, movie.end).filter { $0.type == "trak" }.compactMap { track in
+            guard let header = box("tkhd", in: track, of: bytes), let version = bytes.number(header.begin, 1),
+                let id = bytes.number(header.begin + (version == 1 ? 20 : 12), 4),
+                let descriptions = box("mdia", "minf", "stbl", "stsd", in: track, of: bytes),
+                box("mdia", "minf", "vmhd", in: track, of: bytes) != nil,
+                let entry = boxes(bytes, descriptions.begin + 8, descriptions.end).first,
+                let width = bytes.number(entry.begin + 24, 2), let height = bytes.number(entry.begin + 26, 2),
+                let aperture = boxes(bytes, entry.begin + 78, entry.end).first(where: { $0.type == "clap" })
+            else { return nil }
+            return crop(bytes, aperture, id: id, width: width, height: height)
+        }
+    }
+
+    /// The clean aperture: width, height, and how far its middle lies from the picture's, each a fraction of two numbers of 32 bits.
+    private static func crop(_ bytes: Bytes, _ aperture: Box, id: Int, width: Int, height: Int) -> Crop? {
+        let parts = (0..<4).compactMap { part -> Double? in
+            let place = aperture.begin + Int64(part * 8)
+            guard let above = bytes.number(place, 4), let below = bytes.number(place + 4, 4), below != 0 else { return nil }
+            return Double(Int32(truncatingIfNeeded: above)) / Double(below)
+        }
+        guard parts.count == 4, 1...Double(width) ~= parts[0], 1...Double(height) ~= parts[1], abs(parts[2]) < 65536, abs(parts[3]) < 65536
+        else { return nil }
+        var crop = Crop(id: id)
+        crop.left = Int(saturating: ((Double(width) - parts[0]) / 2 + parts[2]).rounded())
+        crop.top = Int(saturating: ((Double(height) - parts[1]) / 2 + parts[3]).rounded())
+        crop.right = width - Int(saturating: parts[0].rounded()) - crop.left
+        crop.bottom = height - Int(saturating: parts[1].rounded()) - crop.top
+        return crop
+    }
+
+    /// The turn of the primary item: its properties `irot` (quarters counter-clockwise) and `imir` (0 exchanges top and bottom, 1 left and
+    /// right), in their order.
+    private static func turn(ofHEIF bytes: Bytes) -> Orientation? {
+        guard let meta = box("meta", of: bytes),
+            let primary = box("pitm", in: meta, of: bytes), let version = bytes.number(primary.begin, 1),
+            let item = bytes.number(primary.begin + 4, version == 0 ? 2 : 4),
+            let container = box("iprp", "ipco", in: meta, of: bytes), let links = box("iprp", "ipma", in: meta, of: bytes)
+        else { return nil }
+        let properties = boxes(bytes, container.begin, container.end)
+        guard let linksVersion = bytes.number(links.begin, 1), let flags = bytes.number(links.begin + 1, 3),
+            let count = bytes.number(links.begin + 4, 4)
+        else { return nil }
+        var place = links.begin + 8
+        for _ in 0..<min(count, mostParts) {
+            let (idSize, indexSize) = (linksVersion == 0 ? 2 : 4, flags & 1 == 0 ? 1 : 2)
+            guard let id = bytes.number(place, idSize), let linked = bytes.number(place + Int64(idSize), 1) else { return nil }
+            place += Int64(idSize) + 1
+            if id == item {
+                let indices = (0..<linked).compactMap {
+                    bytes.number(place + Int64($0 * indexSize), indexSize).map { $0 & (indexSize == 1 ? 0x7F : 0x7FFF) }
+                }
+                return turn(indices.filter { properties.indices ~= $0 - 1 }.map { properties[$0 - 1] }, bytes)
+            }
+            place += Int64(linked * indexSize)
+        }
+        return nil
+    }
+
+    private static func turn(_ properties: [Box], _ bytes: Bytes) -> Orientation? {
+        var turn: Orientation?
+        for property in properties {
+            guard ["irot", "imir"].contains(property.type), let value = bytes.number(property.begin, 1) else { continue }
+            let before = turn ?? .up
+            if property.type == "irot" {
+                turn = Orientation(rotation: before.rotation + Rotation(quarters: 4 - value & 3), isMirrored: before.isMirrored)
+            } else {
+                // Left and right exchanged after a turn are exchanged before the turn the other way round; top and bottom are half a turn more.
+                let back = Rotation(quarters: 4 - before.rotation.rawValue / 90)
+                turn = Orientation(
+                    rotation: back + (value & 1 == 0 ? Rotation.clockwise180 : Rotation.none), isMirrored: !before.isMirrored)
+            }
+        }
+        return turn
+    }
+}
+
+extension Rotation {
+    fileprivate init(quarters: Int) { self = Rotation(rawValue: quarters % 4 * 90) ?? Rotation.none }
+}
+
+// MARK: Matroska
+
+extension FileGeometry {
+    /// The elements of Matroska between two places, each with its number and where its content begins and ends; up to the first cluster.
+    private static func elements(_ bytes: Bytes, _ begin: Int64, _ end: Int64) -> [(id: Int, begin: Int64, end: Int64)] {
+        var elements: [(id: Int, begin: Int64, end: Int64)] = []
+        var place = begin
+        while place < end, elements.count < mostParts {
+            guard let first = bytes.number(place, 1) else { break }
+            let idLength = UInt8(first).leadingZeroBitCount + 1
+            guard idLength <= 4, let id = bytes.number(place, idLength), let mark = bytes.number(place + Int64(idLength), 1) else { break }
+            let length = UInt8(mark).leadingZeroBitCount + 1
+            guard length <= 8, id != 0x1F43_B675 else { break }
+            let content = place + Int64(idLength + length)
+            var size = Int64(mark & (0xFF >> length))
+            var isUnknown = mark == 0xFF >> (length - 1)
+            for byte in bytes.at(place + Int64(idLength) + 1, length - 1) ?? [] {
+                if byte != 0xFF { isUnknown = false }
+                size = size << 8 | Int64(byte)
+            }
+            let last = isUnknown || size > end - content ? end : content + size
+            elements.append((id, content, last))
+            place = last
+        }
+        return elements
+    }
+
+    private static func crops(ofMatroska bytes: Bytes) -> [Crop] {
+        guard let segment = elements(bytes, 0, bytes.count).first(where: { $0.id == 0x1853_8067 }),
+            let tracks = elements(bytes, segment.begin, segment.end).first(where: { $0.id == 0x1654_AE6B })
+        else { return [] }
+        var crops: [Crop] = []
+        for track in elements(bytes, tracks.begin, tracks.end) where track.id == 0xAE {
+            guard let video = elements(bytes, track.begin, track.end).first(where: { $0.id == 0xE0 }) else { continue }
+            var crop = Crop(place: crops.count)
+            var display: (width: Int?, height: Int?), unit = 0
+            for element in elements(bytes, video.begin, video.end) where element.end - element.begin <= 7 {
+                guard let value = bytes.number(element.begin, Int(element.end - element.begin)) else { continue }
+                switch element.id {
+                case 0x54AA: crop.bottom = value
+                case 0x54BB: crop.top = value
+                case 0x54CC: crop.left = value
+                case 0x54DD: crop.right = value
+                case 0x54B0: display.width = value
+                case 0x54BA: display.height = value
+                case 0x54B2: unit = value
+                default: break
+                }
+            }
+            if let width = display.width, let height = display.height, 1...65536 ~= width, 1...65536 ~= height, unit < 4 {
+                crop.display = (width, height)
+            }
+            crops.append(crop)
+        }
+        return crops
+    }
+}
+
+extension BoundedFile {
+    /// So many bytes from a place on; fewer at the end, nil where they cannot be read.
+    func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+        guard count <= 1 << 20, seek(to: offset) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let space = count - filled
+            guard case .bytes(let number) = bytes.withUnsafeMutableBytes({ read(into: $0.baseAddress! + filled, count: space) }) else {
+                break
+            }
+            filled += number
+        }
+        return Array(bytes.prefix(filled))
+    }
+}
