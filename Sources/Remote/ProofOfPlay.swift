@@ -4,16 +4,23 @@ import KioskPlayback
 import KioskVocabulary
 import Synchronization
 
-/// A line of JSON for each showing of an item: what, from when to when, how many frames reached the screen, and whether it was shown to its end.
+/// A line of JSON for each showing of an item: what, from when to when, for how long, how many frames reached the screen, and whether it was shown
+/// to its end.
 ///
-/// The player's event thread makes the lines and never waits: a thread of its own appends them to the file, and what finds its queue of
-/// ``mostLines`` full is lost and counted in the next line's `lost`.
+/// The player's event thread makes the lines and never waits: a thread of its own appends them to the file. What finds its queue of ``mostLines``
+/// full is lost, and so is what cannot be written; both are counted in the next line's `lost`. Dates are those of the system's clock, which
+/// may be set at any time: how long a showing was is measured by the monotonic clock, and `clockSet` says by how much the other one has been
+/// moved since the line before.
 package final class ProofOfPlay: Sendable {
+    /// A line, and how many were lost before it.
+    private typealias Line = (members: [String: JSONValue], lost: Int)
+
     private let file: RotatedFile
     private let player: Player
     private let complain: @Sendable (String) -> Void
     private let showing = Mutex<Showing?>(nil)
-    private let queue = Monitor((lines: [String](), lost: 0, isStopping: false))
+    private let clock = Mutex(ClockSteps())
+    private let queue = Monitor((lines: [Line](), lost: 0, isStopping: false))
     private let thread = Mutex<Thread?>(nil)
     private let observer = Mutex<PlayerObserver?>(nil)
 
@@ -21,8 +28,10 @@ package final class ProofOfPlay: Sendable {
 
     private struct Showing {
         var item: PlayerItem.ID
-        var since: Int
-        var framesBefore: Int
+        var date: Int64
+        var since: HostTime
+        /// Which turn of the item it is.
+        var turn: Int
     }
 
     /// Begins to write to the file at `path`; `complain` is told once, in a line, when that cannot be done, and when it can be again.
@@ -45,9 +54,8 @@ package final class ProofOfPlay: Sendable {
         switch event {
         case .itemStarted(let item, _, _):
             end(isComplete: false)
-            let frames = player.snapshot.statistics.items[item]?.framesShown ?? 0
-            // The first frame is counted already.
-            showing.withLock { $0 = Showing(item: item, since: time(nil), framesBefore: max(0, frames - 1)) }
+            let turn = player.snapshot.statistics.items[item]?.turns ?? 0
+            showing.withLock { $0 = Showing(item: item, date: ClockSteps.date, since: .now, turn: turn) }
         case .itemEnded(let item): if showing.withLock({ $0?.item == item }) { end(isComplete: true) }
         default: break
         }
@@ -56,36 +64,49 @@ package final class ProofOfPlay: Sendable {
     private func end(isComplete: Bool) {
         guard let showing = showing.withLock({ $0.take() }) else { return }
         let known = player.item(showing.item)
-        let frames = (player.snapshot.statistics.items[showing.item]?.framesShown ?? 0) - showing.framesBefore
-        let line: [String: JSONValue] = [
+        let counts = player.snapshot.statistics.items[showing.item]
+        // The same item once more has begun already, where it follows itself.
+        let frames = (counts?.turns == showing.turn ? counts?.framesInTurn : counts?.framesInLastTurn) ?? 0
+        let (date, now) = (ClockSteps.date, HostTime.now)
+        var line: [String: JSONValue] = [
             "item": RemoteControl.describe(
                 showing.item, place: known?.place.map { $0 + 1 }, title: known?.entry.title ?? known?.entry.plainName ?? "",
                 known?.entry.source ?? ""),
-            "start": .string(Self.date(showing.since)), "end": .string(Self.date(time(nil))),
-            "framesShown": .number(Double(max(0, frames))),
+            "start": .string(Self.date(Int(showing.date / 1_000_000_000))), "end": .string(Self.date(Int(date / 1_000_000_000))),
+            "seconds": .number(((now - showing.since).seconds * 1000).rounded() / 1000),
+            "framesShown": .number(Double(frames)),
             "complete": .bool(isComplete),
         ]
+        if let step = clock.withLock({ $0.step(to: date, at: now) }) { line["clockSet"] = .number((step.seconds * 10).rounded() / 10) }
         queue.signal { queue in
             guard queue.lines.count < Self.mostLines else { return queue.lost += 1 }
-            let lost: [String: JSONValue] = queue.lost == 0 ? [:] : ["lost": .number(Double(queue.lost))]
+            queue.lines.append((line, queue.lost))
             queue.lost = 0
-            queue.lines.append(JSONValue.object(line.merging(lost) { $1 }).line + "\n")
         }
     }
 
     private func run() {
         Thread.giveWay()
         var hasFailed = false
-        while let lines = queue.wait({ queue -> [String]? in
+        // Lines that could not be written.
+        var unwritten = 0
+        while var lines = queue.wait({ queue -> [Line]? in
             if queue.lines.isEmpty, !queue.isStopping { return nil }
             defer { queue.lines.removeAll() }
             return queue.lines
         }), !lines.isEmpty {
-            let problem = file.append(lines.joined())
+            lines[0].lost += unwritten
+            let problem = file.append(lines.map(Self.text).joined())
+            unwritten = problem == nil ? 0 : lines.reduce(lines.count) { $0 + $1.lost }
             if let problem, !hasFailed { complain("proof of play is not written: \(file.path): \(problem)") }
             if problem == nil, hasFailed { complain("proof of play is written again: \(file.path)") }
             hasFailed = problem != nil
         }
+    }
+
+    private static func text(_ line: Line) -> String {
+        let lost: [String: JSONValue] = line.lost == 0 ? [:] : ["lost": .number(Double(line.lost))]
+        return JSONValue.object(line.members.merging(lost) { $1 }).line + "\n"
     }
 
     /// `2026-11-23T22:27:54Z`.
@@ -98,7 +119,34 @@ package final class ProofOfPlay: Sendable {
     }
 }
 
-/// A file of lines that becomes `FILE.1` before it is longer than ``longest`` bytes; what was `FILE.1` is gone then. For one thread.
+/// By how much the system's clock was set, seen from the monotonic one: a pure value.
+struct ClockSteps {
+    /// What the one was ahead of the other last.
+    private var offset: Int64
+
+    /// What is less is the time between two readings.
+    static let least = MediaTime.milliseconds(500)
+
+    init(date: Int64 = Self.date, at now: HostTime = .now) { offset = date &- now.nanoseconds }
+
+    /// How far the clock has been moved since it was read last, forwards where that is more than zero; nil where it has not been.
+    mutating func step(to date: Int64, at now: HostTime) -> MediaTime? {
+        let before = offset
+        offset = date &- now.nanoseconds
+        let step = MediaTime(nanoseconds: offset) - MediaTime(nanoseconds: before)
+        return step >= Self.least || step <= -Self.least ? step : nil
+    }
+
+    /// Nanoseconds since 1970. The corresponding C function is `clock_gettime`.
+    static var date: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+/// A file of lines that becomes `FILE.1` before it is longer than ``longest`` bytes; what was `FILE.1` is gone then. Where it cannot
+/// be renamed nothing more is written, so that it fills no disk. For one thread.
 struct RotatedFile {
     let path: String
     var longest = 16 << 20
@@ -109,7 +157,12 @@ struct RotatedFile {
     func append(_ text: String) -> String? {
         var bytes = Array(text.utf8)
         var status = stat()
-        if stat(path, &status) == 0, status.st_size > 0, Int(status.st_size) + bytes.count > longest { rename(path, path + ".1") }
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0, Int(status.st_size) + bytes.count > longest,
+            rename(path, path + ".1") != 0
+        {
+            let reason = String(cString: strerror(errno))
+            return "it has \(longest >> 20) MB and cannot be renamed to \(path).1: \(reason); let the player's user write to its folder"
+        }
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return String(cString: strerror(errno)) }
         defer { close(descriptor) }

@@ -53,6 +53,30 @@ import Testing
         #expect(Int(summary.1)! + Int(summary.2)! > 30 && Int(summary.3)! >= 2, "\(summary.0)")
     }
 
+    @Test("Proof of play counts each turn of a clip that follows itself by itself") func proofOfPlayOfOneClip() throws {
+        let folder = try TestFolder()
+        let (clip, proof) = (try Clips.numbered("second.mp4", frames: 30, sound: false), folder.path + "/proof")
+        let path = try folder.file(
+            "k.conf",
+            "[display]\nconnector = \"offscreen\"\n[audio]\ndevice = \"off\"\n[input]\ngrab = false\ntouch = false\n"
+                + "[log]\nproof-of-play = \"\(proof)\"\n[[playlist]]\nsource = \"\(clip)\"\n")
+        let kiosk = try KioskProcess(["--config", path])
+        func lines() -> [[String: Any]] {
+            String(decoding: FileManager.default.contents(atPath: proof) ?? Data(), as: UTF8.self).split(separator: "\n").compactMap {
+                try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+            }
+        }
+        #expect(eventually(60) { lines().count >= 4 })
+        #expect(kiosk.end() == 0)
+        for line in lines().filter({ $0["complete"] as? Bool == true }) {
+            // Fewer, where the machine is too busy to show all of them.
+            let frames = try #require(line["framesShown"] as? Int)
+            #expect((1...30).contains(frames), "\(line)")
+            let seconds = try #require(line["seconds"] as? Double)
+            #expect(seconds > 0.5 && line["clockSet"] == nil, "\(line)")
+        }
+    }
+
     @Test("A stream is asked for as its entry says: on the screen, when it is tried while the fallback is shown, and by the cache")
     func aStreamIsAskedForAsItsEntrySays() throws {
         let server = try FileServer(.init(Clips.bytes(Clips.named("faststart.mp4"))))

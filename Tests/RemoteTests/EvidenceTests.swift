@@ -156,6 +156,28 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["proof.jsonl", "proof.jsonl.1"])
     }
 
+    @Test func `a log that cannot be renamed grows no further, and says why`() throws {
+        let folder = "\(NSTemporaryDirectory())kiosk-stuck-\(getpid())"
+        // No folder can be renamed to the name of one that has something in it.
+        try FileManager.default.createDirectory(atPath: "\(folder)/proof.jsonl.1/x", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var file = RotatedFile("\(folder)/proof.jsonl")
+        file.longest = 1 << 20
+        #expect(file.append(String(repeating: "x", count: 1 << 20)) == nil)
+        #expect(file.append("one more\n")?.hasPrefix("it has 1 MB and cannot be renamed to \(folder)/proof.jsonl.1: ") == true)
+        var status = stat()
+        #expect(stat("\(folder)/proof.jsonl", &status) == 0 && status.st_size == 1 << 20)
+    }
+
+    @Test func `a clock that is set is told, and one that runs is not`() {
+        let start = HostTime(nanoseconds: 1_000_000_000)
+        var steps = ClockSteps(date: 5_000_000_000, at: start)
+        #expect(steps.step(to: 8_000_000_000, at: start + .seconds(3)) == nil)
+        #expect(steps.step(to: 1_790_000_000_000_000_000, at: start + .seconds(4)) == MediaTime(nanoseconds: 1_789_999_991_000_000_000))
+        #expect(steps.step(to: 1_790_000_001_000_000_000, at: start + .seconds(5)) == nil)
+        #expect(steps.step(to: 1_789_996_402_000_000_000, at: start + .seconds(6)) == .seconds(-3600))
+    }
+
     @Test(.needsFullDevice) func `a log on a full disk has no half lines`() throws {
         // Nothing can be written to it, and it cannot be told from a disk without room.
         #expect(RotatedFile("/dev/full").append("a line\n") == String(cString: strerror(ENOSPC)))

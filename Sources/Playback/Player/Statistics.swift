@@ -39,7 +39,16 @@ package struct PlayerStatistics: Hashable, Sendable {
         if late > 0 { framesLate += 1 }
         guard let item else { return }
         items[item, default: .init()].framesShown += 1
+        items[item]!.framesInTurn += 1
         if late > 0 { items[item, default: .init()].framesLate += 1 }
+    }
+
+    /// A turn of an item begins; its first frame has not been counted.
+    mutating func beginTurn(_ item: PlayerItem.ID) {
+        var counts = items[item] ?? .init()
+        counts.turns += 1
+        (counts.framesInLastTurn, counts.framesInTurn) = (counts.framesInTurn, 0)
+        items[item] = counts
     }
 
     /// Counts a frame that was left out.
@@ -82,4 +91,8 @@ package struct ItemStatistics: Hashable, Sendable {
     package var seams = 0
     /// The most vblanks such a playthrough's first frame was late.
     package var worstSeamLateness = 0
+    /// How often it has begun.
+    package var turns = 0
+    /// Frames that reached the screen since it began last, and in the turn before that.
+    package var framesInTurn = 0, framesInLastTurn = 0
 }

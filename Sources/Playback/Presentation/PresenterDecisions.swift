@@ -180,6 +180,7 @@ extension Presenter {
         }
         if time != nil, place.playthrough != nil { StartTrace.reached(place.start > .zero ? .moved : .shown) }
         pipeline.countInputLatency(of: commit.generation, at: time)
+        if let starts = commit.starts { pipeline.statistics.beginTurn(starts.position.item) }
         if time != nil { pipeline.statistics.countShown(place.playthrough?.position.item, late: commit.late) }
         if let starts = commit.starts { begin(starts, late: commit.late, isSeen: time != nil, &pipeline) }
         // The bare background follows when nothing can be played any more.
