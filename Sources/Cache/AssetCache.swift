@@ -32,17 +32,17 @@ package final class AssetCache: Sendable {
     }
 
     struct State {
-        var kept: [String: CacheEntry] = [:]
+        var kept: [Path: CacheEntry] = [:]
         var isScanned = false
         /// What has been played since the thread looked last.
-        var used: Set<String> = []
+        var used: Set<Path> = []
         /// What turned out not to be playable.
-        var rejected: [String] = []
-        var wanted: [String] = []
+        var rejected: [Path] = []
+        var wanted: [Path] = []
         /// How far the one that is fetched is.
-        var fetching: (source: String, bytes: Int64, size: Int64)?
-        var parts: [String: (bytes: Int64, size: Int64)] = [:]
-        var problems: [String: String] = [:]
+        var fetching: (source: Path, bytes: Int64, size: Int64)?
+        var parts: [Path: (bytes: Int64, size: Int64)] = [:]
+        var problems: [Path: String] = [:]
         var isStopping = false
     }
 
@@ -101,10 +101,11 @@ package final class AssetCache: Sendable {
     /// The file that is kept of a source; nil where there is none. From any thread.
     package func file(for source: String) -> String? {
         guard Self.mayKeep(source) else { return nil }
+        let source = Path(source)
         _ = state.wait(until: .now + Self.scanLimit) { $0.isScanned || $0.isStopping ? true : nil }
         guard let entry = state.withLock({ $0.kept[source] }) else { return nil }
         guard store.isComplete(entry) else {
-            reject(source)
+            reject(source.string)
             return nil
         }
         state.withLock { _ = $0.used.insert(source) }
@@ -113,6 +114,7 @@ package final class AssetCache: Sendable {
 
     /// What is kept of a source cannot be played: it is deleted and fetched again. From any thread.
     package func reject(_ source: String) {
+        let source = Path(source)
         state.signal { state in
             state.kept[source] = nil
             if !state.rejected.contains(source) { state.rejected.append(source) }
@@ -125,10 +127,11 @@ package final class AssetCache: Sendable {
             let sources = state.wanted + state.kept.keys.filter { !state.wanted.contains($0) }.sorted()
             let items = sources.map { source -> Item in
                 if let entry = state.kept[source] {
-                    return Item(source: source, size: entry.size, bytes: entry.size, isComplete: true, problem: state.problems[source])
+                    return Item(
+                        source: source.string, size: entry.size, bytes: entry.size, isComplete: true, problem: state.problems[source])
                 }
                 let part = state.fetching.flatMap { $0.source == source ? ($0.bytes, $0.size) : nil } ?? state.parts[source]
-                return Item(source: source, size: part?.1, bytes: part?.0 ?? 0, isComplete: false, problem: state.problems[source])
+                return Item(source: source.string, size: part?.1, bytes: part?.0 ?? 0, isComplete: false, problem: state.problems[source])
             }
             return (items, items.reduce(0) { $0 + $1.bytes })
         }
@@ -171,14 +174,14 @@ package final class AssetCache: Sendable {
 
     private func fetch(_ wanted: () -> [PlaylistItem]) {
         var schedule = CacheSchedule()
-        var settings: [String: StreamSettings] = [:]
+        var settings: [Path: StreamSettings] = [:]
         while true {
             let now = HostTime.now
             let items = wanted().filter { Self.mayKeep($0.source) }
-            let sources = unique(items.map(\.source))
+            let sources = unique(items.map(\.path))
             schedule.setWanted(sources, at: now)
             let former = settings
-            settings = Dictionary(items.map { ($0.source, $0.stream) }, uniquingKeysWith: { first, _ in first })
+            settings = Dictionary(items.map { ($0.path, $0.stream) }, uniquingKeysWith: { first, _ in first })
             // What was refused with other headers may not be with these.
             for (source, stream) in settings where former[source] ?? stream != stream { schedule.hurry(source, at: now) }
             for source in settle(sources) { schedule.hurry(source, at: now) }
@@ -209,7 +212,7 @@ package final class AssetCache: Sendable {
     }
 
     /// Notes what is wanted and has been used, and deletes what cannot be played; returns those.
-    private func settle(_ sources: [String]) -> [String] {
+    private func settle(_ sources: [Path]) -> [Path] {
         let (used, rejected) = state.withLock { state in
             defer { (state.used, state.rejected, state.wanted) = ([], [], sources) }
             return (state.used, state.rejected)
@@ -219,8 +222,8 @@ package final class AssetCache: Sendable {
         return rejected
     }
 
-    private func unique(_ sources: [String]) -> [String] {
-        var seen: Set<String> = []
+    private func unique(_ sources: [Path]) -> [Path] {
+        var seen: Set<Path> = []
         return sources.filter { seen.insert($0).inserted }
     }
 }

@@ -1,15 +1,16 @@
 // What the cache knows of a file it keeps. Each has a small text file of its own beside it, which is written and renamed into place when the
 // file is complete; without it the file does not count. The text is a line for each value: `size 1048576`.
+import KioskPlatform
 
 /// Names what is kept of one URL: 32 hexadecimal digits. Two URLs have one name by chance only, and ``CacheEntry/source`` tells them apart.
 struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
     let description: String
 
     /// Of a URL.
-    init(_ source: String) {
+    init(_ source: Path) {
         // FNV-1a, twice 64 bits: the standard library's hashes differ from run to run.
         func hash(_ basis: UInt64) -> String {
-            let value = source.utf8.reduce(basis) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+            let value = source.string.utf8.reduce(basis) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
             let text = String(value, radix: 16)
             return String(repeating: "0", count: 16 - text.utf8.count) + text
         }
@@ -47,7 +48,7 @@ struct Validators: Hashable, Sendable {
 /// A file that is kept, or the part of one that has been fetched.
 struct CacheEntry: Hashable, Sendable {
     /// The URL, with its password where it has one: the file is the user's own.
-    var source: String
+    var source: Path
     /// The name of the file with the content.
     var file: String
     /// How long that is when it is complete.
@@ -64,7 +65,7 @@ struct CacheEntry: Hashable, Sendable {
         return lines.joined(separator: "\n") + "\nend\n"
     }
 
-    init(source: String, file: String, size: Int64, validators: Validators = Validators(), synced: Int64 = 0) {
+    init(source: Path, file: String, size: Int64, validators: Validators = Validators(), synced: Int64 = 0) {
         (self.source, self.file, self.size, self.validators, self.synced) = (source, file, size, validators, synced)
     }
 
@@ -77,7 +78,8 @@ struct CacheEntry: Hashable, Sendable {
             guard let blank = line.firstIndex(of: " ") else { continue }
             values[line[..<blank]] = String(line[line.index(after: blank)...])
         }
-        guard let source = values["source"], let file = values["file"], !file.contains("/"), CacheKey(fileName: file) == CacheKey(source),
+        guard let source = values["source"].map({ Path($0) }), let file = values["file"], !file.contains("/"),
+            CacheKey(fileName: file) == CacheKey(source),
             let size = values["size"].flatMap(Int64.init), size > 0, let synced = values["synced"].flatMap(Int64.init), 0...size ~= synced
         else { return nil }
         self.init(

@@ -13,9 +13,9 @@ final class CacheFetch {
     }
 
     private let cache: AssetCache
-    private let source: String
+    private let source: Path
     private let settings: StreamSettings
-    private let wanted: Set<String>
+    private let wanted: Set<Path>
     private let key: CacheKey
     private var plan = TransferPlan()
     private var verdict: TransferPlan.Verdict?
@@ -25,17 +25,17 @@ final class CacheFetch {
     private var obstacle: String?
 
     /// A part that this process has written is sure to be in the file, though not on the disk.
-    private static let ownParts = Monitor<Set<String>>([])
+    private static let ownParts = Monitor<Set<Path>>([])
 
     /// - Parameter settings: how it is fetched.
-    init(_ cache: AssetCache, _ source: String, _ settings: StreamSettings, wanted: Set<String>) {
+    init(_ cache: AssetCache, _ source: Path, _ settings: StreamSettings, wanted: Set<Path>) {
         (self.cache, self.source, self.settings, self.wanted, key) = (cache, source, settings, wanted, CacheKey(source))
     }
 
     func run() -> Result {
         let path = cache.store.partPath(key)
         plan.kept = cache.state.withLock { $0.kept[source] }
-        if let part = cache.store.part(key, isSure: Self.ownParts.withLock { $0.contains(path) }) {
+        if let part = cache.store.part(key, isSure: Self.ownParts.withLock { $0.contains(Path(path)) }) {
             if part.entry.source == source { (plan.part, plan.partBytes) = (part.entry, part.bytes) } else { cache.store.removePart(key) }
         }
         // A head that shows another content is followed by a request for that, and a part that has become void by one for the whole.
@@ -67,7 +67,7 @@ final class CacheFetch {
         (verdict, error, obstacle) = (nil, nil, nil)
         writer = nil
         let isHead = plan.isHead
-        let transfer = Transfer(url: source, headers: plan.headers, settings: settings, isHead: isHead)
+        let transfer = Transfer(url: source.string, headers: plan.headers, settings: settings, isHead: isHead)
         let outcome = transfer.run { head, bytes in
             self.take(bytes, of: head)
         } goesOn: {
@@ -112,7 +112,7 @@ final class CacheFetch {
             guard try makeRoom(for: entry.size, behind: behind) else { return false }
             writer = try cache.store.writer(entry, behind: behind)
             let path = cache.store.partPath(key)
-            Self.ownParts.withLock { _ = $0.insert(path) }
+            Self.ownParts.withLock { _ = $0.insert(Path(path)) }
             return true
         } catch {
             self.error = error
@@ -122,7 +122,7 @@ final class CacheFetch {
 
     /// A name that no content of this source has: with the ending of the URL's, as some demuxers go by that.
     private func newName() -> String {
-        let path = source.prefix { $0 != "?" && $0 != "#" }
+        let path = source.string.prefix { $0 != "?" && $0 != "#" }
         let ending = path.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? ""
         let isPlain = 1...5 ~= ending.utf8.count && ending.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         let number = String(UInt32.random(in: 0 ... .max), radix: 16)
@@ -186,7 +186,7 @@ final class CacheFetch {
                 state.parts[source] = nil
             }
             let what = plan.kept == nil ? "is kept now" : "has changed, and is kept anew"
-            cache.tell(.note("cache: \(source.withoutCredentials) (\(ByteCount(entry.size))) \(what)"))
+            cache.tell(.note("cache: \(source.string.withoutCredentials) (\(ByteCount(entry.size))) \(what)"))
         } catch { return fail(error) }
         return succeed()
     }
@@ -212,7 +212,7 @@ final class CacheFetch {
         }
         let consequence =
             plan.kept == nil ? "it is played over the network" : "what is kept of it is played"
-        if isNews { cache.tell(.problem("cache: \(source.withoutCredentials): \(reason); \(consequence)")) }
+        if isNews { cache.tell(.problem("cache: \(source.string.withoutCredentials): \(reason); \(consequence)")) }
         return end(.failed(isLasting: isLasting))
     }
 

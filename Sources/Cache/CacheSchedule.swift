@@ -10,8 +10,8 @@ struct CacheSchedule: Hashable, Sendable {
         var backOff = firstBackOff
     }
 
-    private(set) var wanted: [String] = []
-    private var turns: [String: Turn] = [:]
+    private(set) var wanted: [Path] = []
+    private var turns: [Path: Turn] = [:]
 
     /// How often the server is asked whether what is kept has changed.
     static let interval = MediaTime.seconds(300)
@@ -19,7 +19,7 @@ struct CacheSchedule: Hashable, Sendable {
     static let longestBackOff = MediaTime.seconds(600)
 
     /// These are wanted from now on, each once, in this order.
-    mutating func setWanted(_ sources: [String], at now: HostTime) {
+    mutating func setWanted(_ sources: [Path], at now: HostTime) {
         if sources == wanted { return }
         wanted = sources
         let known = turns
@@ -28,22 +28,22 @@ struct CacheSchedule: Hashable, Sendable {
     }
 
     /// The first of them whose turn it is; nil where there is none.
-    func due(at now: HostTime) -> String? { wanted.first { turns[$0].map { $0.next <= now } ?? false } }
+    func due(at now: HostTime) -> Path? { wanted.first { turns[$0].map { $0.next <= now } ?? false } }
 
     /// What is kept of it is what the server has.
-    mutating func succeeded(_ source: String, at now: HostTime) { set(source, Turn(next: now + Self.interval)) }
+    mutating func succeeded(_ source: Path, at now: HostTime) { set(source, Turn(next: now + Self.interval)) }
 
     /// It could not be fetched or checked.
-    mutating func failed(_ source: String, at now: HostTime, isLasting: Bool = false) {
+    mutating func failed(_ source: Path, at now: HostTime, isLasting: Bool = false) {
         guard let turn = turns[source] else { return }
         let wait = isLasting ? Self.longestBackOff : turn.backOff
         set(source, Turn(next: now + wait, backOff: min(wait + wait, Self.longestBackOff)))
     }
 
     /// It turned out not to be there, or not to be playable: it is fetched at once.
-    mutating func hurry(_ source: String, at now: HostTime) { if turns[source] != nil { set(source, Turn(next: now)) } }
+    mutating func hurry(_ source: Path, at now: HostTime) { if turns[source] != nil { set(source, Turn(next: now)) } }
 
-    private mutating func set(_ source: String, _ turn: Turn) { if turns[source] != nil { turns[source] = turn } }
+    private mutating func set(_ source: Path, _ turn: Turn) { if turns[source] != nil { turns[source] = turn } }
 }
 
 /// Which files give way to a new one: a pure decision.

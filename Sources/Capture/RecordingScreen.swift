@@ -152,8 +152,11 @@ package final class RecordingScreen: Sendable {
     /// How much there is left of the film that is reviewed; nil where it is not on the screen.
     private func reviewed(_ work: borrowing Work) -> MediaTime? {
         let now = player.snapshot
-        return now.source == work.draft ? now.duration.map { $0 - now.time } : nil
+        return isShown(work.draft) ? now.duration.map { $0 - now.time } : nil
     }
+
+    /// Whether a film is what is on the screen.
+    private func isShown(_ film: String?) -> Bool { player.snapshot.source.map { Path($0) } == film.map { Path($0) } }
 
     /// A film that is reviewed is played until somebody has decided.
     private func playAgain(_ work: inout Work) {
@@ -161,7 +164,7 @@ package final class RecordingScreen: Sendable {
         if let left = reviewed(work) {
             work.hasSeenFilm = true
             if left <= Self.reviewEnd { player.perform(.seekTo(.zero)) }
-        } else if work.hasSeenFilm, player.snapshot.source != draft {
+        } else if work.hasSeenFilm, !isShown(draft) {
             player.perform(.playSource(draft, resumes: true))
         }
     }
@@ -215,7 +218,7 @@ package final class RecordingScreen: Sendable {
                 if let draft = work.draft { player.perform(.playSource(draft, resumes: true)) }
             case .stopPlaying:
                 // Back to where the playlist was; also where the film is on its way to the screen.
-                if player.snapshot.source == work.draft || !work.hasSeenFilm { player.perform(.nextItem) }
+                if isShown(work.draft) || !work.hasSeenFilm { player.perform(.nextItem) }
                 // Another one is to be recorded: the playlist is not heard while the camera is opened.
                 if work.stage.state == .idle { playOn(&work) } else { pausePlayer(&work) }
             }
@@ -275,6 +278,7 @@ package final class RecordingScreen: Sendable {
             let film = try folder.keep(draft, limits)
             known.withLock { $0.film = film }
             log.notice("\(film): recorded")
+            work.message = ("The film is kept", .now + Self.reading)
         } catch { complain(error, &work) }
     }
 

@@ -140,8 +140,8 @@ package struct Configuration: Hashable, Sendable {
         let commands =
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             + playlist.map(\.onTap) + [idle.after == nil ? nil : idle.command]
-        var sources: [String] = []
-        for case .playSource(let source, _)? in commands where !sources.contains(source) { sources.append(source) }
+        var (sources, seen): ([String], Set<Path>) = ([], [])
+        for case .playSource(let source, _)? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources
     }
 

@@ -28,18 +28,29 @@ enum Files {
         }
     }
 
-    /// Names in the folder at `path`, unsorted, `.` and `..` left out. A name that is not UTF-8 comes as nil.
-    static func list(_ path: String) throws(FileError) -> [String?] {
+    /// Names in the folder at `path`, unsorted, `.` and `..` left out; and which of them are symbolic links, as far as the file system tells.
+    /// A name that is not UTF-8 comes as nil.
+    static func list(_ path: String) throws(FileError) -> [(name: String?, isLink: Bool)] {
         guard let folder = unsafe opendir(path) else { throw FileError(errno: Errno(rawValue: errno)) }
         defer { unsafe _ = closedir(folder) }
-        var names: [String?] = []
+        var names: [(name: String?, isLink: Bool)] = []
         while let entry = unsafe readdir(folder) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(validatingCString: $0) }
             }
-            if name != ".", name != ".." { names.append(name) }
+            if name != ".", name != ".." { names.append((name, unsafe entry.pointee.d_type == UInt8(DT_LNK))) }
         }
         return names
+    }
+
+    /// Where the symbolic link at `path` leads; nil where there is none.
+    static func link(_ path: FilePath) -> FilePath? {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { buffer in
+            let count = unsafe readlink(path.string, buffer.baseAddress!, Int(PATH_MAX))
+            guard count > 0 else { return nil }
+            unsafe buffer[count] = 0
+            return unsafe FilePath(platformString: buffer.baseAddress!)
+        }
     }
 
     /// What is at `path`, and which version of it; of a link what it leads to, or the link itself.

@@ -1,3 +1,4 @@
+import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
@@ -33,17 +34,18 @@ struct FolderListing {
 
     private mutating func list(_ path: FilePath, depth: Int, into expansion: inout SourceExpansion) {
         expansion.watchAll(path)
-        let names: [String?]
+        let names: [(name: String?, isLink: Bool)]
         do throws(FileError) { names = try Files.list(path.string) } catch {
             return expansion.problems.append("folder \(path): \(error.errno)")
         }
-        let nameless = names.count { $0 == nil }
+        let nameless = names.count { $0.name == nil }
         if nameless > 0 {
             expansion.problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played")
         }
         var folders: [FilePath] = []
+        let links = Set(names.filter(\.isLink).compactMap { $0.name.map { Path($0) } })
         var linkCount = 0
-        for name in names.compactMap({ $0 }).sorted(by: naturallyPrecedes) where !PlaylistSource.isHidden(name) {
+        for name in names.compactMap(\.name).sorted(by: naturallyPrecedes) where !PlaylistSource.isHidden(name) {
             guard isRecursive || PlaylistSource.isMedia(name) else { continue }
             let file = path.appending(name)
             let look = try? Files.look(file.string, followsLinks: followsLinks)
@@ -51,6 +53,7 @@ struct FolderListing {
                 if type == .symbolicLink { linkCount += 1 }
                 continue
             }
+            if links.contains(Path(name)) { expansion.watch(file) }
             if look?.type == .directory {
                 if isRecursive, depth < Self.deepest, seen.count < Self.most, seen.insert(FolderIdentity(look!.version)).inserted {
                     folders.append(file)

@@ -3,15 +3,27 @@ struct M3U: Equatable {
     /// The longest list that is read, in bytes.
     static let longestText = 4 << 20
 
-    /// Paths and URLs as they stand there, in order.
-    var entries: [String] = []
-    /// Lines, from 1, that are not UTF-8.
+    /// A path or a URL.
+    struct Entry: Hashable, ExpressibleByStringLiteral {
+        /// As it stands there.
+        var text: String
+        /// The line, from 1, where that is not UTF-8: then its bytes have been read as Latin-1.
+        var foreignLine: Int?
+
+        init(_ text: String, foreignLine: Int? = nil) { (self.text, self.foreignLine) = (text, foreignLine) }
+        init(stringLiteral value: String) { self.init(value) }
+    }
+
+    /// In order.
+    var entries: [Entry] = []
+    /// Lines, from 1, that no path can be.
     var unreadableLines: [Int] = []
     /// Whether it is an HLS playlist, whose entries are pieces of one stream.
     var isHLS = false
 
-    /// Reads any bytes. Comments and `#EXTINF` lines are skipped, blanks around an entry dropped; lines may end in LF, CRLF or CR.
+    /// Reads any bytes: UTF-8, UTF-16 with a byte-order mark, and Latin-1 line by line. Comments and `#EXTINF` lines are skipped, blanks around an entry dropped; lines may end in LF, CRLF or CR.
     init(_ text: [UInt8]) {
+        let text = Self.fromUTF16(text) ?? text
         var rest = text.starts(with: [0xEF, 0xBB, 0xBF]) ? text[3...] : text[...]
         var number = 0
         while !rest.isEmpty {
@@ -25,14 +37,25 @@ struct M3U: Equatable {
                 if content.starts(with: "#EXT-X-".utf8) { isHLS = true }
                 continue
             }
-            guard let entry = String(validating: content, as: UTF8.self) else {
-                unreadableLines.append(number)
-                continue
-            }
-            var scalars = entry.unicodeScalars
+            let entry = String(validating: content, as: UTF8.self)
+            var scalars = entry?.unicodeScalars ?? String.UnicodeScalarView(content.map { UnicodeScalar($0) })
             while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }
             // No file name contains one, and the system would cut the path there.
-            if scalars.contains("\0") { unreadableLines.append(number) } else { entries.append(String(scalars)) }
+            if scalars.contains("\0") {
+                unreadableLines.append(number)
+            } else {
+                entries.append(Entry(String(scalars), foreignLine: entry == nil ? number : nil))
+            }
         }
+    }
+
+    /// The text in UTF-8, where it begins with the mark of UTF-16; else nil.
+    private static func fromUTF16(_ text: [UInt8]) -> [UInt8]? {
+        let isLittle = text.starts(with: [0xFF, 0xFE])
+        guard isLittle || text.starts(with: [0xFE, 0xFF]) else { return nil }
+        let units = stride(from: 2, to: text.count - 1, by: 2).map { index in
+            UInt16(text[index + (isLittle ? 1 : 0)]) << 8 | UInt16(text[index + (isLittle ? 0 : 1)])
+        }
+        return Array(String(decoding: units, as: UTF16.self).utf8)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
@@ -25,17 +26,18 @@ struct PathPattern: Equatable {
     /// What fits it now. Blocks for as long as the file system does.
     func expand(followsLinks: Bool) -> SourceExpansion {
         var expansion = SourceExpansion()
+        expansion.watch(folder)
         var folders = [folder]
         for (place, pattern) in names.enumerated() {
             var fitting: [FilePath] = []
             for folder in folders.prefix(Self.most) {
                 expansion.watchAll(folder)
-                let found: [String?]
+                let found: [(name: String?, isLink: Bool)]
                 do throws(FileError) { found = try Files.list(folder.string) } catch {
                     expansion.problems.append("folder \(folder): \(error.errno)")
                     continue
                 }
-                let names = found.compactMap { $0 }.filter { Self.fits($0, pattern) }.sorted(by: naturallyPrecedes)
+                let names = found.compactMap(\.name).filter { Self.fits($0, pattern) }.sorted(by: naturallyPrecedes)
                 for path in names.map({ folder.appending($0) }) {
                     guard let look = try? Files.look(path.string, followsLinks: followsLinks) else { continue }
                     if !followsLinks, look.type != .directory, look.type != .regular { continue }
@@ -54,7 +56,10 @@ struct PathPattern: Equatable {
         return expansion
     }
 
+    /// Whether a name fits; one with brackets in it, too, where the pattern has the same: `[2026] Expo`.
     static func fits(_ name: String, _ pattern: String) -> Bool {
-        unsafe fnmatch(pattern, name, FNM_PERIOD) == 0 && !PlaylistSource.isHidden(name)
+        if PlaylistSource.isHidden(name) { return false }
+        return unsafe fnmatch(pattern, name, FNM_PERIOD) == 0
+            || fnmatch(pattern.replacing("[", with: "\\["), name, FNM_PERIOD) == 0
     }
 }

@@ -1,9 +1,10 @@
+import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
 /// What a playlist entry names: a file, a folder, a local .m3u or .m3u8 list, a pattern of names (`videos/*.mp4`), or a URL.
 ///
-/// - A URL (`scheme://`) is itself, and so is an HLS playlist in a local file: libavformat opens them.
+/// - A URL (`scheme://`) is itself, and so is an HLS playlist in a local file: libavformat opens them. A file's URL is its path.
 /// - A folder is the video, sound and image files in it, in natural order, and where that is asked for those of its subfolders
 ///   (``FolderListing``); not what systems leave on sticks (names that begin with a dot, `System Volume Information`).
 /// - A pattern is the files that it fits (``PathPattern``).
@@ -16,6 +17,7 @@ package struct PlaylistSource: Hashable, Sendable {
 
     /// The source that `text` names in a file of `folder`, which must be absolute. `~` means nothing here: services have no home.
     package init(_ text: String, relativeTo folder: String) {
+        let text = withoutFileScheme(text)
         if isURL(text) {
             location = text
         } else {
@@ -27,10 +29,12 @@ package struct PlaylistSource: Hashable, Sendable {
 
     /// Files in a folder with these extensions are played.
     package static let mediaExtensions: Set<String> = [
-        "3gp", "asf", "avi", "f4v", "flv", "h264", "hevc", "ivf", "m2ts", "m2v", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf",
-        "nut", "ogm", "ogv", "ts", "vob", "webm", "wmv",
-        "aac", "ac3", "aif", "aiff", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
-        "apng", "avif", "bmp", "gif", "heic", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp",
+        "3g2", "3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "hevc", "ivf", "m2t", "m2ts", "m2v", "m4v", "mkv", "mod", "mov",
+        "mp4",
+        "mpe", "mpeg", "mpg", "mts", "mxf", "nut", "ogm", "ogv", "qt", "ts", "vob", "webm", "wmv",
+        "aac", "ac3", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
+        "apng", "avif", "bmp", "gif", "heic", "heif", "hif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "png", "tga", "tif", "tiff",
+        "webp",
     ]
 
     /// What it stands for now. Blocks for as long as the file system does.
@@ -98,22 +102,45 @@ package struct PlaylistSource: Hashable, Sendable {
         if list.isHLS { return expansion.sources.append(.init(path.string, version)) }
         if !isFollowed { return expansion.problems.append("list \(path): named in another list, which is not followed") }
         expansion.lists.append(.init(path.string, version))
-        expansion.problems += list.unreadableLines.map { "list \(path), line \($0): not UTF-8 text" }
+        expansion.problems += list.unreadableLines.map { "list \(path), line \($0): no path or URL" }
         let folder = path.removingLastComponent().string
         // A folder that a list names a thousand times is looked into once.
-        var folders: [String: [SourceExpansion.Found]] = [:]
+        var folders: [Path: [SourceExpansion.Found]] = [:]
         for entry in list.entries {
-            let source = PlaylistSource(entry, relativeTo: folder)
-            if let found = folders[source.location] {
+            let key = PlaylistSource(entry.text, relativeTo: folder).location
+            if let found = folders[Path(key)] {
                 expansion.sources += found
             } else {
-                let found = source.expand(false, followsLists: false, followsLinks: !source.isOnStick)
-                expansion.append(found)
-                if found.sources.count > 1 { folders[source.location] = found.sources }
+                let found = Self.expand(entry.text, of: folder)
+                if let line = entry.foreignLine, found.sources.contains(where: { $0.version == nil }) || found.sources.isEmpty {
+                    expansion.problems.append(
+                        "list \(path), line \(line): not UTF-8 text, and no such file; save the list in the encoding UTF-8")
+                } else {
+                    expansion.append(found)
+                    if found.sources.count > 1 { folders[Path(key)] = found.sources }
+                }
             }
             if expansion.cut(at: "list \(path)") { break }
         }
         if expansion.sources.isEmpty, expansion.problems.isEmpty { expansion.problems.append("list \(path): no entry in it") }
+    }
+
+    /// What an entry of a list stands for. Programs write paths with percent escapes into lists, and others with backslashes: where there is
+    /// no such file, the one is meant that they stand for.
+    private static func expand(_ entry: String, of folder: String) -> SourceExpansion {
+        func expand(_ text: String) -> SourceExpansion {
+            let source = PlaylistSource(text, relativeTo: folder)
+            return source.expand(false, followsLists: false, followsLinks: !source.isOnStick)
+        }
+        let asItStands = expand(entry)
+        guard asItStands.sources.allSatisfy({ $0.version == nil }), !isURL(entry) else { return asItStands }
+        let plain = withoutPercents(entry)
+        let others = [plain] + [entry, plain].map { $0.map { String(decoding: $0.utf8.map { $0 == 0x5C ? 0x2F : $0 }, as: UTF8.self) } }
+        for other in others.compactMap({ $0 }) where Path(other) != Path(entry) {
+            let found = expand(other)
+            if found.sources.contains(where: { $0.version != nil }) || !found.lists.isEmpty { return found }
+        }
+        return asItStands
     }
 
     /// Whether a file of this name in a folder is played: not what systems and programs leave there, and not what is still being copied
@@ -123,8 +150,12 @@ package struct PlaylistSource: Hashable, Sendable {
         return mediaExtensions.contains(suffix.lowercased())
     }
 
-    /// Whether people do not see a file or folder of this name: what begins with a dot, and what systems leave on sticks.
-    static func isHidden(_ name: String) -> Bool {
-        name.hasPrefix(".") || ["System Volume Information", "$RECYCLE.BIN", "lost+found"].contains(name)
-    }
+    /// Whether people do not see a file or folder of this name: what begins with a dot, what systems leave on sticks, and where network
+    /// storage keeps thumbnails, snapshots and what was deleted.
+    static func isHidden(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: ".") || hiddenNames.contains(name) }
+
+    private static let hiddenNames: Set<String> = [
+        "System Volume Information", "$RECYCLE.BIN", "RECYCLER", "lost+found", "Network Trash Folder", "Temporary Items",
+        "@eaDir", "#recycle", "#snapshot", "@Recycle", "@Recently-Snapshot", "@tmp",
+    ]
 }

@@ -1,3 +1,4 @@
+import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
@@ -6,12 +7,14 @@ package struct SourceExpansion: Hashable, Sendable {
     /// A file or a URL.
     package struct Found: Hashable, Sendable {
         /// An absolute path, or a URL.
-        package var source: String
+        package let path: Path
+        /// The same as text.
+        package var source: String { path.string }
         /// nil for a URL, and for a file that is not there.
         package var version: FileVersion?
 
         /// A file of this version.
-        package init(_ source: String, _ version: FileVersion? = nil) { (self.source, self.version) = (source, version) }
+        package init(_ source: String, _ version: FileVersion? = nil) { (path, self.version) = (Path(source), version) }
     }
 
     /// What is looked at in a folder.
@@ -19,7 +22,7 @@ package struct SourceExpansion: Hashable, Sendable {
         /// Every video, sound, image and folder.
         case all
         /// These names.
-        case only(Set<String>)
+        case only(Set<Path>)
     }
 
     /// What is played, in order.
@@ -27,7 +30,11 @@ package struct SourceExpansion: Hashable, Sendable {
     /// The lists that were read for it.
     package var lists: [Found] = []
     /// The folders whose changes would change it, existing or not.
-    package var folders: [String: Names] = [:]
+    package var folders: [Path: Names] = [:]
+    /// The symbolic links on the way there, and where each leads.
+    package var links: [Path: Path] = [:]
+    /// What a file is called here that links lead to, by the path that it has without links.
+    package var names: [Path: Path] = [:]
     /// For the log, one line each.
     package var problems: [String] = []
 
@@ -45,14 +52,39 @@ package struct SourceExpansion: Hashable, Sendable {
         return true
     }
 
-    /// Has the file at `path` be looked at.
+    /// Has the file at `path` be looked at, and every link on the way to it: where one is pointed elsewhere another file lies there.
     mutating func watch(_ path: FilePath) {
+        watchName(path)
+        var (rest, place) = (Array(path.components.reversed()), FilePath("/"))
+        var followed = 0
+        while let name = rest.popLast() {
+            if name.kind == .parentDirectory { place.removeLastComponent() }
+            guard name.kind == .regular else { continue }
+            let next = place.appending(name)
+            guard let target = Files.link(next) else {
+                place = next
+                continue
+            }
+            watchName(next)
+            links[Path(next.string)] = Path(target.string)
+            // As many as the kernel follows.
+            followed += 1
+            if followed > 40 { return }
+            if target.isAbsolute { place = "/" }
+            rest += target.components.reversed()
+        }
+        guard followed > 0 else { return }
+        watchName(place)
+        names[Path(place.string)] = Path(path.string)
+    }
+
+    private mutating func watchName(_ path: FilePath) {
         guard let name = path.lastComponent?.string else { return }
-        watch(name, in: path.removingLastComponent().string)
+        watch(Path(name), in: Path(path.removingLastComponent().string))
     }
 
     /// Has `name` in `folder` be looked at.
-    package mutating func watch(_ name: String, in folder: String) {
+    package mutating func watch(_ name: Path, in folder: Path) {
         switch folders[folder] {
         case .all: break
         case .only(let names): folders[folder] = .only(names.union([name]))
@@ -62,8 +94,8 @@ package struct SourceExpansion: Hashable, Sendable {
 
     /// Has everything in `folder` be looked at, and what stands in its place.
     mutating func watchAll(_ folder: FilePath) {
-        watch(folder)
-        folders[folder.string] = .all
+        watchName(folder)
+        folders[Path(folder.string)] = .all
     }
 
     /// Adds what another source stands for.
@@ -71,6 +103,8 @@ package struct SourceExpansion: Hashable, Sendable {
         sources += other.sources
         lists += other.lists
         problems += other.problems
+        links.merge(other.links) { $1 }
+        names.merge(other.names) { $1 }
         for (folder, names) in other.folders {
             switch names {
             case .all: folders[folder] = .all

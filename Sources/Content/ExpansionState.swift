@@ -13,6 +13,7 @@ struct ExpansionState {
         var counted: SourceExpansion?
         var begun: HostTime
         var isFirst: Bool
+        var isPointedElsewhere: Bool
         var isPartial: Bool
     }
 
@@ -22,7 +23,7 @@ struct ExpansionState {
         /// The number of the thread that looks from now on, where the one before was given up.
         var givenUp: Int?
         /// The folders to be watched, where that has changed.
-        var folders: Set<String>?
+        var folders: Set<Path>?
 
         static let again = Work()
         var isNothing: Bool { news.isEmpty && givenUp == nil && folders == nil }
@@ -68,7 +69,14 @@ struct ExpansionState {
     private(set) var told: [PlaylistItem]?
     private var problems: [String] = []
     private var wasEmpty = false
-    private var folders: [String: SourceExpansion.Names] = [:]
+    private var lacksWatches = false
+    /// Until when what was told last is left as it is, though nothing of it can be played.
+    private var awaitedUntil: HostTime?
+    /// Lines for the log.
+    private var notes: [String] = []
+    private var folders: [Path: SourceExpansion.Names] = [:]
+    /// What files that links lead to are called on the list.
+    private var names: [Path: Path] = [:]
     var hasTold = false
     var isStopping = false
 
@@ -102,9 +110,16 @@ struct ExpansionState {
         var found = found
         // No stick is plugged in, or there is nothing on it: that is no mistake.
         if entry == plan.replacing { found.problems = [] }
-        // What another list names has been there for long, perhaps.
+        // Others write there, too, and such file systems may number a file anew at each look.
+        if isPartial {
+            for index in found.sources.indices { found.sources[index].version?.inode = 0 }
+            for index in found.lists.indices { found.lists[index].version?.inode = 0 }
+        }
         entries[entry] = Entry(
-            expansion: found, counted: before?.counted, begun: begun, isFirst: before?.expansion.lists != found.lists, isPartial: isPartial)
+            expansion: found, counted: before?.counted, begun: begun,
+            // What another list names has been there for long, perhaps.
+            isFirst: before?.expansion.lists != found.lists,
+            isPointedElsewhere: before.map { $0.expansion.links != found.links || $0.isPointedElsewhere } ?? false, isPartial: isPartial)
         if worker == number {
             (current, next) = (nil, entry + 1)
         } else {
@@ -114,22 +129,38 @@ struct ExpansionState {
         }
     }
 
+    /// The kernel does not tell of all that it was asked for.
+    mutating func noteLackOfWatches() {
+        if lacksWatches { return }
+        lacksWatches = true
+        notes.append(
+            "the system has no inotify watch left: folders are looked at every 5 s; raise fs.inotify.max_user_watches and max_user_instances"
+        )
+    }
+
     /// The kernel has told of changes.
     mutating func note(_ changes: [FolderWatch.Change], at now: HostTime) {
-        for change in changes {
+        // What has been written and closed since they were read last is complete again, as if another file had taken its place.
+        var closed: [Path: Int] = [:]
+        for (index, change) in changes.enumerated() where change.kind == .completed {
+            if let name = change.name { closed[change.folder.appending(name)] = index }
+        }
+        for (index, change) in changes.enumerated() {
             guard let name = change.name else {
                 if change.kind == .mounts || change.kind == .anything { schedule.changed(at: now) }
                 continue
             }
             let isWanted =
                 switch folders[change.folder] {
-                case .all: change.isFolder || PlaylistSource.isMedia(name)
+                case .all: change.isFolder || PlaylistSource.isMedia(name.string)
                 case .only(let names): names.contains(name)
                 case nil: true  // of a round that is not over
                 }
             guard isWanted else { continue }
-            let path = change.folder == "/" ? "/" + name : "\(change.folder)/\(name)"
+            let place = change.folder.appending(name)
+            let path = names[place] ?? place
             switch change.kind {
+            case .written where closed[place].map({ $0 > index }) ?? false: break
             case .written:
                 // Nothing is to be seen there before it is complete.
                 if ledger.isGrowing(path) {
@@ -167,17 +198,17 @@ struct ExpansionState {
         // Where one hangs others are likely to, on the same disk.
         if let current { return current.since + (hung.isEmpty ? limit : limit.scaled(by: 0.1)) }
         if next != nil || plan.isFixed && hasLooked { return nil }
-        return ledger.due.map { min($0, schedule.due) } ?? schedule.due
+        return [ledger.due, awaitedUntil, schedule.due].compactMap { $0 }.min()
     }
 
     /// What thread `playlist` has to do; nil where there is nothing.
     mutating func work(at now: HostTime, date: Int64) -> Work? {
         if isComplete {
             let wanted = takeRound(at: now, date: date)
-            return Work(news: takeNews(), folders: wanted)
+            return Work(news: takeNews(at: now), folders: wanted)
         }
         if hasLedgerNews || hasFallbackNews {
-            let news = takeNews()
+            let news = takeNews(at: now)
             if !news.isEmpty { return Work(news: news) }
         }
         guard let deadline, now >= deadline else { return nil }
@@ -190,7 +221,7 @@ struct ExpansionState {
         (current, next) = (nil, entry + 1)
         // What the others have brought need not wait for the end of the round.
         _ = takeRound(at: now, date: date)
-        return Work(news: takeNews(), givenUp: worker)
+        return Work(news: takeNews(at: now), givenUp: worker)
     }
 
     /// Whether there is something to look into.
@@ -209,10 +240,10 @@ struct ExpansionState {
     mutating func takeProbe(at now: HostTime) -> Probe? {
         if let probe = ledger.takeProbe() {
             for (number, entry) in entries.enumerated() {
-                if let found = entry?.expansion.sources.first(where: { $0.source == probe.path }) {
+                if let found = entry?.expansion.sources.first(where: { $0.path == probe.path }) {
                     return .file(probe, plan.item(number, found))
                 }
-                if entry?.expansion.lists.contains(where: { $0.source == probe.path }) ?? false {
+                if entry?.expansion.lists.contains(where: { $0.path == probe.path }) ?? false {
                     ledger.probed(probe, problem: nil, at: now)
                     hasLedgerNews = true
                     return .again
@@ -226,7 +257,7 @@ struct ExpansionState {
     }
 
     /// Takes over what the round has found; returns the folders to be watched where all entries have answered.
-    private mutating func takeRound(at now: HostTime, date: Int64) -> Set<String>? {
+    private mutating func takeRound(at now: HostTime, date: Int64) -> Set<Path>? {
         isComplete = false
         hasLooked = true
         hasLedgerNews = true
@@ -235,15 +266,19 @@ struct ExpansionState {
             entries[index].map { entry in
                 ContentLedger.Look(
                     sources: entry.expansion.sources + entry.expansion.lists, begun: entry.begun, isFirst: entry.isFirst,
-                    isNamed: entry.expansion.sources.map(\.source) == [name], isWhole: index == plan.replacing,
-                    kept: entry.counted?.sources.map(\.source) ?? [])
+                    isNamed: entry.expansion.sources.map(\.path) == [Path(name)], isPointedElsewhere: entry.isPointedElsewhere,
+                    isWhole: index == plan.replacing,
+                    kept: entry.counted?.sources.map(\.path) ?? [])
             }
         }
         ledger.looked(looks, at: now, date: date)
-        for index in entries.indices { entries[index]?.isFirst = false }
+        for index in entries.indices {
+            entries[index]?.isFirst = false
+            entries[index]?.isPointedElsewhere = false
+        }
         var all = SourceExpansion()
         for entry in answered { all.append(entry.expansion) }
-        folders = all.folders
+        (folders, names) = (all.folders, all.names)
         schedule.looked(
             begun: roundBegun, at: now, hasProblems: !hung.isEmpty || answered.contains { !$0.expansion.problems.isEmpty },
             isEmpty: all.sources.isEmpty, isPartial: answered.contains(where: \.isPartial))
@@ -251,16 +286,17 @@ struct ExpansionState {
     }
 
     /// What has changed since the last time.
-    private mutating func takeNews() -> [PlaylistExpansion.News] {
+    private mutating func takeNews(at now: HostTime) -> [PlaylistExpansion.News] {
         (hasLedgerNews, hasFallbackNews) = (false, false)
-        var news: [PlaylistExpansion.News] = ledger.takeNotes().map { .note($0) }
+        var news: [PlaylistExpansion.News] = (notes + ledger.takeNotes()).map { .note($0) }
+        notes = []
         guard hasLooked, entries.indices.allSatisfy({ entries[$0] != nil || hung.contains($0) }) else { return news }
 
         var items: [PlaylistItem] = []
         var problems: [String] = []
         var isEmpty = true
         for index in entries.indices {
-            if let expansion = entries[index]?.expansion, expansion.lists.allSatisfy({ $0.version == ledger.listed($0.source) }) {
+            if let expansion = entries[index]?.expansion, expansion.lists.allSatisfy({ $0.version == ledger.listed($0.path) }) {
                 entries[index]!.counted = expansion
             }
             let sources = entries[index].map { $0.counted?.sources ?? [] } ?? (plan.assume(index).map { [$0] } ?? [])
@@ -268,7 +304,7 @@ struct ExpansionState {
             if !sources.isEmpty { isEmpty = false }
             let listed = sources.compactMap { source -> PlaylistItem? in
                 guard source.version != nil else { return plan.item(index, source) }
-                return ledger.listed(source.source).map { plan.item(index, .init(source.source, $0)) }
+                return ledger.listed(source.path).map { plan.item(index, .init(source.source, $0)) }
             }
             if index != plan.replacing { items += listed } else if !listed.isEmpty { items = listed }
         }
@@ -281,8 +317,9 @@ struct ExpansionState {
 
         let isDoubtful = isEmpty && !wasEmpty && told?.isEmpty == false
         wasEmpty = isEmpty
-        // The last item has gone, and the one in its place is being probed: no gap between them.
-        let isAwaited = items.isEmpty && ledger.isProbing && told?.isEmpty == false
+        // The last item has gone, and the one in its place is being probed, or it is about to be complete: no gap between them.
+        let isAwaited = items.isEmpty && told?.isEmpty == false && (ledger.isProbing || ledger.hasJustLeft(at: now))
+        awaitedUntil = isAwaited ? now + ContentLedger.settlingTime : nil
         if items != fallback.list, !isDoubtful, !isAwaited { fallback.setList(items) }
         if let played = fallback.played, played != told {
             if fallback.isShown { news.append(.note("nothing can be played: \(played[0].name) is shown until something can")) }

@@ -62,6 +62,16 @@ package final class PlaylistExpansion: Sendable {
         self.init(Plan(configuration), watch: FolderWatch(), probe: probe)
     }
 
+    /// Looks after the file at `path` alone: it is told as an item whenever it has changed and is complete, as one without a version when it
+    /// is gone.
+    package convenience init(file path: String) {
+        let source = PlaylistSource(path, relativeTo: workingFolder)
+        let plan = Plan(
+            names: [source.location], assume: { _ in nil }, expand: { _ in source.expand() },
+            item: { PlaylistItem(source: $1.source, version: $1.version) })
+        self.init(plan, watch: FolderWatch())
+    }
+
     /// Looks into what `plan` says.
     init(
         _ plan: Plan, limit: MediaTime = PlaylistExpansion.limit, watch: FolderWatch? = nil,
@@ -155,18 +165,11 @@ package final class PlaylistExpansion: Sendable {
     private func watch(_ found: inout SourceExpansion) -> (isPartial: Bool, isNew: Bool) {
         guard let watch else { return (false, false) }
         var (isPartial, isNew) = (false, false)
-        for (folder, _) in found.folders {
-            var path = folder
-            while true {
-                let (coverage, isNewHere) = watch.watch(path)
-                if coverage == .partial { isPartial = true }
-                if isNewHere { isNew = true }
-                guard coverage == .none, path != "/", let slash = path.lastIndex(of: "/") else { break }
-                let name = String(path[path.index(after: slash)...])
-                path = slash == path.startIndex ? "/" : String(path[..<slash])
-                found.watch(name, in: path)
-            }
+        for folder in found.folders.keys {
+            let answer = watch.watchNearest(folder) { found.watch($1, in: $0) }
+            (isPartial, isNew) = (isPartial || answer.isPartial, isNew || answer.isNew)
         }
+        if watch.lacksWatches { state.withLock { $0.noteLackOfWatches() } }
         return (isPartial, isNew)
     }
 

@@ -9,14 +9,14 @@ import KioskVocabulary
 /// file systems whose changes the kernel does not tell it looks every ten seconds, and at a folder that is missing when something is mounted.
 package final class ShelfListing: Sendable {
     private struct State {
-        var folders: [String] = []
+        var folders: [Path] = []
         /// What is in each of them; nil before it has answered.
-        var found: [String: [ShelfEntry]] = [:]
+        var found: [Path: [ShelfEntry]] = [:]
         /// What each of them depends on.
-        var watched: [String: Set<String>] = [:]
+        var watched: [Path: Set<Path>] = [:]
         /// Those with something to look at.
-        var changed: Set<String> = []
-        var running: Set<String> = []
+        var changed: Set<Path> = []
+        var running: Set<Path> = []
         var told: [ShelfEntry]?
         var isStopping = false
     }
@@ -47,9 +47,11 @@ package final class ShelfListing: Sendable {
 
     /// Lists these folders (absolute paths) from now on.
     package func setFolders(_ folders: [String]) {
-        let new = state.signal { state -> [String] in
-            state.folders = folders.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-            for folder in state.found.keys where !folders.contains(folder) { (state.found[folder], state.watched[folder]) = (nil, nil) }
+        let new = state.signal { state -> [Path] in
+            state.folders = folders.map { Path($0) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+            for folder in state.found.keys where !state.folders.contains(folder) {
+                (state.found[folder], state.watched[folder]) = (nil, nil)
+            }
             let new = state.folders.filter { state.running.insert($0).inserted }
             return new
         }
@@ -63,9 +65,9 @@ package final class ShelfListing: Sendable {
         watch.stop()
     }
 
-    private func isWanted(_ folder: String) -> Bool { state.withLock { !$0.isStopping && $0.folders.contains(folder) } }
+    private func isWanted(_ folder: Path) -> Bool { state.withLock { !$0.isStopping && $0.folders.contains(folder) } }
 
-    private func keep(_ folder: String) {
+    private func keep(_ folder: Path) {
         while isWanted(folder) {
             state.withLock { _ = $0.changed.remove(folder) }
             let isPartial = list(folder)
@@ -81,8 +83,8 @@ package final class ShelfListing: Sendable {
     }
 
     /// Lists a folder. Returns whether changes there are not told.
-    private func list(_ folder: String) -> Bool {
-        let source = PlaylistSource(folder.hasSuffix("/") ? folder : folder + "/", relativeTo: "/")
+    private func list(_ folder: Path) -> Bool {
+        let source = PlaylistSource(folder.string + "/", relativeTo: "/")
         for _ in 0..<Self.mostLooks {
             let expansion = source.expand(isRecursive: true)
             let (watched, isPartial, isNew) = watch(expansion.folders.keys, of: folder)
@@ -96,25 +98,22 @@ package final class ShelfListing: Sendable {
     /// Watches what an expansion of `folder` depends on, and where that is missing the nearest folder there is: what is missing appears there.
     ///
     /// - Returns: what is watched, whether not all changes there are told, and whether something of it was not watched before.
-    private func watch(_ paths: some Sequence<String>, of folder: String) -> (watched: Set<String>, isPartial: Bool, isNew: Bool) {
-        var (watched, isPartial, isNew) = (Set<String>(), false, false)
+    private func watch(_ paths: some Sequence<Path>, of folder: Path) -> (watched: Set<Path>, isPartial: Bool, isNew: Bool) {
+        var (watched, isPartial, isNew) = (Set<Path>(), false, false)
+        func note(_ path: Path) {
+            // Before it is watched: no change there is lost, and no other thread's `tell` drops it.
+            state.withLock { state in if state.folders.contains(folder) { state.watched[folder, default: []].insert(path) } }
+            watched.insert(path)
+        }
         for path in paths {
-            var path = path
-            while true {
-                // Before it is watched: no change there is lost, and no other thread's `tell` drops it.
-                state.withLock { state in if state.folders.contains(folder) { state.watched[folder, default: []].insert(path) } }
-                watched.insert(path)
-                let (coverage, isNewHere) = watch.watch(path)
-                if coverage == .partial { isPartial = true }
-                if isNewHere { isNew = true }
-                guard coverage == .none, path != "/", let slash = path.lastIndex(of: "/") else { break }
-                path = slash == path.startIndex ? "/" : String(path[..<slash])
-            }
+            note(path)
+            let answer = watch.watchNearest(path) { above, _ in note(above) }
+            (isPartial, isNew) = (isPartial || answer.isPartial, isNew || answer.isNew)
         }
         return (watched, isPartial, isNew)
     }
 
-    private func tell(_ expansion: SourceExpansion, of folder: String, _ watched: Set<String>) {
+    private func tell(_ expansion: SourceExpansion, of folder: Path, _ watched: Set<Path>) {
         let entries = expansion.sources.filter { $0.version != nil }.map { ShelfEntry(source: $0.source, version: $0.version) }
         state.withLock { state in
             guard state.folders.contains(folder) else { return }
@@ -129,8 +128,8 @@ package final class ShelfListing: Sendable {
     private func tellChange() {
         telling.withLock { _ in
             let news = state.withLock { state -> [ShelfEntry]? in
-                var seen: Set<String> = []
-                let all = state.folders.flatMap { state.found[$0] ?? [] }.filter { seen.insert($0.source).inserted }
+                var seen: Set<Path> = []
+                let all = state.folders.flatMap { state.found[$0] ?? [] }.filter { seen.insert($0.path).inserted }
                 if all == state.told { return nil }
                 state.told = all
                 return all

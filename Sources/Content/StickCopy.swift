@@ -129,8 +129,10 @@ extension FolderCopy {
         self.init(
             root: root,
             files: found.compactMap { file in
-                guard let version = file.version, file.source.hasPrefix(root + "/") else { return nil }
-                return File(path: String(file.source.dropFirst(root.count + 1)), size: version.size, modified: version.modified)
+                guard let version = file.version, file.path.lies(beneath: Path(root)) else { return nil }
+                return File(
+                    path: String(decoding: file.source.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self), size: version.size,
+                    modified: version.modified)
             })
     }
 

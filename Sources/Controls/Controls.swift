@@ -85,6 +85,14 @@ package final class Controls: Sendable {
         }
     }
 
+    /// Shows a line of news for some seconds, over the shelf, too. Any thread.
+    package func show(notice text: String) {
+        change(at: .now) {
+            $0.state.show(notice: text, at: .now)
+            return []
+        }
+    }
+
     /// The display has become another one, or has turned. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
 
@@ -305,10 +313,11 @@ package final class Controls: Sendable {
         let period = shared.state.refreshPeriod
         let vblank = player.vblank(after: now + period.scaled(by: 0.25)) ?? now + period
         shared.shelf.prepare(at: vblank)
-        let moves = shared.shelf.isMoving(at: vblank - period)
+        let moves = shared.shelf.isMoving(at: vblank - period) || shared.state.fades.notice.isUnderWay(at: now)
         let next = (player.vblank(after: now) ?? vblank) + Self.afterVblank
         return Frame(
-            parts: shared.shelf.parts(at: vblank), geometry: shared.state.geometry, input: shared.input, preview: nil,
+            parts: shared.shelf.parts(at: vblank) + shared.state.noticeParts(at: vblank), geometry: shared.state.geometry,
+            input: shared.input, preview: nil,
             deadline: [moves ? next : nil, shared.shelf.deadline(after: now), now + .seconds(1)].compactMap { $0 }.min(),
             turns: shared.turning == nil ? nil : shared.turns, isShelf: true, next: next)
     }

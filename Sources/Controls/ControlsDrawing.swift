@@ -84,6 +84,12 @@ struct ControlsDrawing: ~Copyable {
         case .shelf(let part): return shelf.draw(part, typesetter)
         case .toast(let width, let height, let level, let icon):
             return Canvas.surface(width, height) { canvas in drawToast(width, height, level, icon, on: canvas) }
+        case .notice(let width, let height, let text):
+            return Canvas.surface(width, height) { canvas in
+                canvas.rounded(0, 0, Double(width), Double(height), Double(height) / 2, .black(0.65))
+                let label = Part.Text(text: text, size: Int(Double(height) * 0.4), isBold: true, width: width - height, height: height)
+                typesetter.drawCentered(label, x: Double(width) / 2, y: Double(height) / 2, isShaded: false, on: canvas)
+            }
         case .preview(let width, let height, let border, let radius, let size, let text, let picture):
             return Canvas.surface(width, height) { canvas in
                 canvas.rounded(0, 0, Double(width), Double(height), Double(radius), border > 0 ? .white(1) : .black(0.55))

@@ -59,7 +59,8 @@ package struct ControlsLayout: Hashable, Sendable {
     static let titleSize = 5.2, placeSize = 4.2, timeSize = 4.4
     static let discSize = 24.0, narrowDiscSize = 22.0, skipSize = 16.0, narrowSkipSize = 14.0, spinnerSize = 22.0
     static let barSize = 1.0, heldBarSize = 1.5, knobSize = 4.2, heldKnobSize = 6.8, iconSize = 5.2, volumeLength = 22.0
-    static let toastSize = (width: 64.0, height: 13.0), previewSize = (width: 34.0, height: 19.0), previewDistance = 8.0
+    static let toastSize = (width: 64.0, height: 13.0), noticeSize = (width: 110.0, height: 12.0),
+        previewSize = (width: 34.0, height: 19.0), previewDistance = 8.0
     static let scrimHeights = (top: 26.0, bottom: 42.0)
     /// The shortest slider beside which there is a volume bar.
     static let leastSlider = 60.0
@@ -80,6 +81,8 @@ package struct ControlsLayout: Hashable, Sendable {
     /// Signs of what a gesture has done, in the middle and in the left and the right third.
     private(set) var sign = Disc.empty, leftSign = Disc.empty, rightSign = Disc.empty
     private(set) var toast = PixelRectangle.empty, toastBelowTitle = PixelRectangle.empty
+    /// A line of news, below all of these.
+    private(set) var notice = PixelRectangle.empty
     /// The slider's preview: its size without the border, and where its upper edge is.
     private(set) var preview = PixelRectangle.empty
 
@@ -129,6 +132,8 @@ package struct ControlsLayout: Hashable, Sendable {
         let toastWidth = min(Self.toastSize.width, width - 2 * margin)
         toast = box((width - toastWidth) / 2, margin, toastWidth, Self.toastSize.height)
         toastBelowTitle = box((width - toastWidth) / 2, margin + 9, toastWidth, Self.toastSize.height)
+        let noticeWidth = min(Self.noticeSize.width, width - 2 * margin)
+        notice = box((width - noticeWidth) / 2, margin + 10 + Self.toastSize.height, noticeWidth, Self.noticeSize.height)
         let signSize = min(Self.discSize, height - 2, width / 3 - 2)
         sign = disc(width / 2, height / 2, signSize)
         leftSign = disc(width / 6, height / 2, signSize)

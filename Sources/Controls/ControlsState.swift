@@ -39,6 +39,7 @@ package struct ControlsState: Sendable {
     static let spinnerDelay = MediaTime.milliseconds(500)
     /// How long a level and a sign stay.
     static let toastStay = MediaTime.milliseconds(1500), signStay = MediaTime.milliseconds(600)
+    static let noticeStay = MediaTime.seconds(5)
     /// A finger that has not moved for so long is dirt on the screen.
     static let ghostTimeout = MediaTime.seconds(30)
     /// At the end of the playlist the controls appear where somebody has touched something within this time.
@@ -81,15 +82,16 @@ package struct ControlsState: Sendable {
     /// How much of something is done, 0…100; the toast shows that, and stays, until it is nil.
     var progress: Int?
     var sign: (sign: Sign, since: HostTime)?
+    var notice: (text: String, since: HostTime)?
     var previewPicture: PreviewPicture?
     var fades = Fades()
 
     /// How much is seen of what.
     struct Fades: Hashable, Sendable {
-        var bars = Fade(), middle = Fade(), preview = Fade(), spinner = Fade(), toast = Fade(), sign = Fade()
+        var bars = Fade(), middle = Fade(), preview = Fade(), spinner = Fade(), toast = Fade(), sign = Fade(), notice = Fade()
 
         func areUnderWay(at time: HostTime) -> Bool {
-            [bars, middle, preview, spinner, toast, sign].contains { $0.isUnderWay(at: time) }
+            [bars, middle, preview, spinner, toast, sign, notice].contains { $0.isUnderWay(at: time) }
         }
     }
 
@@ -158,8 +160,8 @@ package struct ControlsState: Sendable {
     }
 
     /// A picture for the slider has been decoded.
-    package mutating func show(_ picture: PreviewPicture, of source: String) {
-        if source == now.source, isSliding { previewPicture = picture }
+    package mutating func show(_ picture: PreviewPicture, of source: Path) {
+        if source == Path(now.source), isSliding { previewPicture = picture }
     }
 
     /// Something that takes a while goes on: `percent` of it is done, nil when it has ended.
@@ -169,6 +171,12 @@ package struct ControlsState: Sendable {
         toastSince = percent == nil ? nil : time
         progress = percent.map { min(max($0, 0), 100) }
         follow(at: time)
+    }
+
+    /// Shows a line of news for ``noticeStay``, whatever else is seen.
+    package mutating func show(notice text: String, at time: HostTime) {
+        notice = (text, time)
+        fades.notice.go(to: true, at: time)
     }
 
     // MARK: Time
@@ -183,6 +191,7 @@ package struct ControlsState: Sendable {
         }
         if let toastSince, progress == nil, time - toastSince >= Self.toastStay { self.toastSince = nil }
         if let sign, time - sign.since >= Self.signStay { fades.sign.go(to: false, at: time) }
+        if let notice, time - notice.since >= Self.noticeStay { fades.notice.go(to: false, at: time) }
         if let hideTime, time >= hideTime { isShown = false }
         follow(at: time)
         return requests
@@ -216,6 +225,7 @@ package struct ControlsState: Sendable {
         if isSliding { fades.preview.jump(to: true) } else { fades.preview.go(to: false, at: time) }
         if fades.preview.value(at: time) == 0 { previewPicture = nil }
         if fades.sign.target == 0, !fades.sign.isUnderWay(at: time) { sign = nil }
+        if fades.notice.target == 0, !fades.notice.isUnderWay(at: time) { notice = nil }
     }
 
     /// Shows the controls, where they are shown at all, for ``stay`` from now on.

@@ -24,6 +24,16 @@ extension ControlsState {
         }
         let signed = fades.sign.value(at: time)
         if signed > 0, let sign { add(sign.sign, layout ?? ControlsLayout(geometry: geometry), signed, to: &list) }
+        return list.parts + noticeParts(at: time)
+    }
+
+    /// The line of news, over whatever else is seen at `time`.
+    func noticeParts(at time: HostTime) -> [PlacedPart] {
+        let seen = fades.notice.value(at: time)
+        guard let geometry, let notice, seen > 0 else { return [] }
+        var list = PartList(opacity: settings.theme.opacity)
+        let box = (layout ?? ControlsLayout(geometry: geometry)).notice
+        list.add(.notice(width: box.width, height: box.height, text: notice.text), box.x, box.y, seen)
         return list.parts
     }
 
@@ -44,6 +54,7 @@ extension ControlsState {
         if fades.areUnderWay(at: time) { due.append(time + refreshPeriod) }
         if let press, let changed = fingers[press.finger] { due.append(changed + Self.ghostTimeout) }
         if let toastSince, progress == nil { due.append(toastSince + Self.toastStay) }
+        if let notice, fades.notice.target == 1 { due.append(notice.since + Self.noticeStay) }
         if let sign, fades.sign.target == 1 { due.append(sign.since + Self.signStay) }
         if spins(at: time) {
             due.append(time + Self.spinnerStep)

@@ -14,6 +14,8 @@ enum Part: Hashable, Sendable {
     case spinner(diameter: Int, wheel: Int, step: Int)
     /// A level from 0 to 100.
     case toast(width: Int, height: Int, level: Int, icon: Icon)
+    /// A line of news.
+    case notice(width: Int, height: Int, text: String)
     /// The time at a finger, on the picture there where there is one.
     case preview(width: Int, height: Int, border: Int, radius: Int, textSize: Int, text: String, picture: PreviewPicture?)
     /// Something of the shelf.

@@ -10,7 +10,7 @@ struct PreviewSchedule {
     /// A picture that is asked for.
     struct Request: Hashable {
         /// The path of the file.
-        var source: String
+        var source: Path
         /// Item time.
         var time: MediaTime
         /// The most pixels across and down that it may have.
@@ -45,7 +45,7 @@ struct PreviewSchedule {
 
     /// A file, and the size of its pictures.
     fileprivate struct Subject: Hashable {
-        var source: String
+        var source: Path
         var width: Int, height: Int
     }
 

@@ -12,7 +12,7 @@ package final class Previews: Sendable {
     /// A picture for the slider.
     package struct Picture: Sendable {
         /// What was asked for: the path of the file, and item time.
-        package let source: String, time: MediaTime
+        package let source: Path, time: MediaTime
         /// The picture in its own shape, as large as fits into the size that was asked for; opaque.
         package let surface: Surface
     }
@@ -22,7 +22,7 @@ package final class Previews: Sendable {
         var hasThread = false
         var hasEnded = false
         /// The file that is being opened or is open.
-        var open: (source: String, interruption: Interruption)?
+        var open: (source: Path, interruption: Interruption)?
     }
 
     private let state = Monitor(State())
@@ -41,11 +41,11 @@ package final class Previews: Sendable {
     ///   - source: the item's path or URL.
     ///   - size: the most pixels across and down that it may have.
     package func request(source: String, at time: MediaTime, size: (width: Int, height: Int)) {
-        let request = PreviewSchedule.Request(source: source, time: max(time, .zero), width: size.width, height: size.height)
+        let request = PreviewSchedule.Request(source: Path(source), time: max(time, .zero), width: size.width, height: size.height)
         let startsThread = state.signal { state in
             guard !state.hasEnded else { return false }
             state.schedule.request(request, at: .now)
-            if let open = state.open, open.source != source { open.interruption.cancel() }
+            if let open = state.open, open.source != Path(source) { open.interruption.cancel() }
             defer { state.hasThread = true }
             return !state.hasThread
         }
@@ -117,7 +117,7 @@ package final class Previews: Sendable {
                     state.open = (request.source, interruption)
                     if state.hasEnded { interruption.cancel() }
                 }
-                reader = try PreviewReader.open(request.source, fitting: request.width, request.height, interruption: interruption)
+                reader = try PreviewReader.open(request.source.string, fitting: request.width, request.height, interruption: interruption)
             }
             guard reader != nil else { return .unusable }
             guard let preview = try reader!.preview(at: request.time) else { return .nothing }

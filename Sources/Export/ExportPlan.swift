@@ -43,7 +43,7 @@ struct ExportPlan {
         let film = arrangement.film
         let findsRate = findsRate || arrangement.output.rate == nil
         var faults: [String] = []
-        var rates: [String: FilmRate.Choice?] = [:]
+        var rates: [Path: FilmRate.Choice?] = [:]
         for clip in arrangement.clips {
             guard case .file(let source) = clip.content else {
                 descriptions.append(nil)
@@ -52,8 +52,8 @@ struct ExportPlan {
             do throws(MediaError) {
                 var reader = try Self.open(source, clip)
                 descriptions.append(reader.description)
-                if findsRate, faults.isEmpty, musicFault == nil, rates[source] == nil {
-                    rates[source] = .some(Self.rate(of: &reader, isCancelled))
+                if findsRate, faults.isEmpty, musicFault == nil, rates[Path(source)] == nil {
+                    rates[Path(source)] = .some(Self.rate(of: &reader, isCancelled))
                 }
             } catch {
                 descriptions.append(nil)
@@ -70,7 +70,7 @@ struct ExportPlan {
         rate = arrangement.output.rate ?? fileRate ?? Self.defaultRate
         cadences = zip(arrangement.clips, descriptions).map { clip, description in
             guard case .file(let source) = clip.content, let video = description?.video else { return nil }
-            if let choice = rates[source] ?? nil, !choice.isTooLow { return choice.rate.time(of: 1) }
+            if let choice = rates[Path(source)] ?? nil, !choice.isTooLow { return choice.rate.time(of: 1) }
             return video.frameRate.map { .seconds(1 / (video.isDeinterlaced ? 2 * $0 : $0)) }
         }
         let (items, cards) = try Self.items(of: arrangement, size: size)

@@ -11,8 +11,8 @@ final class ClosingSource: Sendable {
         func isFree(at now: HostTime) -> Bool { count == 0 && closedAt.map { now - $0 >= ClosingSource.pause } ?? true }
     }
 
-    private let source: String
-    private static let sources = Monitor<[String: Source]>([:])
+    private let source: Path
+    private static let sources = Monitor<[Path: Source]>([:])
     /// A connection that is closed later than this is broken.
     private static let patience = MediaTime.seconds(1)
     /// What a camera has to end a session in.
@@ -21,6 +21,7 @@ final class ClosingSource: Sendable {
 
     /// Waits until `source` has not been open for some time, a second at most; it is from then on.
     init(waitingFor source: String, interruption: Interruption) {
+        let source = Path(source)
         self.source = source
         let deadline = HostTime.now + Self.patience
         while !interruption.cancelled, HostTime.now < deadline {

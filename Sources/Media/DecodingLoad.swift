@@ -12,10 +12,10 @@ import Synchronization
 /// The first playthrough has all threads, as nothing is known of it; and so has what follows a seek (``VideoDecoder/flush()``), which decodes
 /// from a key frame on as fast as it can.
 struct DecodingLoad: Sendable {
-    private let source: String
+    private let source: Path
     private var begin: (cpu: MediaTime, time: MediaTime)?
 
-    private static let known = Mutex<Set<String>>([])
+    private static let known = Mutex<Set<Path>>([])
     /// So many sources are remembered.
     private static let mostSources = 1000
     /// Seconds of processor time a second of the clip, below which one thread will do, and above which it will no longer.
@@ -23,7 +23,7 @@ struct DecodingLoad: Sendable {
     /// It is measured over pieces of a clip of this length.
     static let window = MediaTime.milliseconds(900)
 
-    init(_ source: String) { self.source = source }
+    init(_ source: String) { self.source = Path(source) }
 
     /// A picture is given out that begins at `time` of the clip. The corresponding C function is `clock_gettime`, once a ``window``.
     mutating func gaveOut(_ time: MediaTime) {
@@ -39,7 +39,7 @@ struct DecodingLoad: Sendable {
     mutating func restart() { begin = nil }
 
     /// A second of `source` has taken so many seconds of processor time.
-    static func note(_ source: String, _ share: Double) {
+    static func note(_ source: Path, _ share: Double) {
         known.withLock { known in
             if share > heavy { known.remove(source) }
             guard share < light else { return }
@@ -49,7 +49,7 @@ struct DecodingLoad: Sendable {
     }
 
     /// Whether one thread will do for `source`.
-    static func isLight(_ source: String) -> Bool { known.withLock { $0.contains(source) } }
+    static func isLight(_ source: String) -> Bool { known.withLock { $0.contains(Path(source)) } }
 
     /// Forgets what has been measured.
     static func forget() { known.withLock { $0.removeAll() } }

@@ -5,7 +5,7 @@ import Synchronization
 /// What hardware decoders have done in the life of the process: sources that they failed at, and what has been said.
 enum HardwareHistory {
     private struct State {
-        var failures: [String: (reason: String, until: HostTime)] = [:]
+        var failures: [Path: (reason: String, until: HostTime)] = [:]
         var announced: Set<String> = []
     }
 
@@ -19,16 +19,16 @@ enum HardwareHistory {
     static func failed(_ source: String, _ reason: String) {
         state.withLock { state in
             if state.failures.count >= mostFailures { state.failures = [:] }
-            state.failures[source] = (reason, .now + pause)
+            state.failures[Path(source)] = (reason, .now + pause)
         }
     }
 
     /// Why the hardware is not tried for `source` now; nil where it is.
     static func failure(_ source: String) -> String? {
         state.withLock { state in
-            guard let failure = state.failures[source] else { return nil }
+            guard let failure = state.failures[Path(source)] else { return nil }
             if failure.until > .now { return failure.reason }
-            state.failures[source] = nil
+            state.failures[Path(source)] = nil
             return nil
         }
     }

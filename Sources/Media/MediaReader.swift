@@ -59,6 +59,8 @@ package struct MediaReader: ~Copyable, Sendable {
     package var hasPicture: Bool { demuxer.source.streams.video >= 0 }
     /// Whether there is sound that can be played.
     package var hasSound: Bool { demuxer.source.streams.audio >= 0 }
+    /// What its picture track has before item time zero, and nobody can decode: a recording begins between two key frames.
+    package var leadIn: MediaTime { max(origin - (description.video?.start ?? origin), .zero) }
     /// Item time at which the sound that has been read ends; nil where none has been.
     package var soundEnd: MediaTime? { demuxer.soundReadTo.map { $0 - origin } }
     /// Item time of the picture that was read last, of the sound where there is no picture, whether or not it has been decoded; nil where

@@ -16,6 +16,7 @@ extension FormatContext {
         _ source: String, settings: StreamSettings = StreamSettings(), isKept: Bool = false, displaySize: (width: Int, height: Int)? = nil,
         interruption: Interruption
     ) throws(MediaError) -> FormatContext {
+        let source = withoutFileScheme(source)
         let reach = SourceReach(source, settings, isKept: isKept)
         if let scheme = reach.refusedScheme { throw MediaError(source, .protocolNotPlayed(scheme)) }
         let areDefaultsSet = SourceOptions.areDefaultsSet

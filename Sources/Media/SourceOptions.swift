@@ -20,7 +20,6 @@ enum SourceOptions {
     static func kind(of source: String) -> Kind {
         guard isURL(source) else { return isStream(source) ? .live : .file }
         switch source.prefix(while: { $0 != ":" }).lowercased() {
-        case "file": return .file
         case "http", "https": return .http
         case "rtsp", "rtsps", "rtp", "srtp", "udp", "udplite", "srt", "rist", "rtmp", "rtmps", "rtmpt", "rtmpts": return .live
         default: return .other

@@ -31,15 +31,15 @@ package final class FolderWatch: Sendable {
             case mounts
         }
         /// The path given to ``FolderWatch/watch(_:)``; empty where it is no single folder's.
-        package var folder: String
+        package var folder: Path
         /// In the folder; nil for the folder itself, and for a name that is not UTF-8.
-        package var name: String?
+        package var name: Path?
         /// Whether that is a folder.
         package var isFolder: Bool
         package var kind: Kind
 
         /// A change of `name` in `folder`.
-        package init(_ kind: Kind, folder: String = "", name: String? = nil, isFolder: Bool = false) {
+        package init(_ kind: Kind, folder: Path = "", name: Path? = nil, isFolder: Bool = false) {
             (self.kind, self.folder, self.name, self.isFolder) = (kind, folder, name, isFolder)
         }
     }
@@ -56,15 +56,16 @@ package final class FolderWatch: Sendable {
 
     private struct Table {
         /// The kernel's number of each path. Paths that lead to one folder have one.
-        var numbers: [String: Int32] = [:]
+        var numbers: [Path: Int32] = [:]
 
-        func paths(of number: Int32) -> [String] { numbers.filter { $0.value == number }.map(\.key) }
+        func paths(of number: Int32) -> [Path] { numbers.filter { $0.value == number }.map(\.key) }
     }
 
     private let descriptor: Int32
     private let wakeUp = WakeUp()
     private let table = Mutex(Table())
     private let isStopping = Atomic(false)
+    private let hasRunOut = Atomic(false)
 
     /// How long changes are collected, so that a file that is written is told once and not at each write.
     private static let pause: UInt32 = 50_000
@@ -79,12 +80,15 @@ package final class FolderWatch: Sendable {
 
     /// Begins to watch a folder; `isNew` where it was not watched before: what has changed there until now is not told. Blocks for as long
     /// as its file system does. The corresponding C function is `inotify_add_watch`.
-    package func watch(_ path: String) -> (coverage: Coverage, isNew: Bool) {
-        let kind = kiosk_file_system(path)
+    package func watch(_ path: Path) -> (coverage: Coverage, isNew: Bool) {
+        let kind = kiosk_file_system(path.string)
         guard kind >= 0 else { return (.none, false) }
-        guard descriptor >= 0 else { return (.partial, false) }
-        let number = inotify_add_watch(descriptor, path, Self.mask)
-        guard number >= 0 else { return (errno == ENOSPC || errno == ENOMEM ? .partial : .none, false) }
+        let number = descriptor < 0 ? -1 : inotify_add_watch(descriptor, path.string, Self.mask)
+        if number < 0, descriptor < 0 || errno == ENOSPC || errno == ENOMEM {
+            hasRunOut.store(true, ordering: .relaxed)
+            return (.partial, false)
+        }
+        guard number >= 0 else { return (.none, false) }
         let (before, isLeft) = table.withLock { table -> (Int32?, Bool) in
             let before = table.numbers.updateValue(number, forKey: path)
             return (before, before.map { $0 != number && table.paths(of: $0).isEmpty } ?? false)
@@ -93,8 +97,24 @@ package final class FolderWatch: Sendable {
         return (Self.isShared(UInt32(truncatingIfNeeded: kind)) ? .partial : .full, before != number)
     }
 
+    /// Watches what there is of `path`: where it is missing the nearest folder above it, since it appears there.
+    ///
+    /// - Parameter missing: told of each folder that is watched instead, and of the name in it that is missing or may not be read.
+    /// - Returns: whether not all changes there are told, and whether something of it was not watched before.
+    package func watchNearest(_ path: Path, missing: (_ folder: Path, _ name: Path) -> Void) -> (isPartial: Bool, isNew: Bool) {
+        var (path, isPartial, isNew) = (path, false, false)
+        while true {
+            let (coverage, isNewHere) = watch(path)
+            if coverage == .partial { isPartial = true }
+            if isNewHere { isNew = true }
+            guard coverage == .none, let parts = path.parts else { return (isPartial, isNew) }
+            path = parts.folder
+            missing(path, parts.name)
+        }
+    }
+
     /// Watches no others than these.
-    package func keep(_ paths: Set<String>) {
+    package func keep(_ paths: Set<Path>) {
         let left = table.withLock { table -> Set<Int32> in
             let gone = table.numbers.filter { !paths.contains($0.key) }
             for path in gone.keys { table.numbers[path] = nil }
@@ -102,6 +122,10 @@ package final class FolderWatch: Sendable {
         }
         for number in left { inotify_rm_watch(descriptor, number) }
     }
+
+    /// Whether the system had no watch left for a folder (`fs.inotify.max_user_watches` and `max_user_instances`): what changes there has to be
+    /// looked for.
+    package var lacksWatches: Bool { hasRunOut.load(ordering: .relaxed) }
 
     /// How many folders are watched.
     package var count: Int { table.withLock { Set($0.numbers.values).count } }
@@ -153,7 +177,7 @@ package final class FolderWatch: Sendable {
                 changes.append(Change(.anything))
                 continue
             }
-            let paths = table.withLock { table -> [String] in
+            let paths = table.withLock { table -> [Path] in
                 let paths = table.paths(of: event.wd)
                 if event.mask & UInt32(IN_IGNORED) != 0 { for path in paths { table.numbers[path] = nil } }
                 return paths
@@ -161,7 +185,7 @@ package final class FolderWatch: Sendable {
             guard let kind = Self.kind(event.mask) else { continue }
             let text = name.isEmpty ? nil : String(validating: name, as: UTF8.self)
             for path in paths {
-                changes.append(Change(kind, folder: path, name: text, isFolder: event.mask & UInt32(IN_ISDIR) != 0))
+                changes.append(Change(kind, folder: path, name: text.map { Path($0) }, isFolder: event.mask & UInt32(IN_ISDIR) != 0))
             }
         }
         return changes

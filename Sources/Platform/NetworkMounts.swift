@@ -33,7 +33,7 @@ package struct NetworkMounts {
     package func mount(of path: String) -> String? {
         // What was mounted later lies over what was before.
         var found: (path: String, isNetwork: Bool)?
-        for mount in mounts where path.hasPrefix(mount.path == "/" ? "/" : mount.path + "/") {
+        for mount in mounts where Path(path).lies(beneath: Path(mount.path)) {
             if mount.path.utf8.count >= found?.path.utf8.count ?? 0 { found = mount }
         }
         return found.flatMap { $0.isNetwork ? $0.path : nil }

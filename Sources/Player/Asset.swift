@@ -147,7 +147,10 @@ public struct Asset: Hashable, Sendable {
     }
 
     /// Where it is: a path from the root, or a URL.
-    var location: String { isURL(source) || source.hasPrefix("/") ? source : workingFolder + "/" + source }
+    var location: String {
+        let source = withoutFileScheme(source)
+        return isURL(source) || source.hasPrefix("/") ? source : workingFolder + "/" + source
+    }
 
     /// The engine's options of a stream.
     var streamSettings: StreamSettings {

@@ -187,7 +187,7 @@ package final class RemoteControl: Sendable {
 
     private func play(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
         if let source = arguments.text("source") {
-            let command = Command.playSource(source, resumes: arguments.text("then") != "next")
+            let command = Command.playSource(withoutFileScheme(source), resumes: arguments.text("then") != "next")
             return try move(command, or: "it cannot be played")
         }
         guard arguments.value("item") != nil else { return perform(.play) }

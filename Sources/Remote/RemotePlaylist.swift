@@ -17,7 +17,7 @@ extension RemoteControl {
             let text = arguments.text("item") ?? ""
             let id = text.hasPrefix("id:") ? Int(text.dropFirst(3)) : nil
             place = items.firstIndex {
-                id == $0.id.number || $0.entry.title == text || $0.entry.source == text || $0.entry.name == text
+                id == $0.id.number || $0.entry.title == text || $0.entry.path == Path(text) || $0.entry.name == text
             }
         }
         guard let place else {
@@ -67,7 +67,7 @@ extension RemoteControl {
         default: apply = { [player] in player.setItems($0, at: change) }
         }
         let sources = arguments.texts("sources") ?? []
-        if let source = sources.first(where: { !$0.hasPrefix("/") && !isURL($0) }) {
+        if let source = sources.first(where: { !withoutFileScheme($0).hasPrefix("/") && !isURL($0) }) {
             throw ControlRefusal(
                 code: "invalid-parameter", message: "sources: expected an absolute path or a URL, found \(source.prefix(200))")
         }

@@ -3,7 +3,12 @@ import KioskPlatform
 /// One entry of the playlist: what to play, and how.
 package struct PlaylistItem: Hashable, Sendable {
     /// An absolute path, or a URL that libavformat opens.
-    package var source: String
+    package var path: Path
+    /// The same as text.
+    package var source: String {
+        get { path.string }
+        set { path = Path(newValue) }
+    }
     /// Which content of a file it is, where somebody watches that: a file with another content is another item. nil where nobody does.
     package var version: FileVersion?
     /// How the picture is fitted to the screen.
@@ -70,7 +75,7 @@ package struct PlaylistItem: Hashable, Sendable {
         decoder: DecoderSetting = .automatic, transition: MediaTime? = nil,
         audioTrack: TrackChoice = .automatic, videoTrack: TrackChoice = .automatic, stream: StreamSettings = StreamSettings()
     ) {
-        (self.source, self.version) = (source, version)
+        (path, self.version) = (Path(source), version)
         self.gravity = gravity
         self.volume = volume
         self.isMuted = isMuted
@@ -89,17 +94,47 @@ package struct PlaylistItem: Hashable, Sendable {
     }
 }
 
-/// Whether `source` is something other than a file path for libavformat: it begins with a scheme and `://` (`https://…`, `rtsp://…`).
+/// Whether `source` is something other than a file path for libavformat: it begins with a scheme and `://` (`https://…`, `rtsp://…`) that is
+/// not a file's.
 package func isURL(_ source: String) -> Bool {
     let scheme = source.unicodeScalars.prefix { $0 != ":" }
     guard let first = scheme.first, first.isASCII, first.properties.isAlphabetic else { return false }
     guard source.unicodeScalars[scheme.endIndex...].starts(with: "://".unicodeScalars) else { return false }
     return scheme.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0123456789+.-".unicodeScalars.contains($0)) }
+        && !hasFileScheme(source)
 }
 
 /// Whether a source comes over the network, or from wherever else a URL leads that names no file. A session description (.sdp) is a file
 /// that names a stream.
-package func isStream(_ source: String) -> Bool {
-    let lower = source.lowercased()
-    return isURL(source) ? !lower.hasPrefix("file:") : lower.hasSuffix(".sdp")
+package func isStream(_ source: String) -> Bool { isURL(source) || source.lowercased().hasSuffix(".sdp") }
+
+private func hasFileScheme(_ source: String) -> Bool { source.utf8.prefix(5).elementsEqual("file:".utf8) { $0 | 0x20 == $1 | 0x20 } }
+
+/// The path that a file's URL names: `file:clip.mp4`, `file:///my%20clip.mp4` and `file://localhost/clip.mp4`; any other text as it is, and a file's
+/// URL of another host, too. A file has one name in this program, by whichever of these it came in.
+package func withoutFileScheme(_ source: String) -> String {
+    guard hasFileScheme(source) else { return source }
+    var rest = source.utf8.dropFirst(5)
+    if rest.starts(with: "//".utf8) {
+        let host = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") }
+        guard host.isEmpty || String(Substring(host)).lowercased() == "localhost" else { return source }
+        rest = rest[host.endIndex...]
+    }
+    let path = String(Substring(rest))
+    return path.isEmpty ? source : withoutPercents(path) ?? path
+}
+
+/// A text with its percent escapes replaced by what they stand for; nil where there is none, or what they stand for is no text of a path.
+package func withoutPercents(_ text: String) -> String? {
+    func digit(_ byte: UInt8) -> UInt8? { Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init) }
+    var bytes: [UInt8] = [], rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "%"), rest.count >= 2, let high = digit(rest[rest.startIndex]), let low = digit(rest[rest.startIndex + 1]) {
+            bytes.append(high << 4 | low)
+            rest = rest.dropFirst(2)
+        } else {
+            bytes.append(byte)
+        }
+    }
+    return bytes.count == text.utf8.count || bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
 }

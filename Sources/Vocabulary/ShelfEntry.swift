@@ -1,3 +1,5 @@
+import KioskPlatform
+
 /// A file that can be chosen on the shelf.
 package struct ShelfEntry: Hashable, Sendable {
     /// What a file is, by its name.
@@ -6,7 +8,9 @@ package struct ShelfEntry: Hashable, Sendable {
     }
 
     /// An absolute path.
-    package var source: String
+    package let path: Path
+    /// The same as text.
+    package var source: String { path.string }
     /// Which content of the file it is; nil where the file is not there.
     package var version: FileVersion?
     /// What it is called as long as the file has not been read: its name without the ending.
@@ -17,7 +21,7 @@ package struct ShelfEntry: Hashable, Sendable {
 
     /// The file at `source`.
     package init(source: String, version: FileVersion?) {
-        (self.source, self.version) = (source, version)
+        (path, self.version) = (Path(source), version)
         title = PlaylistItem(source: source).plainName
         let parts = source.split(separator: "/")
         folder = parts.count > 1 ? String(parts[parts.count - 2]) : "/"
@@ -29,9 +33,10 @@ package struct ShelfEntry: Hashable, Sendable {
     package var name: String { source.split(separator: "/").last.map(String.init) ?? source }
 
     private static let sounds: Set<String> = [
-        "aac", "ac3", "aif", "aiff", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
+        "aac", "ac3", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
     ]
     private static let images: Set<String> = [
-        "apng", "avif", "bmp", "gif", "heic", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp",
+        "apng", "avif", "bmp", "gif", "heic", "heif", "hif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "png", "tga", "tif", "tiff",
+        "webp",
     ]
 }

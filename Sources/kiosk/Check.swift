@@ -44,8 +44,8 @@ struct Check: ParsableCommand {
         startLog(.error)
         let (playlist, problems) = configuration.expandPlaylist()
         // What a key or a tap plays is on no list, and would be missed only by the visitor who asks for it.
-        let listed = Set(playlist.map(\.source))
-        let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains($0) }
+        let listed = Set(playlist.map(\.path))
+        let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains(Path($0)) }
         let items =
             playlist
             + asked.map { configuration.item(of: $0) }

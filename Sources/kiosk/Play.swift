@@ -158,9 +158,9 @@ struct Play: ParsableCommand {
         }
         stickCopy.setWanted(configuration.playback.usb == .copy)
         let reload = Reload(configuration.path, load: reread)
-        let sticks = StickUse.mounts + "/", copies = StickUse.copies(state: StickCopy.stateFolder) + "/"
+        let sticks = Path(StickUse.mounts), copies = Path(StickUse.copies(state: StickCopy.stateFolder))
         let isOfStick: @Sendable ([PlaylistItem]) -> Bool = {
-            $0.first.map { $0.source.hasPrefix(sticks) || $0.source.hasPrefix(copies) } ?? false
+            $0.first.map { $0.path.lies(beneath: sticks) || $0.path.lies(beneath: copies) } ?? false
         }
         let remote = RemoteWiring(
             configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache,

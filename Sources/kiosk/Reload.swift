@@ -1,13 +1,16 @@
 import Configuration
+import Content
 import Glibc
 import KioskInput
 import KioskPlatform
+import KioskVocabulary
 import Logging
 
 /// Reads kiosk.conf again when it has been saved, and when it is asked to (SIGHUP), and has the player take over what has changed.
 ///
-/// The folder of the file is watched, since editors write a new file and rename it. Reading has a thread of its own: it may hang with its
-/// disk. A file with a mistake is complained about, and what was read last goes on.
+/// The file is watched as content is (``PlaylistExpansion``): through links, on shares, where its folder has gone or no watch is left, and it
+/// counts when it is complete. Reading has a thread of its own: it may hang with its disk. A file with a mistake is complained about, and what was
+/// read last goes on. A file that names nothing to play any more is read once more before that is taken over: somebody may be writing it.
 final class Reload: Sendable {
     private struct State {
         var isWanted = false
@@ -15,45 +18,62 @@ final class Reload: Sendable {
     }
 
     private let state = Monitor(State())
-    private let watch = FolderWatch()
+    private let watch: PlaylistExpansion?
     private let log = Logger(label: "kiosk")
 
-    /// Editors write several times; so long nothing more has to come.
-    private static let pause = MediaTime.milliseconds(200)
+    /// So long a file that names nothing to play is not believed.
+    private static let doubt = MediaTime.seconds(2)
 
     private let path: String?
     private let load: @Sendable () throws -> (Configuration, KeyMap)
 
     /// Of the file at `path`, where there is one. `load` reads it again, and has complained where it throws.
-    init(_ path: String?, load: @escaping @Sendable () throws -> (Configuration, KeyMap)) { (self.path, self.load) = (path, load) }
+    init(_ path: String?, load: @escaping @Sendable () throws -> (Configuration, KeyMap)) {
+        (self.path, self.load) = (path, load)
+        watch = path.map { PlaylistExpansion(file: $0) }
+    }
 
     /// Starts watching the file, of which `configuration` has been read. `apply` takes over what is read, in place of the configuration before
     /// it. It is called on the thread `reload`, as `load` is.
     func start(
         _ configuration: Configuration, apply: @escaping @Sendable (_ old: Configuration, _ new: Configuration, KeyMap) -> Void
     ) {
-        guard let path else { return }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        let (folder, name) = (parts.dropLast().joined(separator: "/"), String(parts.last ?? ""))
-        let watched = folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder
-        watch.start { [state] changes in
-            let isSaved = changes.contains { change in
-                change.kind == .anything || change.name == name && [.completed, .appeared].contains(change.kind)
+        guard let path, let watch else { return }
+        let known = Monitor<PlaylistItem?>(nil)
+        watch.start { [state, log] news in
+            switch news {
+            case .items(let items):
+                guard let file = items.first else { return }
+                let before = known.withLock { before in
+                    defer { before = file }
+                    return before
+                }
+                if before == nil || before == file { return }
+                if file.version == nil { log.warning("\(path) is gone: what was read before goes on") }
+                if file.version != nil { state.signal { $0.isWanted = true } }
+            case .problem(let problem): log.warning("\(problem)")
+            case .note: break  // said of content
             }
-            if isSaved { state.signal { $0.isWanted = true } }
         }
-        Thread("reload") { [state, watch, log, load] in
+        Thread("reload") { [state, log, load] in
             var present = configuration
+            var isDoubted = false
             while true {
-                _ = watch.watch(watched)
                 let goesOn = state.wait { state -> Bool? in state.isStopping ? false : state.isWanted ? true : nil }
                 guard goesOn == true else { return }
-                _ = state.wait(until: .now + Self.pause) { $0.isStopping ? true : nil }
                 state.withLock { $0.isWanted = false }
                 guard let (new, keyMap) = try? load() else {
                     log.warning("\(path) is not taken over: what was read before goes on")
                     continue
                 }
+                if new.playlist.isEmpty, !present.playlist.isEmpty, !isDoubted {
+                    log.warning("\(path) names nothing to play any more: it is taken over if it says the same in 2 s")
+                    isDoubted = true
+                    _ = state.wait(until: .now + Self.doubt) { $0.isStopping || $0.isWanted ? true : nil }
+                    state.withLock { $0.isWanted = true }
+                    continue
+                }
+                isDoubted = false
                 let change = ConfigurationChange(from: present, to: new)
                 if change.isEmpty { continue }
                 if !change.applied.isEmpty { log.info("\(path) was read again: \(change.applied.joined(separator: ", "))") }
@@ -72,7 +92,7 @@ final class Reload: Sendable {
     /// Reads it no more; waits for nothing.
     func stop() {
         state.signal { $0.isStopping = true }
-        watch.stop()
+        watch?.stop()
     }
 
     /// Whether SIGHUP asks to read the file again, as services are asked, and does not say that a terminal was closed: where the process has

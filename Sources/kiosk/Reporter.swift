@@ -18,8 +18,11 @@ final class Reporter: Sendable {
         var present: (item: PlayerItem.ID, since: HostTime)?
         /// The items that have a picture, or cannot have one.
         var pictured: Set<PlayerItem.ID> = []
+        /// The files of which it was said last that nothing but they have changed, and when.
+        var changed: (files: Set<Path>, at: HostTime)?
     }
     private let state = Mutex(State())
+    private static let quietTime = MediaTime.seconds(60)
 
     /// Begins to watch `player`. With a `snapshotFolder`, an offscreen display's pictures go there.
     init(player: Player, display: DisplayOutput, snapshotFolder: String?) {
@@ -63,18 +66,28 @@ final class Reporter: Sendable {
             let changed = Set(after.keys).intersection(before.keys)
             let missing = changed.filter { before[$0]! && !after[$0]! }, back = changed.filter { !before[$0]! && after[$0]! }
             let changes = [
-                come.filter { !changed.contains($0.source) || back.contains($0.source) },
-                come.filter { changed.contains($0.source) && !missing.contains($0.source) && !back.contains($0.source) },
-                come.filter { missing.contains($0.source) }, gone.filter { !changed.contains($0.source) },
+                come.filter { !changed.contains($0.path) || back.contains($0.path) },
+                come.filter { changed.contains($0.path) && !missing.contains($0.path) && !back.contains($0.path) },
+                come.filter { missing.contains($0.path) }, gone.filter { !changed.contains($0.path) },
             ].map { $0.map(\.name).sorted() }
             let texts = zip(["new", "changed", "missing", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
-            log.info("the playlist has changed: \(items.count) item\(items.count == 1 ? "" : "s")\(texts.map { "; " + $0 }.joined())")
+            // A picture that is written anew each second is told of once a minute.
+            let isAgain = state.withLock { state in
+                guard come.count == gone.count, changed.count == come.count, missing.isEmpty, back.isEmpty else { return false }
+                if let last = state.changed, last.files == changed, HostTime.now - last.at < Self.quietTime { return true }
+                state.changed = (changed, .now)
+                return false
+            }
+            let level = isAgain ? Logger.Level.debug : .info
+            log.log(
+                level: level,
+                "the playlist has changed: \(items.count) item\(items.count == 1 ? "" : "s")\(texts.map { "; " + $0 }.joined())")
         }
     }
 
     /// Whether a file was there, by source.
-    private static func versions(_ items: Set<PlaylistItem>) -> [String: Bool] {
-        Dictionary(items.map { ($0.source, $0.version != nil) }) { $0 || $1 }
+    private static func versions(_ items: Set<PlaylistItem>) -> [Path: Bool] {
+        Dictionary(items.map { ($0.path, $0.version != nil) }) { $0 || $1 }
     }
 
     /// Some names, and how many more there are.

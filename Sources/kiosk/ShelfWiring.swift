@@ -142,6 +142,12 @@ final class ShelfWiring: Sendable {
             shelf.set(export)
             return []
         }
+        // Whoever has asked for it may have closed the shelf meanwhile, and looks at something else.
+        switch export {
+        case .running: break
+        case .done: controls?.show(notice: "Your film is ready")
+        case .failed: controls?.show(notice: "Your film could not be made")
+        }
         publish(Self.members(of: export))
     }
 

@@ -266,7 +266,7 @@ import Testing
         #expect(wait { cache.file(for: server.url("a.mp4")) != nil && cache.file(for: server.url("b.mp4")) != nil })
         cache.stop()
         // What is used least goes, of what is no longer on the list.
-        let entry = place.folder + "/\(CacheKey(server.url("a.mp4"))).entry"
+        let entry = place.folder + "/\(CacheKey(Path(server.url("a.mp4")))).entry"
         var old = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, entry, &old, 0) == 0)
         cache = place.open([server.url("c.mp4"), server.url("d.mp4")], limit: 1_000_000)
@@ -302,7 +302,7 @@ import Testing
         let server = try FileServer(.init(content))
         let place = Place()
         try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)
-        let key = CacheKey(server.url()).description
+        let key = CacheKey(Path(server.url())).description
         for name in ["\(key).entry", "\(key)-12.mp4", "\(key).part", "\(key).entry.new", "film.mp4"] {
             _ = FileManager.default.createFile(atPath: place.folder + "/" + name, contents: Data("rubbish".utf8))
         }

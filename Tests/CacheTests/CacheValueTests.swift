@@ -5,7 +5,7 @@ import Testing
 
 /// What the cache decides, without a server and without a disk.
 @Suite struct CacheValueTests {
-    private let source = "http://host/a.mp4"
+    private let source: Path = "http://host/a.mp4"
     private func entry(size: Int64 = 100, tag: String? = "\"one\"", modified: String? = nil, synced: Int64 = 0) -> CacheEntry {
         CacheEntry(
             source: source, file: "\(CacheKey(source))-1.mp4", size: size, validators: .init(tag: tag, modified: modified), synced: synced)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func namesOfFiles() {
-        #expect(CacheKey(source).description.count == 32 && CacheKey(source) != CacheKey(source + "x"))
+        #expect(CacheKey(source).description.count == 32 && CacheKey(source) != CacheKey("\(source)x"))
         #expect(CacheKey(fileName: "\(CacheKey(source)).entry") == CacheKey(source))
         #expect(CacheKey(fileName: "film.mp4") == nil)
     }
@@ -149,7 +149,7 @@ import Testing
     // MARK: What gives way
 
     @Test func theOldestThatNobodyWantsGivesWay() {
-        func candidate(_ name: String, _ size: Int64, used: Int64, isWanted: Bool = false) -> Eviction.Candidate {
+        func candidate(_ name: Path, _ size: Int64, used: Int64, isWanted: Bool = false) -> Eviction.Candidate {
             .init(key: CacheKey(name), size: size, used: used, isWanted: isWanted)
         }
         let kept = [candidate("new", 30, used: 9), candidate("old", 30, used: 1), candidate("listed", 30, used: 0, isWanted: true)]

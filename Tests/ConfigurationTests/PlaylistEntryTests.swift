@@ -133,7 +133,9 @@ struct Scratch: ~Copyable {
         let rows = [
             ("a.mp4", "/srv/a.mp4"), ("./a/../b.mp4", "/srv/b.mp4"), ("../b.mp4", "/b.mp4"), ("/x//y.mp4", "/x/y.mp4"),
             ("~/a.mp4", "/srv/~/a.mp4"),
-            ("media/", "/srv/media/"), ("/", "/"), (".", "/srv"), ("http://a/../b?c=/d", "http://a/../b?c=/d"), ("file:///x", "file:///x"),
+            ("media/", "/srv/media/"), ("/", "/"), (".", "/srv"), ("http://a/../b?c=/d", "http://a/../b?c=/d"), ("file:///x", "/x"),
+            ("file:x.mp4", "/srv/x.mp4"), ("file://localhost/x%20y.mp4", "/x y.mp4"), ("FILE:/x", "/x"),
+            ("file:///media/", "/media/"), ("file:///100%25.mp4", "/100%.mp4"), ("file:///x%00", "/x%00"), ("file:///x%FF", "/x%FF"),
             ("a:b.mp4", "/srv/a:b.mp4"), ("x/y://z", "/srv/x/y:/z"),
         ]
         for (text, location) in rows { #expect(PlaylistSource(text, relativeTo: "/srv").location == location) }
@@ -206,16 +208,68 @@ struct Scratch: ~Copyable {
         #expect(scratch.expand("folder.m3u").sources == ["folder.m3u/a.mp4"])
     }
 
+    @Test("Lists of other programs: a file's URL, percent escapes, backslashes, Latin-1") func foreignLists() throws {
+        let scratch = try Scratch()
+        for name in ["My videos/Clip 1 \u{E9}.mp4", "100%25.mp4", "a\\b.mp4", "a/b.mp4", "sub/c d.mp4"] { try scratch.file(name) }
+        let rows = [
+            ("My%20videos/Clip%201%20%C3%A9.mp4", "My videos/Clip 1 \u{E9}.mp4"), ("100%25.mp4", "100%25.mp4"), ("a\\b.mp4", "a\\b.mp4"),
+            ("sub\\c d.mp4", "sub/c d.mp4"), (".\\sub\\c%20d.mp4", "sub/c d.mp4"), ("gone%20too.mp4", "gone%20too.mp4"),
+            ("file://\(scratch.path)/sub/c%20d.mp4", "sub/c d.mp4"), ("file://localhost\(scratch.path)/a/b.mp4", "a/b.mp4"),
+        ]
+        try scratch.file("list.m3u", rows.map { $0.0 }.joined(separator: "\r\n"))
+        #expect(scratch.expand("list.m3u").sources == rows.map { $0.1 })
+        let latin = "My videos/Clip 1 \u{E9}.mp4\nno\u{E9}.mp4".unicodeScalars.map { UInt8($0.value) }
+        try scratch.file("latin.m3u", latin)
+        let expansion = scratch.expand("latin.m3u")
+        #expect(expansion.sources == ["My videos/Clip 1 \u{E9}.mp4"])
+        #expect(expansion.problems == ["list latin.m3u, line 2: not UTF-8 text, and no such file; save the list in the encoding UTF-8"])
+    }
+
+    @Test("What network storage keeps for itself is left out, and brackets in a name are no pattern") func namesOfShares() throws {
+        let scratch = try Scratch()
+        for name in [
+            "n/a.mp4", "n/@eaDir/a.mp4/THUMB_XL.jpg", "n/#recycle/x.mp4", "n/@Recycle/x.mp4", "n/#snapshot/x.mp4", "n/RECYCLER/x.mp4",
+            "[2026] Expo/b.mp4", "2 Expo/c.mp4", "n/[1] d.mp4",
+        ] { try scratch.file(name) }
+        #expect(
+            PlaylistSource("n", relativeTo: scratch.path).expand(isRecursive: true).sources.map(\.source)
+                == ["[1] d.mp4", "a.mp4"].map { "\(scratch.path)/n/\($0)" })
+        #expect(scratch.expand("[2026] Expo/*.mp4").sources == ["2 Expo/c.mp4", "[2026] Expo/b.mp4"])
+        #expect(scratch.expand("n/[1]*.mp4").sources == ["n/[1] d.mp4"])
+        #expect(["a.jfif", "b.M2T", "c.3g2", "d.m4b"].allSatisfy(PlaylistSource.isMedia))
+    }
+
+    @Test("Every link on the way to a source is looked at") func links() throws {
+        let scratch = try Scratch()
+        try scratch.file("r1/media/a.mp4")
+        #expect(symlink("r1", scratch.path + "/now") == 0 && symlink("\(scratch.path)/now/media/a.mp4", scratch.path + "/link.mp4") == 0)
+        let expansion = PlaylistSource("link.mp4", relativeTo: scratch.path).expand()
+        let folder = Path(scratch.path)
+        #expect(expansion.folders[folder] == .only(["link.mp4", "now"]))
+        #expect(expansion.folders[folder.appending("r1/media")] == .only(["a.mp4"]))
+        #expect(expansion.links == [folder.appending("link.mp4"): folder.appending("now/media/a.mp4"), folder.appending("now"): "r1"])
+        #expect(expansion.names == [folder.appending("r1/media/a.mp4"): folder.appending("link.mp4")])
+        // A circle is no way.
+        #expect(symlink("circle", scratch.path + "/circle") == 0)
+        #expect(PlaylistSource("circle/a.mp4", relativeTo: scratch.path).expand().sources.map(\.version) == [nil])
+    }
+
     @Test func listText() {
-        func entries(_ text: String) -> [String] { M3U(Array(text.utf8)).entries }
+        func entries(_ text: String) -> [M3U.Entry] { M3U(Array(text.utf8)).entries }
         #expect(entries("\u{FEFF}a.mp4\r\n# x\r\n\r\n  b c.mp4 \t\r\nd.mp4") == ["a.mp4", "b c.mp4", "d.mp4"])
         #expect(entries("a\rb\r") == ["a", "b"])
         #expect(entries("") == [] && entries("\n\n") == [])
         #expect(M3U(Array("#EXTM3U\r\n#EXT-X-VERSION:3\r\nx.ts".utf8)).isHLS)
         #expect(!M3U(Array("#EXTM3U\n#EXTINF:3,#EXT-X-\nx.ts".utf8)).isHLS)
         let odd = M3U(Array("a\r\n".utf8) + [0x62, 0xFC, 0x0D, 0x0A] + Array("\n# x\nc\0d\ne".utf8))
-        #expect(odd.entries == ["a", "e"])
-        #expect(odd.unreadableLines == [2, 5])
+        #expect(odd.entries == ["a", M3U.Entry("bü", foreignLine: 2), "e"])
+        #expect(odd.unreadableLines == [5])
+        for isLittle in [true, false] {
+            let units = "\u{FEFF}#EXTM3U\r\nGrüße/1.mp4\r\n\u{1F3AC}.mp4".utf16
+            let bytes = units.flatMap { isLittle ? [UInt8($0 & 0xFF), UInt8($0 >> 8)] : [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            #expect(M3U(bytes).entries == ["Grüße/1.mp4", "\u{1F3AC}.mp4"])
+        }
+        #expect(M3U([0xFF, 0xFE, 0x61]).entries.isEmpty, "half a unit")
     }
 
     @Test("The playlist of a file is resolved against its defaults, entry by entry") func resolution() throws {

@@ -9,29 +9,32 @@ import Testing
 @Suite struct LedgerTests {
     private struct Stage {
         var ledger = ContentLedger()
-        var files: [String: FileVersion] = [:]
+        var files: [Path: FileVersion] = [:]
         var now = HostTime(nanoseconds: 1_000_000_000_000)
         var isFirst = true
+        var isPointedElsewhere = false
 
         /// The time of day.
         var date: Int64 { 1_700_000_000_000_000_000 + now.nanoseconds }
 
         mutating func pass(_ seconds: Double) { now += .seconds(seconds) }
 
-        mutating func write(_ name: String, size: Int64, inode: UInt64 = 1) {
+        mutating func write(_ name: Path, size: Int64, inode: UInt64 = 1) {
             files[name] = FileVersion(device: 1, inode: inode, size: size, modified: date)
         }
 
         mutating func look() {
-            let found = files.sorted { $0.key < $1.key }.map { SourceExpansion.Found($0.key, $0.value) }
-            ledger.looked([.init(sources: found, begun: now, isFirst: isFirst)], at: now, date: date)
+            let found = files.sorted { $0.key < $1.key }.map { SourceExpansion.Found($0.key.string, $0.value) }
+            let look = ContentLedger.Look(sources: found, begun: now, isFirst: isFirst, isPointedElsewhere: isPointedElsewhere)
+            ledger.looked([look], at: now, date: date)
+            isPointedElsewhere = false
             isFirst = false
         }
 
         /// Whether the file as it is now is played.
-        func plays(_ name: String) -> Bool { files[name] != nil && ledger.listed(name) == files[name] }
+        func plays(_ name: Path) -> Bool { files[name] != nil && ledger.listed(name) == files[name] }
 
-        mutating func probe(_ name: String, _ problem: String? = nil) {
+        mutating func probe(_ name: Path, _ problem: String? = nil) {
             let probe = ledger.takeProbe()
             #expect(probe?.path == name && probe?.version == files[name])
             if let probe { ledger.probed(probe, problem: problem, at: now) }
@@ -67,7 +70,7 @@ import Testing
         #expect(ledger.listed("/stick/a") == nil && ledger.due == nil)
         for (file, problem) in zip(files, [nil, "damaged"]) {
             let probe = ledger.takeProbe()
-            #expect(probe?.path == file.source)
+            #expect(probe?.path == file.path)
             if let probe { ledger.probed(probe, problem: problem, at: now) }
         }
         #expect(ledger.listed("/stick/a") == files[0].version && ledger.listed("/stick/b") == nil)
@@ -155,14 +158,108 @@ import Testing
         #expect(stage.plays("/a") && stage.ledger.listed("/a") != old)
     }
 
-    @Test func replacedByOneThatNobodyHasClosedItWaits() {
+    @Test func replacedByOneThatNobodyHasClosedTheOldItemStaysUntilTheNewOneIsComplete() {
         var stage = Stage()
         stage.write("/a", size: 1)
         stage.pass(10)
         stage.look()
+        let old = stage.files["/a"]
         stage.write("/a", size: 2, inode: 2)
         stage.look()
-        #expect(stage.ledger.listed("/a") == nil && !stage.ledger.wantsProbe)
+        #expect(stage.ledger.listed("/a") == old && !stage.ledger.wantsProbe)
+        stage.pass(2)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == old)
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func onAShareOneChangeIsARenameAndASecondIsSomebodyWhoWrites() {
+        var stage = Stage()
+        stage.write("/a", size: 1, inode: 0)
+        stage.pass(100)
+        stage.look()
+        let old = stage.files["/a"]
+        stage.write("/a", size: 2, inode: 0)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == old)
+        stage.pass(1)
+        stage.write("/a", size: 3, inode: 0)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == nil)
+        stage.pass(2)
+        stage.look()
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func writtenInPlaceUnseenItLeaves() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(10)
+        stage.look()
+        stage.write("/a", size: 2)
+        stage.look()
+        #expect(stage.ledger.listed("/a") == nil)
+    }
+
+    @Test func whatHasNotChangedForAMinuteIsComplete() {
+        var stage = Stage()
+        stage.look()
+        stage.write("/a", size: 1)
+        stage.pass(60)
+        stage.look()
+        #expect(stage.ledger.wantsProbe)
+        stage.probe("/a")
+        #expect(stage.plays("/a"))
+    }
+
+    @Test func whereALinkIsPointedElsewhereWhatLiesThereIsComplete() {
+        var stage = Stage()
+        stage.look()
+        stage.write("/a", size: 1)
+        stage.pass(2)
+        stage.write("/b", size: 1, inode: 2)
+        stage.isPointedElsewhere = true
+        stage.look()
+        stage.probe("/a")
+        #expect(stage.plays("/a") && !stage.ledger.wantsProbe, "but for what is being written there")
+    }
+
+    @Test func namesThatLookAlikeAreTwoFiles() {
+        var stage = Stage()
+        let composed: Path = "/\u{FC}.mp4", decomposed: Path = "/u\u{308}.mp4"
+        stage.write(composed, size: 1)
+        stage.write(decomposed, size: 1, inode: 2)
+        stage.pass(10)
+        stage.look()
+        #expect(stage.plays(composed) && stage.plays(decomposed))
+        stage.ledger.written(composed, at: stage.now)
+        #expect(!stage.plays(composed) && stage.plays(decomposed))
+        // Renamed from the one form to the other.
+        stage.files = [composed: stage.files[decomposed]!]
+        stage.ledger.completed(composed, at: stage.now)
+        stage.look()
+        stage.probe(composed)
+        #expect(stage.plays(composed) && stage.ledger.listed(decomposed) == nil)
+    }
+
+    @Test func whatIsWrittenAgainAndAgainIsSaidOnceAMinute() {
+        var stage = Stage()
+        stage.write("/a", size: 1)
+        stage.pass(100)
+        stage.look()
+        var notes = 0
+        for size in 2..<122 as Range<Int64> {
+            stage.ledger.written("/a", at: stage.now)
+            stage.write("/a", size: size)
+            stage.ledger.completed("/a", at: stage.now)
+            stage.look()
+            stage.probe("/a")
+            notes += stage.ledger.takeNotes().count
+            stage.pass(1)
+        }
+        #expect(notes == 2)
     }
 
     @Test func brokenIsLeftOutAndTriedAgainAfterAMinuteOrAChange() {

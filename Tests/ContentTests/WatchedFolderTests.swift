@@ -121,6 +121,57 @@ import Testing
         #expect(folder.becomes(["media/b.mp4", "media/c.mp4"]))
     }
 
+    @Test func aLinkInTheMiddleOfThePathIsPointedElsewhere() throws {
+        let folder = try Folder("[[playlist]]\nsource = \"current/media\"\n") { path in
+            put("r1/media/a.mp4", "r2/media/b.mp4")(path)
+            #expect(symlink("r1", path + "/one") == 0 && symlink("one", path + "/current") == 0)
+        }
+        #expect(folder.names == ["current/media/a.mp4"])
+        folder.run("ln -sfn r2 next && mv -T next one")
+        #expect(folder.becomes(["current/media/b.mp4"]))
+        folder.run("ln -sfn r1 current")
+        #expect(folder.becomes(["current/media/a.mp4"]))
+        #expect(folder.news.withLock { !$0.contains(.items([])) })
+    }
+
+    @Test func whatAFileThatIsALinkLeadsToIsWatched() throws {
+        let folder = try Folder("[[playlist]]\nsource = \"media\"\n[[playlist]]\nsource = \"one.mp4\"\n") { path in
+            put("store/a.mp4", "store/b.mp4", "media/z.mp4")(path)
+            #expect(symlink("../store/a.mp4", path + "/media/a.mp4") == 0 && symlink("store/b.mp4", path + "/one.mp4") == 0)
+        }
+        #expect(folder.names == ["media/a.mp4", "media/z.mp4", "one.mp4"])
+        for name in ["a", "b"] {
+            let before = folder.items
+            folder.run("echo new > store/new && mv store/new store/\(name).mp4")
+            let deadline = HostTime.now + .seconds(50)
+            while Set(folder.items).isSubset(of: before) || folder.items.count < 3, HostTime.now < deadline { usleep(20_000) }
+            #expect(folder.names == ["media/a.mp4", "media/z.mp4", "one.mp4"] && folder.items != before, "less than a minute later")
+        }
+    }
+
+    @Test func namesThatLookAlikeAreTwoFiles() throws {
+        let folder = try Folder(prepare: put("media/a.mp4", "media/\u{FC}.mp4", "media/u\u{308}.mp4"))
+        #expect(folder.items.count == 3)
+        folder.run("rm media/\u{FC}.mp4")
+        #expect(folder.becomes(["media/a.mp4", "media/u\u{308}.mp4"]))
+        #expect(folder.items.last?.path == Path("\(folder.path)/media/u\u{308}.mp4"))
+        folder.run("mv media/u\u{308}.mp4 media/\u{FC}.mp4")
+        let deadline = HostTime.now + .seconds(30)
+        while folder.items.last?.path != Path("\(folder.path)/media/\u{FC}.mp4"), HostTime.now < deadline { usleep(20_000) }
+        #expect(folder.items.last?.path == Path("\(folder.path)/media/\u{FC}.mp4"))
+    }
+
+    @Test func whatIsCopiedOverInOneGoDoesNotLeave() throws {
+        let folder = try Folder(prepare: put("media/a.mp4"))
+        for _ in 0..<5 {
+            let before = folder.items
+            folder.run("echo new > media/a.mp4")
+            let deadline = HostTime.now + .seconds(30)
+            while folder.items == before, HostTime.now < deadline { usleep(20_000) }
+        }
+        #expect(folder.news.withLock { !$0.contains(.items([])) })
+    }
+
     @Test func foldersBelowAreWatchedToo() throws {
         let folder = try Folder("[[playlist]]\nsource = \"media\"\nrecursive = true\n", put("media/z.mp4", "media/b/1.mp4"))
         #expect(folder.names == ["media/z.mp4", "media/b/1.mp4"])

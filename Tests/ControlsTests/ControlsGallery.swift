@@ -46,7 +46,7 @@ struct Gallery {
                 let from = viewer.onSlider(0.34), to = viewer.onSlider(0.62)
                 let finger = viewer.down(from.x, from.y)
                 viewer.move(finger, to.x, to.y)
-                viewer.state.show(PreviewPicture(harbour), of: viewer.now.source)
+                viewer.state.show(PreviewPicture(harbour), of: Path(viewer.now.source))
                 viewer.wait(.milliseconds(300))
             }
         ),

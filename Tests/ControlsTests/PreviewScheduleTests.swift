@@ -9,7 +9,7 @@ import Testing
     private var schedule = PreviewSchedule()
     private let picture = Surface(width: 1, height: 1, pixels: [0xFF00_0000])
 
-    private func request(_ seconds: Double, of source: String = "a.mp4", width: Int = 200) -> PreviewSchedule.Request {
+    private func request(_ seconds: Double, of source: Path = "a.mp4", width: Int = 200) -> PreviewSchedule.Request {
         .init(source: source, time: .seconds(seconds), width: width, height: 112)
     }
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// Has a picture decoded that stands for a second around its time; whether it is handed over.
-    private func decode(_ seconds: Double, of source: String = "a.mp4") -> Bool {
+    private func decode(_ seconds: Double, of source: Path = "a.mp4") -> Bool {
         schedule.request(request(seconds, of: source), at: at(1))
         var step = next()
         if step == "close" { step = next() }
@@ -38,7 +38,7 @@ import Testing
         schedule.finished(request, result)
     }
 
-    private func finish(_ seconds: Double, of source: String = "a.mp4") -> Bool {
+    private func finish(_ seconds: Double, of source: Path = "a.mp4") -> Bool {
         schedule.finished(
             request(seconds, of: source), .picture(picture, span: MediaTime.seconds(seconds - 0.5)...MediaTime.seconds(seconds + 0.5)))
     }

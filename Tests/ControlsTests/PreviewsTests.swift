@@ -13,7 +13,7 @@ import Testing
 
     /// The picture that was asked for at this time, waited for.
     private func picture(at seconds: Double, of source: String) -> Previews.Picture? {
-        pictures.wait(until: .now + .seconds(120)) { all in all.last { $0.time == .seconds(seconds) && $0.source == source } }
+        pictures.wait(until: .now + .seconds(120)) { all in all.last { $0.time == .seconds(seconds) && $0.source == Path(source) } }
     }
 
     private func number(_ picture: Previews.Picture?) -> Int? {
@@ -57,7 +57,7 @@ import Testing
         previews.request(source: bad, at: .seconds(2), size: (0, -5))
         previews.request(source: clip, at: .seconds(1), size: (200, 200))
         #expect(number(picture(at: 1, of: clip)) == 31)
-        #expect(pictures.withLock { $0.allSatisfy { $0.source == clip } })
+        #expect(pictures.withLock { $0.allSatisfy { $0.source == Path(clip) } })
         previews.end()
     }
 

@@ -39,6 +39,20 @@ import Testing
         #expect(viewer.state.inputDeadline == nil)
     }
 
+    @Test(arguments: [false, true]) func `news are seen for five seconds, whatever else is`(isShown: Bool) {
+        var viewer = isShown ? shown() : viewer()
+        func news() -> [String] { viewer.parts.compactMap { if case .notice(_, _, let text) = $0.part { text } else { nil } } }
+        viewer.show(notice: "Your film is ready")
+        viewer.wait(.milliseconds(300))
+        #expect(news() == ["Your film is ready"])
+        // Over the shelf, which is drawn by itself.
+        #expect(viewer.state.noticeParts(at: viewer.time).count == 1)
+        viewer.wait(.seconds(4.5))
+        #expect(news() == ["Your film is ready"])
+        viewer.wait(.seconds(1))
+        #expect(news().isEmpty && viewer.state.noticeParts(at: viewer.time).isEmpty)
+    }
+
     @Test func `they come within a quarter of a second`() {
         var viewer = viewer()
         viewer.tap(0.3, 0.3)

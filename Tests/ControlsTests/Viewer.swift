@@ -54,6 +54,7 @@ struct Viewer {
         }
     }
 
+    mutating func show(notice text: String) { state.show(notice: text, at: time) }
     mutating func show(progress percent: Int?) { state.show(progress: percent, at: time) }
 
     /// Lets time pass, and does what is due on the way when it is due.

@@ -46,6 +46,29 @@ import Testing
         }
     }
 
+    @Test func aFileHasOneNameWhateverItsURL() throws {
+        let folder = try TestFolder()
+        let clip = try Clips.named("faststart.mp4")
+        let path = folder.path + "/a b.mp4"
+        try FileManager.default.copyItem(atPath: clip, toPath: path)
+        let url = folder.path + "/a%20b.mp4"
+        let list = try folder.file("list.m3u", "#EXTM3U\nfile://\(url)\na%20b.mp4\n")
+        let named = try folder.file("k.conf", "[[playlist]]\nsource = \"file:a b.mp4\"\n")
+        let kiosk = try KioskProcess(
+            ["check", "--refresh", "60", "--display", "offscreen", "file:\(path)", "file://\(url)", "file://localhost\(url)", list])
+        #expect(kiosk.status() == 0, "\(kiosk.output)")
+        #expect(kiosk.output.contains("5 items, 0 cannot be played"), "\(kiosk.output)")
+        #expect(try KioskProcess(["check", "--refresh", "60", "--display", "offscreen", "--config", named]).status() == 0)
+    }
+
+    @Test func aRecordingThatBeginsBetweenTwoKeyFramesIsNotCutOff() throws {
+        let whole = try Clips.bytes(
+            Clips.numbered("key-frames.ts", frames: 90, extra: ["-g", "45", "-keyint_min", "45", "-sc_threshold", "0", "-bf", "0"]))
+        let clip = try Clips.file("between.ts", Array(whole.dropFirst(whole.count / 188 / 5 * 188)))
+        let kiosk = try KioskProcess(["check", "--refresh", "60", "--display", "offscreen", clip])
+        #expect(kiosk.status() == 0 && !kiosk.output.contains("cut off"), "\(kiosk.output)")
+    }
+
     @Test func aStreamIsAskedForAsItsEntrySays() throws {
         let server = try FileServer(.init(Clips.bytes(Clips.named("faststart.mp4"))))
         server.change { $0.required = ("authorization", "Bearer 0123") }

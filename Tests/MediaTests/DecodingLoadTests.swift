@@ -9,7 +9,7 @@ import Testing
     @Test func whatTakesLessThanHalfACoreIsLightUntilItTakesMore() {
         let source = "/clips/load-1.mp4"
         for (share, isLight) in [(0.6, false), (0.3, true), (0.6, true), (0.8, false), (0.6, false), (0.49, true)] {
-            DecodingLoad.note(source, share)
+            DecodingLoad.note(Path(source), share)
             #expect(DecodingLoad.isLight(source) == isLight, "after \(share)")
         }
         #expect(!DecodingLoad.isLight("/clips/load-2.mp4"))
@@ -18,15 +18,15 @@ import Testing
     /// The pictures of a decoder with one thread, of one with three, and of one that was given more at a seek are the same.
     @Test func oneThreadGivesTheSamePictures() throws {
         let clip = try Clips.named("mix-6.mp4")
-        DecodingLoad.note(clip, 0.9)
+        DecodingLoad.note(Path(clip), 0.9)
         let plain = try pictures(of: clip, seekingTo: nil)
         let sought = try pictures(of: clip, seekingTo: .milliseconds(480))
-        DecodingLoad.note(clip, 0.1)
+        DecodingLoad.note(Path(clip), 0.1)
         #expect(try pictures(of: clip, seekingTo: nil) == plain)
-        DecodingLoad.note(clip, 0.1)
+        DecodingLoad.note(Path(clip), 0.1)
         #expect(try pictures(of: clip, seekingTo: .milliseconds(480)) == sought)
         #expect(plain.count == 50 && sought.count == 26)
-        DecodingLoad.note(clip, 0.9)
+        DecodingLoad.note(Path(clip), 0.9)
     }
 
     /// Times of a clip's pictures and sums of their luma, after the first ten and a seek where one is asked for.

@@ -180,10 +180,10 @@ package struct ShelfState: Sendable {
         facts = facts.filter { places[$0.key] != nil }
         for (entry, facts) in facts { if let title = facts.title, let place = places[entry] { index.add(title, at: place) } }
         thumbnails.keepOnly(Set(new))
-        let sources = Set(new.map(\.source)), clips = film.clips
-        film.clips.removeAll { !sources.contains($0.source) }
+        let sources = Set(new.map(\.path)), clips = film.clips
+        film.clips.removeAll { !sources.contains($0.path) }
         if case .clip? = panel, film.clips != clips { panel = .film }
-        if let music = film.music, !sources.contains(music.source) { film.music = nil }
+        if let music = film.music, !sources.contains(music.path) { film.music = nil }
         if case .entry(let entry)? = panel, places[entry] == nil { panel = nil }
         shown = index.places(search)
         focus = focused.flatMap { entry in shown.firstIndex { entries[$0] == entry } } ?? min(focus, max(0, shown.count - 1))
@@ -273,7 +273,7 @@ package struct ShelfState: Sendable {
     /// The entry that `name` names: its place among those that the search finds, its path, the name of its file, or its title.
     package func entry(named name: String) -> ShelfEntry? {
         if let place = Int(name), let entry = entry(place - 1) { return entry }
-        return entries.first { $0.source == name } ?? entries.first { $0.name == name || $0.title == name || facts[$0]?.title == name }
+        return entries.first { $0.path == Path(name) } ?? entries.first { $0.name == name || $0.title == name || facts[$0]?.title == name }
     }
 
     /// The entries that the search finds.
@@ -313,8 +313,8 @@ package struct ShelfState: Sendable {
 
     /// Takes an entry out of the film; the last one, where it is in it several times.
     package mutating func remove(_ entry: ShelfEntry) {
-        if let last = film.clips.lastIndex(where: { $0.source == entry.source }) { film.clips.remove(at: last) }
-        if film.music?.source == entry.source { film.music = nil }
+        if let last = film.clips.lastIndex(where: { $0.path == entry.path }) { film.clips.remove(at: last) }
+        if film.music?.path == entry.path { film.music = nil }
         forgetExport()
     }
 

@@ -116,7 +116,8 @@ package struct ItemInspection: Sendable {
         if black > 0 { warnings.append("ends with \(black) black frame\(black == 1 ? "" : "s"): the loop will seem to have a gap") }
         if let problem = reader.prematureEnd { warnings.append("cannot be read to its end: \(problem)") }
         if isDamaged { warnings.append("is damaged near its end: copy or export it again") }
-        if let problem = Self.earlyEnd(end, of: asset, soundEnd: reader.soundEnd) { warnings.append(problem) }
+        let leadIn = reader.leadIn
+        if let problem = Self.earlyEnd(end + leadIn, of: asset, soundEnd: reader.soundEnd.map { $0 + leadIn }) { warnings.append(problem) }
     }
 }
 

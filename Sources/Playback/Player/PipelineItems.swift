@@ -61,7 +61,7 @@ extension Pipeline {
     /// Makes an item of a source that is to be played between two of the list, at the item `present`.
     mutating func addInterlude(_ source: String, at present: PlayerItem.ID?) -> PlayerItem.ID {
         var entry = PlaylistItem(source: source)
-        if let listed = cursor.list.items.first(where: { $0.entry.source == source })?.entry {
+        if let listed = cursor.list.items.first(where: { $0.entry.path == Path(source) })?.entry {
             entry = listed
         } else if let present {
             entry.gravity = cursor.list[present]?.gravity ?? entry.gravity

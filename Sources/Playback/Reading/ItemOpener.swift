@@ -41,7 +41,7 @@ final class ItemOpener: Sendable {
         /// How many of those have not ended.
         var threadsGivenUp = 0
         /// The sources of those that had their time, by the thread: not to be opened again before it has ended.
-        var stuck: [Int: String] = [:]
+        var stuck: [Int: Path] = [:]
         /// Grows when an opening begins or is no longer wanted.
         var changes: UInt64 = 0
 
@@ -92,11 +92,11 @@ final class ItemOpener: Sendable {
         displaySize: @escaping @Sendable () -> (width: Int, height: Int)? = { nil }, files: (any AssetFiles)? = nil,
         onOutcome: @escaping @Sendable () -> Void
     ) {
-        let slowSources = Monitor<Set<String>>([])
+        let slowSources = Monitor<Set<Path>>([])
         self.init(
             open: { (request, interruption) throws(MediaError) -> Opened in
                 let source = request.item.source
-                let fields: MediaReader.Deinterlacing = slowSources.withLock { $0.contains(source) } ? .frames : .fields
+                let fields: MediaReader.Deinterlacing = slowSources.withLock { $0.contains(request.item.path) } ? .frames : .fields
                 func open(at location: String? = nil) throws(MediaError) -> MediaReader {
                     try MediaReader.open(
                         request.item, at: location, samples: samples, decoderThreads: decoderThreads,
@@ -121,7 +121,7 @@ final class ItemOpener: Sendable {
                 let reader = MediaItemReader(media, interruption: interruption, damages: damages.map { ($0, source) }) {
                     slowSources.withLock { sources in
                         if sources.count >= Self.mostSlowSources { sources.removeAll() }
-                        sources.insert(source)
+                        sources.insert(request.item.path)
                     }
                 }
                 return Opened(reader: reader, time: time)
@@ -219,7 +219,7 @@ final class ItemOpener: Sendable {
             return false
         }
         opening.interruption.cancel()
-        if opening.cancelledAt == nil { state.stuck[state.thread] = opening.request.item.source }
+        if opening.cancelledAt == nil { state.stuck[state.thread] = opening.request.item.path }
         state.thread += 1
         state.threadsGivenUp += 1
         state.opening = nil
@@ -267,7 +267,7 @@ final class ItemOpener: Sendable {
 
     private func open(_ request: Request, _ interruption: Interruption, as thread: Int) {
         StartTrace.reached(.opening)
-        let isStuck = state.withLock { $0.stuck.values.contains(request.item.source) }
+        let isStuck = state.withLock { $0.stuck.values.contains(request.item.path) }
         var outcome: Outcome?
         do throws(MediaError) {
             if isStuck { throw .timedOut(request.item.source) }

@@ -120,10 +120,10 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
 
 /// What could not be decoded of each source, by the worst of the passes through it.
 final class DamageLog: Sendable {
-    private let state = Monitor<[String: MediaDamage]>([:])
+    private let state = Monitor<[Path: MediaDamage]>([:])
 
-    func add(_ damage: MediaDamage, of source: String) { state.withLock { $0[source, default: MediaDamage()].merge(damage) } }
+    func add(_ damage: MediaDamage, of source: String) { state.withLock { $0[Path(source), default: MediaDamage()].merge(damage) } }
 
     /// What there is of a source; nil where all of it could be decoded.
-    subscript(source: String) -> MediaDamage? { state.withLock { $0[source] } }
+    subscript(source: String) -> MediaDamage? { state.withLock { $0[Path(source)] } }
 }

@@ -137,8 +137,8 @@ struct UpcomingPlaythrough: ~Copyable {
     /// camera, a channel) it is opened when that has come, and the last frame stands meanwhile. A live stream is never opened a second time
     /// before the first has been closed: cameras often allow one session.
     private func mayOpen(_ next: PlaylistCursor.Position, during current: PlaythroughReader) -> Bool {
-        guard let source = cursor.list[next.item]?.source, isStream(source) else { return true }
-        if !current.isLengthKnown, source == current.playthrough.item.source { return false }
+        guard let item = cursor.list[next.item], isStream(item.source) else { return true }
+        if !current.isLengthKnown, item.path == current.playthrough.item.path { return false }
         return current.playthrough.itemEnd != nil
     }
 

@@ -1,0 +1,193 @@
+import KioskPlatform
+import KioskVocabulary
+import Testing
+
+@testable import Configuration
+@testable import Content
+
+/// Months of a shop's content, made up from a seed: releases that are pointed elsewhere, files that are copied, replaced by rename, written in
+/// place, renamed from one Unicode form to the other and deleted, on a disk and on a share, while the clock is set now and then. What must
+/// hold at any time: while a complete file has been there for long enough to be seen something is on the list, and at the end every
+/// file is on it as it is.
+@Suite struct MonthOfContentTests {
+    /// A folder that others write into, as the kernel and stat(2) show it.
+    private struct Box {
+        struct File {
+            var version: FileVersion
+            /// Whether somebody is writing into it.
+            var isOpen = false
+            /// Since when it has been complete.
+            var whole: HostTime?
+        }
+
+        var random: SplitMix
+        /// Whether the kernel tells of nothing, and inode numbers mean nothing.
+        var isShare: Bool
+        var now = HostTime(nanoseconds: 1_000_000_000)
+        /// What the clock of the box is ahead of the monotonic one; that of who writes is always right.
+        var offset = Self.begin
+        var files: [Path: File] = [:]
+        /// The release that is played.
+        var link: Path = "r0"
+        var inodes: UInt64 = 1
+        var changes: [FolderWatch.Change] = []
+
+        static let begin: Int64 = 1_790_000_000_000_000_000
+        static let folder: Path = "/srv/current"
+        static let names: [Path] = [
+            "\u{FC}.mp4", "u\u{308}.mp4", "e\u{301}t\u{E9}.mp4", "\u{E9}te\u{301}.mp4", "a.mp4", "b.mp4", "\u{301}.mp4",
+        ]
+
+        mutating func version(_ inode: UInt64? = nil, age: Int64 = 0) -> FileVersion {
+            inodes += 1
+            let written = Self.begin + now.nanoseconds - age
+            return FileVersion(device: 1, inode: inode ?? inodes, size: Int64.random(in: 1...1_000_000, using: &random), modified: written)
+        }
+
+        mutating func tell(_ kind: FolderWatch.Change.Kind, _ name: Path) {
+            if !isShare { changes.append(.init(kind, folder: Self.folder, name: name)) }
+        }
+
+        /// Something happens.
+        mutating func step() {
+            let name = Self.names.randomElement(using: &random)!
+            switch Int.random(in: 0..<9, using: &random) {
+            case 0:  // a copy begins
+                guard files[name] == nil else { return }
+                files[name] = File(version: version(), isOpen: true)
+                tell(.appeared, name)
+                tell(.written, name)
+            case 1, 2:  // and goes on, or ends
+                guard let open = files.filter({ $0.value.isOpen }).keys.sorted().randomElement(using: &random) else { return }
+                files[open]!.version = version(files[open]!.version.inode)
+                tell(.written, open)
+                guard Bool.random(using: &random) else { return }
+                (files[open]!.isOpen, files[open]!.whole) = (false, now)
+                tell(.completed, open)
+            case 3:  // replaced by rename, with an old date perhaps
+                let age = Bool.random(using: &random) ? 0 : Int64(7_200_000_000_000)
+                files[name] = File(version: version(age: age), whole: now)
+                tell(.completed, name)
+            case 4:  // written in place
+                guard files[name] != nil else { return }
+                (files[name]!.isOpen, files[name]!.whole) = (true, nil)
+                files[name]!.version = version(files[name]!.version.inode)
+                tell(.written, name)
+            case 5:  // renamed
+                guard let old = files.filter({ !$0.value.isOpen }).keys.sorted().randomElement(using: &random), old != name else { return }
+                files[name] = files.removeValue(forKey: old)
+                files[name]!.whole = now
+                tell(.gone, old)
+                tell(.completed, name)
+            case 6:
+                guard files.removeValue(forKey: name) != nil else { return }
+                tell(.gone, name)
+            case 7:  // another release
+                link = Path("r\(inodes)")
+                files = [:]
+                for name in Self.names.shuffled(using: &random).prefix(Int.random(in: 1...4, using: &random)) {
+                    files[name] = File(version: version(age: Int64.random(in: 3...7200, using: &random) * 1_000_000_000), whole: now)
+                }
+                if !isShare { changes.append(.init(.completed, folder: "/srv", name: "current")) }
+            default:  // a box without a battery, a server of time, summer time that was meant well
+                offset =
+                    [0, Self.begin, Self.begin, Self.begin + 3_600_000_000_000, Self.begin - 3_600_000_000_000]
+                    .randomElement(using: &random)!
+            }
+        }
+
+        /// What a look at the folder finds.
+        func expand() -> SourceExpansion {
+            var found = SourceExpansion()
+            found.watch("current", in: "/srv")
+            found.folders[Self.folder] = .all
+            found.links["/srv/current"] = link
+            found.sources = files.sorted { $0.key < $1.key }.map {
+                SourceExpansion.Found(Self.folder.appending($0.key).string, $0.value.version)
+            }
+            if found.sources.isEmpty { found.problems = ["nothing there"] }
+            return found
+        }
+    }
+
+    struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+
+    /// The expansion's state, driven by the box's clock as its threads drive it.
+    private struct Player {
+        var state: ExpansionState
+        var listed: [PlaylistItem] = []
+
+        init() {
+            let plan = PlaylistExpansion.Plan(
+                names: ["/srv/current"], assume: { _ in nil }, expand: { _ in SourceExpansion() },
+                item: { PlaylistItem(source: $1.source, version: $1.version) })
+            state = ExpansionState(plan, limit: .seconds(5))
+            state.schedule = ExpansionSchedule(now: HostTime(nanoseconds: 0))
+        }
+
+        /// Does all that is due now. A file that somebody writes into probes as broken.
+        mutating func run(_ box: Box) {
+            for _ in 0..<100 {
+                if let work = state.work(at: box.now, date: box.offset + box.now.nanoseconds) {
+                    for case .items(let items) in work.news { listed = items }
+                    while let entry = state.takeEntry(at: box.now, mostHung: 8) {
+                        state.found(
+                            box.expand(), in: entry, epoch: state.epoch, begun: box.now, isPartial: box.isShare, by: state.worker)
+                    }
+                } else if case .file(let probe, _)? = state.takeProbe(at: box.now) {
+                    let name = probe.path.parts?.name ?? ""
+                    let isOpen = box.files[name]?.isOpen ?? true
+                    state.probed(probe, problem: isOpen ? "it is cut off" : nil, at: box.now)
+                } else {
+                    return
+                }
+            }
+            Issue.record("it never comes to rest")
+        }
+    }
+
+    @Test(arguments: [false, true], [1, 2] as [UInt64]) func neverDarkAndNeverAFileLost(isShare: Bool, seed: UInt64) {
+        var box = Box(random: SplitMix(state: seed), isShare: isShare)
+        var player = Player()
+        // A box looks every five seconds at a share, settles for two, and tries again after a minute what did not open.
+        let patience = MediaTime.seconds(isShare ? 75 : 70)
+        // A share is looked at every five seconds: that takes its time here, too.
+        let end = box.now + .seconds((isShare ? 3 : 30) * 24 * 3600)
+        while box.now < end {
+            let isLong = Int.random(in: 0..<20, using: &box.random) == 0
+            let next = box.now + .milliseconds(Int64.random(in: 1...30, using: &box.random) * (isLong ? 60_000 : 100))
+            // What is due meanwhile is done at its own time.
+            while let due = player.state.deadline, due < next {
+                box.now = max(box.now, due)
+                player.run(box)
+            }
+            box.now = next
+            if Int.random(in: 0..<4, using: &box.random) == 0 { box.step() }
+            player.state.note(box.changes, at: box.now)
+            box.changes = []
+            player.run(box)
+            let isThere = box.files.values.contains { $0.whole.map { box.now - $0 > patience } ?? false }
+            if isThere, player.listed.isEmpty {
+                Issue.record("seed \(seed): dark at \(box.now.nanoseconds): \(box.files)")
+                return
+            }
+        }
+        for name in box.files.filter({ $0.value.isOpen }).keys { (box.files[name]!.isOpen, box.files[name]!.whole) = (false, box.now) }
+        for _ in 0..<200 {
+            box.now += .seconds(1)
+            player.run(box)
+        }
+        let expected = Dictionary(uniqueKeysWithValues: box.files.map { (Box.folder.appending($0.key), $0.value.version.modified) })
+        let listed = Dictionary(uniqueKeysWithValues: player.listed.map { ($0.path, $0.version?.modified ?? 0) })
+        #expect(listed == expected, "seed \(seed)")
+    }
+}
