@@ -48,16 +48,17 @@ extension MediaReader {
     ) throws(MediaError) -> MediaReader {
         do throws(MediaError) {
             return try openAsItIs(
-                source, samples, decoderThreads, wish, audio, video, interruption, deinterlacing, pictureMemory, settings, displaySize)
+                source, isKept, samples, decoderThreads, wish, audio, video, interruption, deinterlacing, pictureMemory, settings,
+                displaySize)
         } catch {
             throw error.explained(interruption)
         }
     }
 
     private static func openAsItIs(
-        _ source: String, _ samples: AudioFormat?, _ decoderThreads: Int, _ wish: DecoderWish, _ audio: TrackChoice, _ video: TrackChoice,
-        _ interruption: Interruption, _ deinterlacing: Deinterlacing, _ pictureMemory: Int, _ settings: StreamSettings,
-        _ displaySize: (width: Int, height: Int)?
+        _ source: String, _ isKept: Bool, _ samples: AudioFormat?, _ decoderThreads: Int, _ wish: DecoderWish, _ audio: TrackChoice,
+        _ video: TrackChoice, _ interruption: Interruption, _ deinterlacing: Deinterlacing, _ pictureMemory: Int,
+        _ settings: StreamSettings, _ displaySize: (width: Int, height: Int)?
     ) throws(MediaError) -> MediaReader {
         MemoryLimit.boundAllocations()
         let format = try FormatContext.open(
