@@ -24,6 +24,7 @@ package enum AtomicFile {
         guard let stream = fopen(path, "re") else { return nil }
         defer { fclose(stream) }
         var bytes = [UInt8](repeating: 0, count: limit)
-        return String(decoding: bytes.prefix(fread(&bytes, 1, limit, stream)), as: UTF8.self)
+        let count = fread(&bytes, 1, limit, stream)
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }
