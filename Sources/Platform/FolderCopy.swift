@@ -12,8 +12,10 @@ package struct FolderCopyError: Error, CustomStringConvertible {
 /// removed. A file that cannot be used is left out; where none can, or anything else fails, the other folder stays as it is.
 ///
 /// What is copied is a stranger's: it is opened beneath its folder, through no link, and only regular files are (openat2(2)). No more is read of
-/// one than it was long when it was listed. Of what is copied nothing stays in the page cache, and no more than some megabytes wait to be written, so that a player's own
-/// reading is not held up. Free of Foundation; blocks for as long as the file systems do.
+/// one than it was long when it was listed.
+///
+/// Of what is copied nothing stays in the page cache, and no more than some megabytes wait to be written, so that a player's own reading is not
+/// held up. Free of Foundation; blocks for as long as the file systems do.
 package struct FolderCopy: Hashable, Sendable {
     package struct File: Hashable, Sendable {
         /// Below the folder.
