@@ -315,7 +315,7 @@ struct ExpansionState {
         news += problems.filter { !self.problems.contains($0) }.map { .problem($0) }
         self.problems = problems
 
-        let isDoubtful = isEmpty && !wasEmpty && told?.isEmpty == false
+        let isDoubtful = !plan.isFixed && isEmpty && !wasEmpty && told?.isEmpty == false
         wasEmpty = isEmpty
         // The last item has gone, and the one in its place is being probed, or it is about to be complete: no gap between them.
         let isAwaited = items.isEmpty && told?.isEmpty == false && (ledger.isProbing || ledger.hasJustLeft(at: now))

@@ -48,7 +48,8 @@ final class Reload: Sendable {
                     defer { before = file }
                     return before
                 }
-                if before == nil || before == file { return }
+                // The first look, too: it may have been saved since it was read.
+                if before == file { return }
                 if file.version == nil { log.warning("\(path) is gone: what was read before goes on") }
                 if file.version != nil { state.signal { $0.isWanted = true } }
             case .problem(let problem): log.warning("\(problem)")
