@@ -152,7 +152,7 @@ let package = Package(
         .testTarget(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .testTarget(
-            name: "ContentTests", dependencies: ["Content", "Configuration", "KioskVocabulary", "KioskPlatform", system],
+            name: "ContentTests", dependencies: ["Content", "Configuration", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests",
