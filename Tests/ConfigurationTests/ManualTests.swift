@@ -42,6 +42,8 @@ struct Manual {
         var entry = try #require(configuration.playlist.first)
         // These have no default; the manual says so and gives examples.
         #expect(entry.end == .seconds(90) && entry.duration == .seconds(20) && entry.title == "The making of")
+        #expect(entry.imageDuration == .seconds(8))
+        entry.imageDuration = nil
         #expect(entry.onTap == .playSource("/srv/demo/details.mp4", resumes: true))
         (entry.end, entry.duration, entry.title, entry.onTap) = (nil, nil, nil, nil)
         #expect(configuration.display.physicalSize == PhysicalSize("154x86"))
