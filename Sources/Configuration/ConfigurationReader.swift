@@ -28,6 +28,22 @@ extension Configuration {
         return configuration
     }
 
+    /// What the file at `path` says of the control socket, if it can be told, although the file has mistakes: a player that read it before these were made
+    /// still listens there. Where the text cannot be read at all it is what stands before the first mistake. Blocks for as long as the file system does.
+    package static func controlSocket(inDamaged path: String) -> ControlSocketChoice {
+        guard let (text, folder) = try? Files.readText(path, called: "a kiosk.conf") else { return Control().socket }
+        let syntax = readSyntax(text, path: path)
+        var root = syntax.root
+        if root == nil, let line = syntax.complaints.last?.position?.line {
+            let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            root = try? TOMLDocument.parse(Array(lines.prefix(line - 1).joined(separator: [UInt8(ascii: "\n")])))
+        }
+        var configuration = Configuration()
+        guard let root, case .table(let entries) = root.kind else { return Control().socket }
+        configuration.read(entries.filter { $0.key == "control" }, folder: folder, ComplaintList(path: path, []))
+        return configuration.control.socket
+    }
+
     private mutating func read(_ entries: [TOMLEntry], folder: String, _ complaints: ComplaintList) {
         for entry in entries {
             switch entry.key {

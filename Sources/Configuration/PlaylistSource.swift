@@ -150,6 +150,17 @@ package struct PlaylistSource: Hashable, Sendable {
         return mediaExtensions.contains(suffix.lowercased())
     }
 
+    /// The files in `folders` that are not played because of their names, for a person who misses one; none that people do not see. Paths, in natural
+    /// order. Blocks for as long as the file system does.
+    package static func filesLeftOut(of folders: [String]) -> [String] {
+        let files = folders.flatMap { folder in
+            ((try? Files.list(folder)) ?? []).compactMap(\.name).filter { !isHidden($0) && !isMedia($0) }.map {
+                FilePath(folder).appending($0).string
+            }
+        }
+        return files.filter { (try? Files.look($0))?.type == .regular }.sorted(by: naturallyPrecedes)
+    }
+
     /// Whether people do not see a file or folder of this name: what begins with a dot, what systems leave on sticks, and where network
     /// storage keeps thumbnails, snapshots and what was deleted.
     static func isHidden(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: ".") || hiddenNames.contains(name) }

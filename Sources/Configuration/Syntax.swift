@@ -41,9 +41,22 @@ private func complaint(_ fault: TOMLFault, at position: SourcePosition, line: St
     var text = oneLine(fault.text)
     let prefix = "Error while parsing "
     if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
-    // What somebody sees who writes `gravity = fit`.
-    if text.hasPrefix("boolean:") || text.hasPrefix("value: could not determine") { text = "not a value; text must stand in quotes" }
+    // What somebody sees who writes `gravity = fit`, `mode = 1920x1080` or `background = #00ff80`.
+    if text.hasPrefix("boolean:") || text.hasPrefix("value: could not determine") {
+        text = "not a value; text must stand in quotes"
+    } else if let bare = bareText(line), !text.contains("quotes") {
+        text = "not a value; text must stand in quotes: \"\(oneLine(bare, longest: 60))\""
+    }
     return Complaint(path: path, position: position, text: text)
+}
+
+/// What stands without quotes on a line `key = 1920x1080`, if it begins like a number or is a colour, and is neither; nil for other lines.
+private func bareText(_ line: String) -> String? {
+    guard startsWithKey(line.utf8), let match = line.wholeMatch(of: /[^"'#=]*=\s*(#?[0-9+\-][^\s"'#,\[\]{}]*|#[0-9A-Fa-f]{6})\s*(?:#.*)?/)
+    else { return nil }
+    let bare = match.1
+    let isNumber = bare.wholeMatch(of: /[+\-]?[0-9._+\-]*/) != nil
+    return isNumber || bare.contains("\0") ? nil : String(bare)
 }
 
 private func complainAboutEncoding(_ text: [UInt8], path: String) -> Complaint? {

@@ -17,7 +17,7 @@ package struct BoxCheck: Sendable {
     /// What is wrong with the box, and one line for each check that found nothing.
     package static func diagnose(_ facts: BoxFacts) -> [Finding] {
         all.flatMap { check -> [Finding] in
-            guard let findings = check.judge(facts) else { return [Finding(check.code, .unknown, "\(check.subject): cannot be told here")] }
+            guard let findings = check.judge(facts) else { return [Finding(check.code, .unknown, "not checked: \(check.subject)")] }
             return findings.isEmpty ? [Finding(check.code, .ok, check.subject)] : findings
         }
     }

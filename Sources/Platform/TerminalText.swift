@@ -31,6 +31,19 @@ extension String {
         return columns > 0 ? result + "…" : ""
     }
 
+    /// Its beginning and its end, in at most `columns` columns, with an ellipsis between them if something was cut out: a file's suffix stays.
+    package func cutInside(toColumns columns: Int) -> String {
+        guard self.columns > columns else { return self }
+        func fitting(_ characters: some Sequence<Character>, _ room: Int) -> [Character] {
+            var used = 0
+            return characters.prefix {
+                used += $0.columns
+                return used <= room
+            }
+        }
+        return String(fitting(self, columns / 2)) + "…" + String(fitting(reversed(), (columns - 1) / 2).reversed())
+    }
+
     /// The text ``withoutCredentials``, and with control characters, line separators and what turns the direction of writing replaced: file names
     /// come from anybody's USB stick, and must not move the cursor, change colours or look like others.
     package var printable: String { withoutCredentials.replacingControls { _ in false } }

@@ -57,7 +57,9 @@ package enum ControlClient {
         guard address.withPointer({ connect(connection.raw, $0, $1) }) == 0 else {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
-                throw ControlError("no player listens at \(path): start one, or name its socket ([control] socket) with --socket")
+                throw ControlError(
+                    "no player listens at \(path): if one runs, its log says why it does not, or name its socket ([control] socket) with --socket"
+                )
             case EACCES:
                 throw ControlError("\(path): permission denied: run this as root, or as a user of the group that the player runs as")
             default: throw ControlError("connect to \(path)", code: errno)

@@ -12,6 +12,13 @@ extension ControlSocketChoice {
         }
     }
 
+    /// Why there is no ``listeningPath``; nil where there is one, or none is wanted.
+    package var obstacle: String? {
+        guard self == .automatic, Self.ofSession == nil, access(Self.serviceFolder, W_OK | X_OK) != 0 else { return nil }
+        let reason = String(cString: strerror(errno))
+        return "XDG_RUNTIME_DIR is not set, and \(Self.serviceFolder) cannot be written to: \(reason); [control] socket can name a path"
+    }
+
     /// Where a player is looked for: the path that was chosen, else the first of the user's session and the service that is there.
     package var askingPath: String {
         switch self {

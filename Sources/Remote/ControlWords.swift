@@ -1,6 +1,8 @@
 // The words of `kiosk ctl`: `seek +10`, `playlist append a.mp4 --at now`. They become a request by the command's schema; what they cannot
 // say right is refused before anything is sent.
 
+import Configuration
+
 /// Why words are not a command; what is wrong, and what there is.
 package struct ControlWordsFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line.
@@ -18,9 +20,19 @@ extension ControlRequest {
             guard let first = words.first else { throw ControlWordsFault(description: "what to ask for is missing; there are \(names)") }
             // Of a first word that several have, those.
             let family = ControlCommand.allCases.map(\.rawValue).filter { $0.hasPrefix("\(first) ") }
-            if family.isEmpty { throw ControlWordsFault(description: "there is no command “\(first)”; there are \(names)") }
-            let given = words.prefix(2).joined(separator: " ")
-            throw ControlWordsFault(description: "there is no command “\(given)”; there are \(family.joined(separator: ", "))")
+            let given = family.isEmpty ? first : words.prefix(2).joined(separator: " ")
+            let near =
+                if family.isEmpty {
+                    suggestion(for: first, among: ControlCommand.allCases.map(\.rawValue) + ["watch"])
+                } else {
+                    suggestion(for: words.dropFirst().first ?? "", among: family.map { String($0.dropFirst(first.count + 1)) }).map {
+                        "\(first) \($0)"
+                    }
+                }
+            let advice = near.map { "did you mean “\($0)”?" }
+            throw ControlWordsFault(
+                description:
+                    "there is no command “\(given)”; \(advice ?? "there are \(family.isEmpty ? names : family.joined(separator: ", "))")")
         }
         let schema = command.schema
         var members: [String: JSONValue] = ["command": .string(command.rawValue)]

@@ -42,7 +42,7 @@ struct Check: ParsableCommand {
         let configuration = try settings.load(sources: sources)
         _ = try settings.keyMap(configuration)
         startLog(.error)
-        let (playlist, problems) = configuration.expandPlaylist()
+        let (playlist, problems, folders) = configuration.expandPlaylist()
         // What a key or a tap plays is on no list, and would be missed only by the visitor who asks for it.
         let listed = Set(playlist.map(\.path))
         let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains(Path($0)) }
@@ -74,6 +74,12 @@ struct Check: ParsableCommand {
             printError("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)".printable)
         }
         if items.isEmpty { print("there is nothing to play") } else { table.print() }
+        let leftOut = PlaylistSource.filesLeftOut(of: folders)
+        if !leftOut.isEmpty {
+            print("Not played, because the name does not end like that of a video, a sound or an image:")
+            for path in leftOut.prefix(20) { print("  \(path.printable)") }
+            if leftOut.count > 20 { print("  and \(leftOut.count - 20) more") }
+        }
         if !videos.isEmpty { printPaths(of: videos, DisplaySettings(configuration)) }
         print("\(items.count) item\(items.count == 1 ? "" : "s"), \(failures) cannot be played; frame rates judged for \(decimal(rate)) Hz")
         if failures > 0 || !problems.isEmpty || items.isEmpty || strict && warnings > 0 { throw ExitCode(1) }

@@ -35,55 +35,53 @@ struct Ctl: ParsableCommand {
         if ["--help", "-h"].contains(words.first) { throw CleanExit.helpRequest(self) }
         let isJSON = json || words.last == "--json"
         if !json, isJSON { words.removeLast() }
-        let path = try address.path()
-        if words.first == "watch" { return try watch(path, Array(words.dropFirst())) }
-        var answer = try Self.ask(path, words)
-        if words.first == "record", words.dropFirst().first != "status" { answer = try Self.settled(answer, path) }
-        if isJSON { return Swift.print(answer.line) }
-        for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown.printable)") }
+        do throws(Unanswered) { try carryOut(words, isJSON: isJSON) } catch { throw error.told(asJSON: isJSON) }
     }
 
-    /// The answer to what the words say.
-    static func ask(_ path: String, _ words: [String]) throws -> JSONValue {
-        let line: String
+    private func carryOut(_ words: [String], isJSON: Bool) throws(Unanswered) {
+        let place = try address.place()
+        if words.first == "watch" { return try watch(place, Array(words.dropFirst())) }
+        var answer = try place.answer(to: Self.line(words))
+        if words.first == "record", words.dropFirst().first != "status" { answer = try Self.settled(answer, place) }
+        place.mentionMistakes()
+        if isJSON {
+            Swift.print(answer.line)
+        } else if words == [ControlCommand.status.rawValue] {
+            print(StatusPage.text(answer))
+        } else {
+            for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown.printable)") }
+        }
+    }
+
+    /// The request that the words are.
+    private static func line(_ words: [String]) throws(Unanswered) -> String {
         do throws(ControlWordsFault) {
-            line = try ControlRequest.line(words: words) { PlaylistSource($0, relativeTo: workingFolder).location }
-        } catch { throw ValidationError("\(error)") }
-        do throws(ControlError) {
-            let answer = try ControlClient.answer(path, to: line)
-            if answer["ok"] == .bool(true) { return answer }
-            printError(answer["error"]?["message"]?.text ?? answer.line)
-        } catch { printError("\(error)") }
-        throw ExitCode(1)
+            return try ControlRequest.line(words: words) { PlaylistSource($0, relativeTo: workingFolder).location }
+        } catch { throw Unanswered(error) }
     }
 
     /// How a recording is once what was asked for has come true, or has not: devices are opened, and films put together, after the answer. Throws where
     /// nothing could be begun.
-    private static func settled(_ first: JSONValue, _ path: String) throws -> JSONValue {
+    private static func settled(_ first: JSONValue, _ place: ControlPlace) throws(Unanswered) -> JSONValue {
         var (answer, hasOpened) = (first, false)
         let deadline = HostTime.now + .seconds(20)
         while let state = answer["state"]?.text, state == "opening" || state == "finishing", .now < deadline {
             hasOpened = hasOpened || state == "opening"
             _ = poll(nil, 0, 100)
-            answer = try ask(path, ["record", "status"])
+            answer = try place.answer(to: line(["record", "status"]))
         }
         guard hasOpened, answer["state"]?.text == "idle", let failure = answer["failure"]?.text else { return answer }
-        printError(failure)
-        throw ExitCode(1)
+        throw Unanswered(code: "not-recorded", failure)
     }
 
-    private func watch(_ path: String, _ topics: [String]) throws {
-        let line: String
-        do throws(ControlWordsFault) { line = try ControlRequest.line(words: ["observe"] + topics) { $0 } } catch {
-            throw ValidationError("\(error)")
-        }
+    private func watch(_ place: ControlPlace, _ topics: [String]) throws(Unanswered) {
+        let line = try Self.line(["observe"] + topics)
         do throws(ControlError) {
-            try ControlClient.watch(path, line) { line in
+            try ControlClient.watch(place.path, line) { line in
                 Swift.print(line)
                 fflush(nil)
                 return true
             }
-        } catch { printError("\(error)") }
-        throw ExitCode(1)
+        } catch { throw place.unanswered(error) }
     }
 }

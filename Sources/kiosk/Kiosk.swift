@@ -1,4 +1,6 @@
 import ArgumentParser
+import Configuration
+import Glibc
 import KioskPlatform
 import Remote
 
@@ -26,9 +28,42 @@ import Remote
     static func main() {
         StartTrace.begin()
         do {
+            if let slip = mistakenSubcommand(CommandLine.arguments.dropFirst()) { throw slip }
             var command = try parseAsRoot()
             do { try command.run() } catch let error as ValidationError { exit(error, of: command) }
-        } catch { exit(withError: error) }
+        } catch {
+            if let text = unknownOption(fullMessage(for: error), CommandLine.arguments.dropFirst()) {
+                printError(text)
+                Glibc.exit(exitCode(for: error).rawValue)
+            }
+            exit(withError: error)
+        }
+    }
+
+    /// What is wrong with a first word that was meant to be a subcommand: it would be played, and waited for as a file that is to come.
+    private static func mistakenSubcommand(_ arguments: ArraySlice<String>) -> ValidationError? {
+        let names = configuration.subcommands.map { $0._commandName } + ["help"]
+        guard let first = arguments.first else { return nil }
+        if first == "help" {
+            guard let word = arguments.dropFirst().first, !word.hasPrefix("-"), !names.contains(word) else { return nil }
+            let near = suggestion(for: word, among: names).map { "did you mean “\($0)”?" }
+            return ValidationError("there is no subcommand “\(word)”; \(near ?? "there are \(names.joined(separator: ", "))")")
+        }
+        guard !names.contains(first), first.wholeMatch(of: /[A-Za-z]+/) != nil, access(first, F_OK) != 0,
+            let near = suggestion(for: first, among: names)
+        else { return nil }
+        return ValidationError("there is no file “\(first)” and no such subcommand; did you mean “kiosk \(near)”?")
+    }
+
+    /// The message about an option that there is not, with our own idea of what was meant; nil for other messages.
+    private static func unknownOption(_ message: String, _ arguments: ArraySlice<String>) -> String? {
+        guard let match = message.firstMatch(of: /Unknown option '(--[a-z-]+)'(?:\. Did you mean '.*'\?)?/) else { return nil }
+        let command = configuration.subcommands.first { $0._commandName == arguments.first } ?? Play.self
+        let options = helpMessage(for: command).matches(of: /--[a-z][a-z-]+/).map { String($0.output) }
+        let near = suggestion(for: String(match.1.dropFirst(2)), among: options.map { String($0.dropFirst(2)) })
+        var text = message
+        text.replaceSubrange(match.range, with: "Unknown option '\(match.1)'\(near.map { ". Did you mean '--\($0)'?" } ?? "")")
+        return text
     }
 
     /// Ends with what is wrong with a command line, which showed only when the command ran, and with the usage of that command: ArgumentParser would

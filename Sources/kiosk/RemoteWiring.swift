@@ -105,7 +105,10 @@ final class RemoteWiring: Sendable {
     }
 
     private static func listen(_ choice: ControlSocketChoice, _ control: RemoteControl) -> ControlSocket? {
-        guard let path = choice.listeningPath else { return nil }
+        guard let path = choice.listeningPath else {
+            if let obstacle = choice.obstacle { Logger(label: "kiosk").notice("no control socket: \(obstacle)") }
+            return nil
+        }
         do throws(ControlError) {
             return try ControlSocket.open(path, changes: { control.deviceChanges }) { request throws(ControlRefusal) in
                 try control.handle(request)

@@ -32,13 +32,13 @@ struct Screenshot: ParsableCommand {
     }
 
     func run() throws {
-        let path = try address.path()
-        do throws(ControlError) {
-            try write(ControlClient.screenshot(path))
-        } catch {
-            printError("\(error)")
-            throw ExitCode(1)
-        }
+        do throws(Unanswered) {
+            let place = try address.place()
+            let png: [UInt8]
+            do throws(ControlError) { png = try ControlClient.screenshot(place.path) } catch { throw place.unanswered(error) }
+            do throws(ControlError) { try write(png) } catch { throw Unanswered(error) }
+            place.mentionMistakes()
+        } catch { throw error.told(asJSON: false) }
     }
 
     /// A file is put there at once, when all of it is written. What is no file is written into: a device, a pipe, and what a link leads to.

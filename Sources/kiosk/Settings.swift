@@ -53,10 +53,15 @@ struct Settings: ParsableArguments {
     /// The file of the service.
     static let installedFile = "/etc/kiosk/kiosk.conf"
 
+    /// The file that is named, or the one that is there; nil if there is none.
+    static func file(_ config: String?) -> String? {
+        let isHere = access("kiosk.conf", F_OK) == 0 && isOwn("kiosk.conf")
+        return config ?? (isHere ? "kiosk.conf" : access(installedFile, F_OK) == 0 ? installedFile : nil)
+    }
+
     /// The file's values, of the one named or of the one that is there; nil where there is none.
     static func read(_ config: String?) throws -> Configuration? {
-        let isHere = access("kiosk.conf", F_OK) == 0 && isOwn("kiosk.conf")
-        guard let path = config ?? (isHere ? "kiosk.conf" : access(installedFile, F_OK) == 0 ? installedFile : nil) else { return nil }
+        guard let path = file(config) else { return nil }
         do throws(ConfigurationError) {
             return try Configuration.load(path)
         } catch {

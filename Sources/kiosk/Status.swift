@@ -14,7 +14,11 @@ struct Status: ParsableCommand {
     var json = false
 
     func run() throws {
-        let answer = try Ctl.ask(address.path(), ["status"])
-        if json { Swift.print(answer.line) } else { print(StatusPage.text(answer)) }
+        do throws(Unanswered) {
+            let place = try address.place()
+            let answer = try place.answer(to: JSONValue.object(["command": .string(ControlCommand.status.rawValue)]).line)
+            place.mentionMistakes()
+            if json { Swift.print(answer.line) } else { print(StatusPage.text(answer)) }
+        } catch { throw error.told(asJSON: json) }
     }
 }

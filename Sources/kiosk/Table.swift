@@ -9,10 +9,14 @@ struct Table {
 
     private var lines: [Line]
 
+    /// In columns of the terminal.
+    static let widest = 48
+
     /// A table with these headings.
     init(_ headings: [String]) { lines = [.row(headings)] }
 
-    mutating func add(_ row: [String]) { lines.append(.row(row.map(\.printable))) }
+    /// A cell that is longer than ``widest`` lacks its middle.
+    mutating func add(_ row: [String]) { lines.append(.row(row.map { $0.printable.cutInside(toColumns: Self.widest) })) }
 
     /// A remark about the row before.
     mutating func add(note: String) { lines.append(.note(note.printable)) }

@@ -208,6 +208,7 @@ let values: [Row] = [
 
 let keys: [Row] = [
     Row("[display]\nrotatoin = 90", "kiosk.conf:2:1: [display] rotatoin: unknown key, did you mean “rotation”?"),
+    Row("[display]\nrotate = 90", "kiosk.conf:2:1: [display] rotate: unknown key, did you mean “rotation”?"),
     Row("[display]\nRotation = 90", "kiosk.conf:2:1: [display] Rotation: unknown key, did you mean “rotation”?"),
     Row("[playback]\nseek_step = 5", "kiosk.conf:2:1: [playback] seek_step: unknown key, did you mean “seek-step”?"),
     Row(
@@ -256,6 +257,10 @@ let shapes: [Row] = [
 let syntax: [Row] = [
     Row("[display]\ngravity = fit\n", "kiosk.conf:2:12: not a value; text must stand in quotes"),
     Row("[[playlist]]\nsource = /media/x.mp4\n", "kiosk.conf:2:10: not a value; text must stand in quotes"),
+    Row("[display]\nmode = 1920x1080 # as it is\n", "kiosk.conf:2:12: not a value; text must stand in quotes: \"1920x1080\""),
+    Row("[display]\nmode = 1920x1080@50\n", "kiosk.conf:2:12: not a value; text must stand in quotes: \"1920x1080@50\""),
+    Row("[display]\nbackground = #00ff80\n", "kiosk.conf:2:14: not a value; text must stand in quotes: \"#00ff80\""),
+    Row("[[playlist]]\nsource = \"a\"\nstart = 1:30\n", "kiosk.conf:3:10: not a value; text must stand in quotes: \"1:30\""),
     Row("[display]\nrotation 90\n", "kiosk.conf:2:10: key-value pair: expected '=', saw '9'"),
     Row("[display\nrotation = 90\n", "kiosk.conf:1:9: table header: expected ']', saw '\\n'"),
     Row("[display]\nrotation =\n", "kiosk.conf:2:11: key-value pair: expected value, saw '\\n'"),
@@ -276,7 +281,8 @@ let syntax: [Row] = [
     Row("é = 1", "kiosk.conf:1:1: U+00E9 (é) may stand only in comments and between plain quotes, \"…\""),
     Row(
         "# “\n[[playlist]]\nsource = “a.mp4”\nloop = 1\n",
-        "kiosk.conf:3:10: U+201C (“) may stand only in comments and between plain quotes, \"…\""),
+        "kiosk.conf:3:10: U+201C (“) may stand only in comments and between plain quotes, \"…\"",
+        "kiosk.conf:4:1: [[playlist]] loop: unknown key; it belongs in [playback]"),
     // Lines that cannot be read do not hide what is wrong elsewhere.
     Row(
         "[display]\ngravity = fit\nrotation = 45\n[audio]\nvolume = 1\nvolume = 2\nmuted = 1\n",

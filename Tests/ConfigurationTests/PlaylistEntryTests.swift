@@ -276,6 +276,7 @@ struct Scratch: ~Copyable {
         let scratch = try Scratch()
         try scratch.file("media/2.mp4")
         try scratch.file("media/1.mp4")
+        for name in ["10.txt", "2.txt", ".hidden", "folder/3.mp4"] { try scratch.file("media/" + name) }
         try scratch.file(
             "kiosk.conf",
             """
@@ -291,7 +292,7 @@ struct Scratch: ~Copyable {
             gravity = "fit"
             duration = 5
             """)
-        let (items, problems) = try Configuration.load(scratch.path + "/kiosk.conf").expandPlaylist()
+        let (items, problems, folders) = try Configuration.load(scratch.path + "/kiosk.conf").expandPlaylist()
         #expect(
             items == [
                 PlaylistItem(source: scratch.path + "/media/1.mp4", gravity: .resizeAspectFill, repeatCount: 2),
@@ -299,6 +300,8 @@ struct Scratch: ~Copyable {
                 PlaylistItem(source: scratch.path + "/still.png", gravity: .resizeAspect, duration: .seconds(5)),
             ])
         #expect(problems == ["folder \(scratch.path)/usb: No such file or directory"])
+        #expect(folders == [scratch.path + "/media"])
+        #expect(PlaylistSource.filesLeftOut(of: folders) == [scratch.path + "/media/2.txt", scratch.path + "/media/10.txt"])
     }
 }
 
@@ -336,6 +339,9 @@ struct Scratch: ~Copyable {
         #expect(suggestion(for: "edn", among: ["end", "start"]) == "end")
         #expect(suggestion(for: "and", among: ["end", "start"]) == "end")
         #expect(suggestion(for: "xyz", among: ["end", "start"]) == nil)
+        #expect(suggestion(for: "rotate", among: ["rate", "rotation", "mode"]) == "rotation")
+        #expect(suggestion(for: "image", among: ["image-duration"]) == "image-duration")
+        #expect(suggestion(for: "playlist", among: ["playback"]) == nil)
         #expect(suggestion(for: "", among: ["end"]) == nil)
         #expect(suggestion(for: String(repeating: "x", count: 100_000), among: ["end"]) == nil)
     }

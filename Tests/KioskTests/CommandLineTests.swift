@@ -91,6 +91,15 @@ import Testing
             (["check", "--refresh", "0"], "The value '0' is invalid for '--refresh <hz>': expected a number from 1 to 1000"),
             (["--volume"], "Missing value for '--volume <percent>'"),
             (["--bogus"], "Unknown option '--bogus'"),
+            (["--rotate", "90"], "Unknown option '--rotate'. Did you mean '--rotation'?"),
+            (["check", "--refersh", "50"], "Unknown option '--refersh'. Did you mean '--refresh'?"),
+            (["chekc"], "there is no file “chekc” and no such subcommand; did you mean “kiosk check”?"),
+            (["chekc", "--strict", "a.mp4"], "there is no file “chekc” and no such subcommand; did you mean “kiosk check”?"),
+            (["help", "statsu"], "there is no subcommand “statsu”; did you mean “status”?"),
+            (
+                ["help", "foo"],
+                "there is no subcommand “foo”; there are play, check, devices, doctor, screenshot, ctl, status, calibrate, export, record, help"
+            ),
             (["devices", "x"], "files are for --test"),
             (
                 ["--snapshots", "/proc/nothing/here", "a.mp4"],
@@ -103,6 +112,13 @@ import Testing
         #expect(kiosk.errors.split(separator: "\n").first.map(String.init) == "Error: \(message)")
         #expect(kiosk.errors.contains("\nUsage: kiosk "))
         #expect(kiosk.output == "")
+    }
+
+    @Test("A file with the name of a slip is played") func aFileNamedLikeASlip() throws {
+        let folder = try TestFolder()
+        _ = try folder.file("chekc", "")
+        let kiosk = try KioskProcess(["chekc", "--bogus"], in: folder.path)
+        #expect(kiosk.status() == 64 && kiosk.errors.hasPrefix("Error: Unknown option '--bogus'\n"), "\(kiosk.errors)")
     }
 
     @Test("Without kiosk.conf there must be something to play", .disabled(if: hasSystemFile, "this machine has an /etc/kiosk/kiosk.conf"))

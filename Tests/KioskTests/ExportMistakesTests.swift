@@ -70,6 +70,11 @@ import Testing
         #expect(kiosk.status() == 64)
         #expect(kiosk.errors.hasPrefix("Error: there is no command “record nonsense”; there are record preview, "), "\(kiosk.errors)")
         #expect(!kiosk.errors.contains("there are record preview, play"))
+        for (words, meant) in [(["sek", "+10"], "seek"), (["record", "strat"], "record start"), (["wacth"], "watch")] {
+            let kiosk = try KioskProcess(["ctl"] + words)
+            #expect(kiosk.status() == 64)
+            #expect(kiosk.errors.contains("; did you mean “\(meant)”?\n"), "\(kiosk.errors)")
+        }
         let other = try KioskProcess(["ctl", "nonsense"])
         #expect(other.status() == 64 && other.errors.hasPrefix("Error: there is no command “nonsense”; there are "))
     }

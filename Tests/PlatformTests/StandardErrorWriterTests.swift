@@ -105,6 +105,14 @@ import Testing
         #expect("abc".cut(toColumns: 0) == "")
     }
 
+    @Test func cutsInside() {
+        #expect("abcdef.mp4".cutInside(toColumns: 10) == "abcdef.mp4")
+        #expect("abcdef.mp4".cutInside(toColumns: 9) == "abcd….mp4")
+        #expect("日本語の映像.mp4".cutInside(toColumns: 10) == "日本….mp4")
+        #expect("日本語の映像".cutInside(toColumns: 8) == "日本…像")
+        #expect("abc".cutInside(toColumns: 1) == "…")
+    }
+
     @Test func whatMovesTheCursorIsReplaced() {
         #expect("naïve 日本 a\u{200D}b".printable == "naïve 日本 a\u{200D}b")
         #expect("a\u{1B}[2Jb\r\nc\u{9B}d\u{2028}e".printable == "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}c\u{FFFD}d\u{FFFD}e")
