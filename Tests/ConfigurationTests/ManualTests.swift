@@ -64,7 +64,10 @@ struct Manual {
         (configuration.network.latency, configuration.network.headers) = (nil, [])
         #expect(entry.stream.latency == latency && entry.stream.headers == headers)
         (entry.stream.latency, entry.stream.headers) = (nil, nil)
-        #expect([configuration.network.certificateAuthorities, entry.stream.certificateAuthorities] == ["/etc/kiosk/ca.pem", "/etc/kiosk/ca.pem"])
+        #expect(
+            [configuration.network.certificateAuthorities, entry.stream.certificateAuthorities] == [
+                "/etc/kiosk/ca.pem", "/etc/kiosk/ca.pem",
+            ])
         (configuration.network.certificateAuthorities, entry.stream.certificateAuthorities) = (nil, nil)
         #expect(configuration.playback.moreFormats == ["xm"] && configuration.network.furtherFormats == ["xm"])
         #expect(configuration.playback.moreCodecs == ["cinepak"] && configuration.network.furtherCodecs == ["cinepak"])
