@@ -89,7 +89,7 @@ extension Configuration {
                 answer.signal { $0 = found }
             }.detach()
             let found = answer.wait(until: .now + limit) { $0 }
-            expansion.folders += found?.folders.filter { $0.value == .all }.map(\.key) ?? []
+            expansion.folders += found?.folders.filter { $0.value == .all }.map(\.key.string) ?? []
             let sources = found?.sources ?? (entry.assumed.map { [$0] } ?? [])
             expansion.items += sources.map { entry.resolved(source: $0.source, in: self) }
             let seconds = Int(saturating: limit.seconds.rounded(.up))

@@ -87,7 +87,7 @@ struct Unanswered: Error {
     func told(asJSON: Bool) -> any Error {
         if asJSON {
             let error = JSONValue.object(["code": .string(code), "message": .string(message)])
-            print(JSONValue.object(["ok": .bool(false), "error": error]).line)
+            Swift.print(JSONValue.object(["ok": .bool(false), "error": error]).line)
         } else if status == 64 {
             return ValidationError(message)
         } else {
