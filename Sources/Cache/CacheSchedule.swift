@@ -62,16 +62,12 @@ struct Eviction: Hashable, Sendable {
     /// again and again.
     static func choose(among kept: [Candidate], need: Int64, limit: Int64) -> [CacheKey]? {
         // A server may say that its file is of any length.
-        if need > limit { return nil }
-        var total = kept.reduce(need) { total, candidate in
-            let (sum, overflow) = total.addingReportingOverflow(max(0, candidate.size))
-            return overflow ? .max : sum
-        }
+        var total = kept.reduce(Int128(need)) { $0 + Int128(max(0, $1.size)) }
         var chosen: [CacheKey] = []
-        for candidate in kept.filter({ !$0.isWanted }).sorted(by: { ($0.used, $0.key) < ($1.used, $1.key) }) where total > limit {
+        for candidate in kept.filter({ !$0.isWanted }).sorted(by: { ($0.used, $0.key) < ($1.used, $1.key) }) where total > Int128(limit) {
             chosen.append(candidate.key)
-            total -= max(0, candidate.size)
+            total -= Int128(max(0, candidate.size))
         }
-        return total <= limit ? chosen : nil
+        return total <= Int128(limit) ? chosen : nil
     }
 }

@@ -207,7 +207,7 @@ extension Configuration.Shelf {
                             "[shelf] folders: expected the path of a folder or \"usb\", found \(item.kind.shown)", at: item.position)
                         return nil
                     }
-                    return text == "usb" ? StickUse.mounts : PlaylistSource(text, relativeTo: folder).location
+                    return text == "usb" ? StickMounts.folder : PlaylistSource(text, relativeTo: folder).location
                 }
             } else {
                 table.complain("expected a list such as [\"/srv/videos\", \"usb\"], found \(entry.value.kind.shown)", about: "folders")

@@ -49,7 +49,7 @@ package struct PlaylistSource: Hashable, Sendable {
     /// Whether it stands for itself, whatever there is in the file system.
     package var isFixed: Bool { isURL(location) }
 
-    private var isOnStick: Bool { StickUse.holds(location) }
+    private var isOnStick: Bool { StickMounts.hold(location) }
 
     /// Whether it is a file by its name.
     var isNamedAsFile: Bool { isFixed || Self.isMedia(FilePath(location).lastComponent?.string ?? "") }

@@ -1,3 +1,5 @@
+import KioskVocabulary
+
 /// `[playback] usb`: what is done with the videos of a USB stick, which kiosk-usb@.service mounts read-only.
 package enum StickUse: String, CaseIterable, Sendable {
     /// Nothing: a stick that a stranger plugs in changes nothing.
@@ -7,18 +9,12 @@ package enum StickUse: String, CaseIterable, Sendable {
     /// They are copied, and the copies are played instead of the playlist from then on.
     case copy
 
-    /// Where sticks are mounted, each in a folder of its own.
-    package static let mounts = "/run/kiosk-usb"
-
-    /// Whether a path leads to what is on a stick. What a stranger brings is only what lies there: links of theirs are not followed.
-    static func holds(_ path: String) -> Bool { path == mounts || path.hasPrefix(mounts + "/") }
-
     /// The folder whose files are played instead of the playlist where there are any; nil for none. `state` is the folder of the service's
     /// own files, absolute.
     package func folder(state: String) -> String? {
         switch self {
         case .off: nil
-        case .play: Self.mounts
+        case .play: StickMounts.folder
         case .copy: Self.copies(state: state)
         }
     }
@@ -30,6 +26,7 @@ package enum StickUse: String, CaseIterable, Sendable {
 extension Configuration {
     /// Whether anything in it asks for what is on sticks, so that they are mounted.
     package var wantsSticks: Bool {
-        playback.usb != .off || shelf.folders.contains(where: StickUse.holds) || playlist.contains { StickUse.holds($0.source.location) }
+        playback.usb != .off || shelf.folders.contains(where: StickMounts.hold)
+            || playlist.contains { StickMounts.hold($0.source.location) }
     }
 }

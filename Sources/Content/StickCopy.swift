@@ -6,7 +6,7 @@ import Logging
 
 /// Copies what a USB stick brings to the box: `[playback] usb = "copy"`.
 ///
-/// A thread of its own, `usb-copy`, looks once a second what is mounted in ``StickUse/mounts``, and copies the videos, sounds and images of a
+/// A thread of its own, `usb-copy`, looks once a second what is mounted in ``StickMounts/folder``, and copies the videos, sounds and images of a
 /// stick that it has not seen into a folder beside the present copies. When all of them are there, and on the disk, the two folders change
 /// places in one step (``FolderCopy``), and the old one is removed. So what is played is always one stick's whole content, but for files that
 /// cannot be opened: each copy is, once. A stick that is pulled out while it is copied, one that does not fit, and one on which nothing can be
@@ -48,7 +48,7 @@ package final class StickCopy: Sendable {
     /// Copies sticks, not before ``setWanted(_:)``. `check` opens a copy and says why it cannot be played, nil where it can; it and `tell` are
     /// called on the thread that copies.
     package convenience init(check: @escaping @Sendable (String) -> String?, tell: @escaping @Sendable (News) -> Void) {
-        self.init(mounts: StickUse.mounts, folder: StickUse.copies(state: Self.stateFolder), check: check, tell: tell)
+        self.init(mounts: StickMounts.folder, folder: StickUse.copies(state: Self.stateFolder), check: check, tell: tell)
     }
 
     init(

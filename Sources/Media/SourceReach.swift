@@ -25,9 +25,9 @@ struct SourceReach: Hashable, Sendable {
     private static let web = ["http", "https", "crypto", "data"], webCarriers = ["tls", "tcp", "httpproxy"]
 
     /// - Parameter isKept: whether it is a file in whose place something else was named, such as one of the cache's: its bytes are those of a
-    ///   server, so it opens nothing else.
+    ///   server, so it opens nothing else. Nor does what lies on a stick.
     init(_ source: String, _ settings: StreamSettings, isKept: Bool = false) {
-        if isKept { return }
+        if isKept || StickMounts.hold(source) { return }
         guard isURL(source) else {
             if isStream(source) {
                 (named, lists) = (["rtp", "srtp", "udp"], ["sdp"])
@@ -38,7 +38,6 @@ struct SourceReach: Hashable, Sendable {
         }
         let scheme = source.prefix { $0 != ":" }.lowercased()
         switch scheme {
-        case "file": reachFolder(of: Self.path(of: source), settings)
         case "http", "https": (named, carriers, lists) = (Self.web, Self.webCarriers, ["hls", "dash"])
         case "rtsp": (named, carriers, lists) = (["rtsp", "rtp", "srtp", "udp"], ["tcp"], ["rtsp"])
         case "rtsps": (named, carriers, lists) = (["rtsps", "rtp", "srtp", "udp"], ["tls", "tcp", "httpproxy"], ["rtsp"])

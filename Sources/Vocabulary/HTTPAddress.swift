@@ -61,7 +61,8 @@ package struct HTTPAddress: Hashable, Sendable {
     /// The URL that `reference` stands for in what came from `base` (RFC 3986, without its dot segments, which servers resolve).
     package static func resolve(_ reference: String, against base: String) -> String {
         // A query may have another URL in it.
-        if isURL(reference) || reference.hasPrefix("data:") { return reference }
+        let name = reference.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+.-".contains($0)) }
+        if !name.isEmpty, reference[name.endIndex...].hasPrefix(":") { return reference }
         guard let scheme = base.firstRange(of: "://") else { return reference }
         let plain = base.prefix { $0 != "?" && $0 != "#" }
         if reference.hasPrefix("//") { return base[..<scheme.lowerBound] + ":" + reference }

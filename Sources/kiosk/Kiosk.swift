@@ -42,7 +42,7 @@ import Remote
 
     /// What is wrong with a first word that was meant to be a subcommand: it would be played, and waited for as a file that is to come.
     private static func mistakenSubcommand(_ arguments: ArraySlice<String>) -> ValidationError? {
-        let names = configuration.subcommands.map { $0._commandName } + ["help"]
+        let names = configuration.subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName } + ["help"]
         guard let first = arguments.first else { return nil }
         if first == "help" {
             guard let word = arguments.dropFirst().first, !word.hasPrefix("-"), !names.contains(word) else { return nil }

@@ -158,7 +158,7 @@ struct Play: ParsableCommand {
         }
         stickCopy.setWanted(configuration.playback.usb == .copy)
         let reload = Reload(configuration.path, load: reread)
-        let sticks = Path(StickUse.mounts), copies = Path(StickUse.copies(state: StickCopy.stateFolder))
+        let sticks = Path(StickMounts.folder), copies = Path(StickUse.copies(state: StickCopy.stateFolder))
         let isOfStick: @Sendable ([PlaylistItem]) -> Bool = {
             $0.first.map { $0.path.lies(beneath: sticks) || $0.path.lies(beneath: copies) } ?? false
         }

@@ -148,7 +148,7 @@ import Testing
         #expect(kiosk.waits(for: "faststart.mp4 looks like"))
         #expect(kiosk.end() == 0)
         for line in [
-            "warning kiosk: nonsense://there: cannot be opened: Protocol not found",
+            "warning kiosk: nonsense://there: nonsense: is no protocol that kiosk plays: use http, https, rtsp, rtsps, rtp, udp, srt, rist or rtmp",
             "warning kiosk: \(Clips.folder)/empty.mp4: is empty (0 bytes): copy it again",
             "warning kiosk: folder \(stage.folder.path): no video, sound or image file in it",
         ] { #expect(kiosk.log.count { $0 == line } == 1, "\(line) in \(kiosk.errors)") }

@@ -36,7 +36,7 @@ import Testing
         (scenario.displayError, scenario.cardError, scenario.vblankJitter) = (number(-100...100), number(-100...100), 0.0003)
         scenario.composeTime = 0.35 / given.refreshRate
         scenario.decodeShare = 0.4
-        scenario.seconds = Proof.isThorough ? 36 : 22
+        scenario.seconds = 36
         var (time, value) = (1.5, 0)
         while time < scenario.seconds - 3 {
             let steps = random.unit() > 0.5 ? Int(number(4...16)) : 1
