@@ -51,7 +51,7 @@ extension BedTests {
                 at(8, .shell(list), "plugged, list")
                 at(9, .shell("\(ctl) shelf play long.nut"), "play")
                 at(15, .shell(pull), "pulled, umount")
-                at(18, .shell("\(list); \(ctl) status | grep state"), "pulled, list")
+                at(18, .shell("\(list); \(ctl) --json status | grep -o playing"), "pulled, list")
                 // And while it is looked at.
                 at(20, .shell(plug), "again, mount")
                 at(22, .key(.f1), "open again")
@@ -71,7 +71,7 @@ extension BedTests {
             #expect(said["before"]?.hasPrefix("count: 0, open: true") == true, "\(said)")
             // With a thumbnail of each, which is kept.
             #expect(said["plugged, list"] == "count: 4, open: true, 4", "\(said)")
-            #expect(said["pulled, list"] == "count: 0, open: false, 4, state: playing", "\(said)")
+            #expect(said["pulled, list"] == "count: 0, open: false, 4, playing", "\(said)")
             #expect(said["again, list"] == "count: 4, open: true, 4", "\(said)")
             #expect(said["pulled again, list"] == "count: 0, open: true, 4", "\(said)")
             // Cards come and go on the screen, too.
