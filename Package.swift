@@ -231,7 +231,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
             path: "Tests/TestSupport",
-            swiftSettings: upcoming),
+            swiftSettings: upcoming + [.unsafeFlags(["-O"])]),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md. Optimized in debug builds, too: half a run's time was its analysis.
         .target(
             name: "Bed", path: "Tests/Bed", exclude: ["build", "guest", "kernel", "run"], swiftSettings: upcoming + [.unsafeFlags(["-O"])]),

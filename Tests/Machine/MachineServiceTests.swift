@@ -5,7 +5,8 @@ import Testing
 /// What systemd, apt and the operator do to the service while it plays.
 extension MachineTests {
     /// Stopped, it hears nothing: neither SIGTERM nor a command. Only the watchdog (WatchdogSec= in the unit) finds out.
-    @Test func `a player that hangs is killed by the watchdog and plays again`() throws {
+    @Test(.thorough("a minute of an emulated machine"))
+    func `a player that hangs is killed by the watchdog and plays again`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
         let before = try machine.shell("systemctl show -P MainPID kiosk.service")

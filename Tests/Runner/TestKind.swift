@@ -7,7 +7,7 @@ struct TestKind {
     let prefixes: [String]
     var environment: [String: String] = [:]
     /// What has a process of its own.
-    var grain = Grain.suite
+    var grain = Grain.suites
     /// The share of the computer that one process takes. Two thirds of a processor: what computes all the time. A third: what waits more than half
     /// of its time.
     var share: Share = .third
@@ -16,8 +16,8 @@ struct TestKind {
 
     enum Share { case third, processor, all }
 
-    /// A test; a suite, or a part of one that takes long; or all of them, one after another.
-    enum Grain { case test, suite, all }
+    /// A test; suites of a module, as many as take a third of a minute together; or all of them, one after another.
+    enum Grain { case test, suites, all }
 
     /// Points of `share`, of as many as the computer has (``points(processors:)``).
     func cost(processors: Int) -> Int {
@@ -47,7 +47,7 @@ struct TestKind {
         all.filter { test in
             guard prefixes.contains(where: { test.hasPrefix($0) }) else { return false }
             return !environment.isEmpty
-                || !Self.all.contains { $0.name != name && $0.grain != .suite && $0.prefixes.contains { test.hasPrefix($0) } }
+                || !Self.all.contains { $0.name != name && $0.grain != .suites && $0.prefixes.contains { test.hasPrefix($0) } }
         }
     }
 }
@@ -60,13 +60,17 @@ struct TestJob {
 
     /// What ``tests`` have in common, for people.
     var name: String {
-        tests.count == 1 ? tests[0] : String(tests[0][..<(tests[0].firstIndex(of: "/") ?? tests[0].endIndex)])
+        guard let first = tests.first, let last = tests.last, first != last else { return tests.first ?? "" }
+        let (from, to) = (Self.suite(first), Self.suite(last))
+        return from == to ? from : "\(from) to \(to)"
     }
+
+    private static func suite(_ test: String) -> String { String(test[..<(test.firstIndex(of: "/") ?? test.endIndex)]) }
 }
 
 extension TestJob {
-    /// The jobs of these kinds, the longest first, so that none of them is still running when all the others are done. A suite that took long is
-    /// divided.
+    /// The jobs of these kinds, the longest first, so that none of them is still running when all the others are done. Suites of a module follow one
+    /// another in a process, which takes a fifth of a second to start. What took long is divided.
     ///
     /// - Parameters:
     ///   - tests: all the program's.
@@ -74,15 +78,14 @@ extension TestJob {
     static func plan(_ kinds: [TestKind], tests: [String], known: [String: Double]) -> [TestJob] {
         var jobs: [TestJob] = []
         for kind in kinds {
-            let own = kind.tests(of: tests)
-            let suites = Dictionary(grouping: own) { test in
+            let groups = Dictionary(grouping: kind.tests(of: tests)) { test in
                 switch kind.grain {
                 case .test: test
-                case .suite: String(test[..<(test.lastIndex(of: "/") ?? test.endIndex)])
+                case .suites: String(test[..<(test.firstIndex(of: ".") ?? test.endIndex)])
                 case .all: ""
                 }
             }
-            for suite in suites.keys.sorted() {
+            for group in groups.keys.sorted() {
                 var (part, seconds) = ([String](), 0.0)
                 func flush() {
                     guard !part.isEmpty else { return }
@@ -90,9 +93,9 @@ extension TestJob {
                     jobs.append(TestJob(kind: kind, tests: part, expected: isKnown ? seconds : nil))
                     (part, seconds) = ([], 0)
                 }
-                for test in suites[suite, default: []] {
-                    let time = known[test] ?? 0
-                    if kind.grain == .suite, !part.isEmpty, seconds + time > longest { flush() }
+                for test in groups[group, default: []] {
+                    let time = known[test] ?? usual
+                    if kind.grain == .suites, !part.isEmpty, seconds + time > longest { flush() }
                     part.append(test)
                     seconds += time
                 }
@@ -105,6 +108,6 @@ extension TestJob {
         }.map(\.element)
     }
 
-    /// Seconds of a job beyond which a further test begins another one.
-    private static let longest = 20.0
+    /// Seconds of a job beyond which a further test begins another one, and those that a test takes that nobody has seen yet.
+    private static let (longest, usual) = (20.0, 0.5)
 }

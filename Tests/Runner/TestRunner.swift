@@ -3,8 +3,8 @@ import Foundation
 
 /// Runs tests of the built test program, in processes of their own, several beside each other.
 ///
-/// A suite has a process, so that a crash costs one test: its name is told, and the rest goes on in another process. A test of the bed or of the
-/// machine has one by itself. What fails is run once more at the end, by itself, when nothing else runs: failing twice is a failure, and is
+/// Suites have a process, some of a module together, so that a crash costs one test: its name is told, and the rest goes on in another process. A test of
+/// the bed has one by itself, and those of the machine one together. What fails is run once more at the end, by itself, when nothing else runs: failing twice is a failure, and is
 /// printed whole with the command that repeats it; passing then is `flaky`, which is counted, kept in a file, and no failure. Each test's time and
 /// processor time go into a table (`results`), which Tests/totals reads.
 @main

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "deinterlacer.h"
+#include "interpolation.h"
 #include "tempo.h"
 
 /// Sends the log lines of libav* to `sink` for the rest of the process. `sink` is called on whichever thread logs and must be thread-safe. A line ends in a

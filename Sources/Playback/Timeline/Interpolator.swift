@@ -1,4 +1,5 @@
 import Glibc
+import KioskMedia
 
 /// Reads sound between its samples, which is how it is played a little faster or slower than it was written.
 ///
@@ -7,29 +8,21 @@ import Glibc
 /// low-pass for more.
 struct Interpolator: ~Copyable {
     /// So many samples before and after the place that is read take part.
-    static let reach = 16
+    static let reach = Interpolation.taps / 2
     private static let phases = 512
-    private static let vectors = 2 * reach / 8
 
     /// The window's taps for each phase, and one phase more.
-    private let taps: [SIMD8<Float>]
+    private let taps: [Float]
     /// One channel's samples, contiguous.
     private var window: [Float] = []
 
     init() {
-        var taps: [SIMD8<Float>] = []
-        for phase in 0...Self.phases {
+        taps = (0...Self.phases).flatMap { phase in
             let fraction = Double(phase) / Double(Self.phases)
-            var values = (0..<2 * Self.reach).map { Self.tap(Double($0 - Self.reach + 1) - fraction) }
+            let values = (0..<2 * Self.reach).map { Self.tap(Double($0 - Self.reach + 1) - fraction) }
             let sum = values.reduce(0, +)  // a constant stays what it is
-            values = values.map { $0 / sum }
-            for vector in 0..<Self.vectors {
-                var lanes = SIMD8<Float>()
-                for lane in 0..<8 { lanes[lane] = Float(values[8 * vector + lane]) }
-                taps.append(lanes)
-            }
+            return values.map { Float($0 / sum) }
         }
-        self.taps = taps
     }
 
     private static func tap(_ x: Double) -> Double {
@@ -62,25 +55,9 @@ struct Interpolator: ~Copyable {
         if window.count < needed { window = [Float](repeating: 0, count: needed) }
         for channel in 0..<channels {
             for frame in 0..<needed { window[frame] = source(frame, channel) }
-            unsafe window.withUnsafeBytes { window in
-                unsafe taps.withUnsafeBufferPointer { taps in
-                    for frame in 0..<count {
-                        let place = fraction + Double(frame) * ratio
-                        let whole = Int(place)
-                        let phase = (place - Double(whole)) * Double(Self.phases)
-                        let table = Int(phase)
-                        let between = Float(phase - Double(table))
-                        var sum = SIMD8<Float>()
-                        for vector in 0..<Self.vectors {
-                            let low = unsafe taps[table * Self.vectors + vector]
-                            let high = unsafe taps[(table + 1) * Self.vectors + vector]
-                            let values = unsafe window.loadUnaligned(fromByteOffset: 4 * (whole + 8 * vector), as: SIMD8<Float>.self)
-                            sum += values * (low + (high - low) * between)
-                        }
-                        unsafe samples[frame * channels + channel] = sum.sum()
-                    }
-                }
-            }
+            unsafe Interpolation.read(
+                count, fraction: fraction, ratio: ratio, from: window, taps: taps, phases: Self.phases, into: samples, channel: channel,
+                of: channels)
         }
     }
 
