@@ -78,7 +78,7 @@ final class FileInput: @unchecked Sendable {
     /// Where the last part came from.
     private(set) var lastServer = ""
 
-    /// Opens what libavio opens; a master list of HLS is read here, and one of its variants handed on.
+    /// Opens what libavio opens; lists of HLS are read here, and handed on as text.
     private func openPart(
         _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
         _ url: UnsafePointer<CChar>, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
@@ -89,22 +89,48 @@ final class FileInput: @unchecked Sendable {
         var address = String(cString: url)
         let status = openFollowing(context, result, &address, flags, options)
         guard status >= 0, let io = result.pointee else { return status }
-        guard HTTPAddress(address) != nil else { return status }
-        if isFirst, let list = variantList(io, address) {
+        if isHLSList(io) {
+            let text = list(io, at: address, isRedirected: address != String(cString: url), isFirst: isFirst)
             _ = closeDefault?(context, io)
-            let input = TextInput(list)
+            result.pointee = nil
+            guard let text else { return shim_averror(EACCES) }
+            let input = TextInput(text)
             let memory = input.makeContext()
             memory.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
             lists[memory] = input
+            // libavformat would close the context's own as one of its own.
+            if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             result.pointee = memory
-            // libavformat would close it as one of its own.
-            context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             return 0
         }
-        if !isFirst { look(at: io, of: context) }
+        guard HTTPAddress(address) != nil else { return status }
+        if isFirst { keepHeaders(from: io) } else { look(at: io, of: context) }
         lastServer = Throughput.server(address)
         parts[io] = Part(server: lastServer, since: since, position: avio_seek(io, 0, SEEK_CUR), idle: idle)
         return status
+    }
+
+    /// The first bytes of what has been opened; it is at its beginning again then.
+    private func beginning(of io: UnsafeMutablePointer<AVIOContext>, _ most: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: most)
+        let count = avio_read_partial(io, &bytes, Int32(most))
+        avio_seek(io, 0, SEEK_SET)
+        return Array(bytes.prefix(Int(max(0, count))))
+    }
+
+    /// Whether it begins as libavformat wants it of a list of HLS; where none may be opened nobody looks.
+    private func isHLSList(_ io: UnsafeMutablePointer<AVIOContext>) -> Bool {
+        reach.lists.contains("hls") && beginning(of: io, 8).starts(with: "#EXTM3U".utf8)
+    }
+
+    private func isOwn(
+        _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>, of context: UnsafeMutablePointer<AVFormatContext>
+    ) -> Bool { result == withUnsafeMutablePointer(to: &context.pointee.pb) { $0 } }
+
+    /// DASH's demuxer would send the source's headers wherever its parts lie, and cannot be asked first.
+    private func keepHeaders(from io: UnsafeMutablePointer<AVIOContext>) {
+        let text = String(decoding: beginning(of: io, 4096), as: UTF8.self)
+        if text.firstRange(of: "<MPD") != nil { av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN) }
     }
 
     /// Looks at the first bytes of a part of an HLS list.
@@ -113,10 +139,8 @@ final class FileInput: @unchecked Sendable {
             String(cString: format.pointee.name) == "hls"
         else { return }
         partsLooked += 1
-        var bytes = [UInt8](repeating: 0, count: 12)
-        let count = Int(avio_read_partial(io, &bytes, Int32(bytes.count)))
-        avio_seek(io, 0, SEEK_SET)
-        guard count >= 8 else { return }
+        let bytes = beginning(of: io, 12)
+        guard bytes.count >= 8 else { return }
         hasPiecesOfMP4 = ["ftyp", "styp", "moof", "sidx"].contains(String(decoding: bytes[4..<8], as: UTF8.self))
     }
 
@@ -127,8 +151,8 @@ final class FileInput: @unchecked Sendable {
     ) -> Int32 {
         guard let openDefault else { return shim_averror(EINVAL) }
         for _ in 0...HTTPRedirect.most {
-            // `crypto+https://…` is asked for with its key in the options.
-            let cipher = address.hasPrefix("crypto+") ? "crypto+" : ""
+            // `crypto+https://…` or `crypto:https://…` is asked for with its key in the options.
+            let cipher = ["crypto+", "crypto:"].first(where: address.hasPrefix) ?? ""
             guard let server = HTTPAddress(String(address.dropFirst(cipher.count))) else {
                 return openDefault(context, result, address, flags, options)
             }
@@ -159,37 +183,33 @@ final class FileInput: @unchecked Sendable {
         return shim_averror(EIO)
     }
 
-    /// The list that is handed on in place of a master list; nil where `io` gives none, which is at its beginning again then.
-    private func variantList(_ io: UnsafeMutablePointer<AVIOContext>, _ address: String) -> String? {
-        var beginning = [UInt8](repeating: 0, count: 4096)
-        let count = avio_read_partial(io, &beginning, Int32(beginning.count))
-        let text = String(decoding: beginning.prefix(Int(max(0, count))), as: UTF8.self)
-        guard text.hasPrefix("#EXTM3U"), text.firstRange(of: "#EXT-X-STREAM-INF") != nil || text.firstRange(of: "#EXT-X-MEDIA:") != nil
-        else {
-            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
-            if text.firstRange(of: "<MPD") != nil { av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN) }
-            avio_seek(io, 0, SEEK_SET)
-            return nil
-        }
-        var whole = Array(beginning.prefix(Int(count)))
-        while whole.count < HLSVariants.longestList {
-            let more = avio_read_partial(io, &beginning, Int32(beginning.count))
+    /// Reads the list that `io` holds; what libavformat is given in its place, nil where it is refused. Of a master list it has one variant. Where the
+    /// server has led elsewhere, its addresses are made whole.
+    private func list(_ io: UnsafeMutablePointer<AVIOContext>, at address: String, isRedirected: Bool, isFirst: Bool) -> [UInt8]? {
+        let limit = HLSVariants.longestList
+        var whole: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 32 << 10)
+        while whole.count <= limit {
+            let more = avio_read_partial(io, &buffer, Int32(buffer.count))
             if more <= 0 { break }
-            whole += beginning.prefix(Int(more))
+            whole += buffer.prefix(Int(more))
         }
-        guard let variants = HLSVariants(String(decoding: whole, as: UTF8.self)) else {
-            avio_seek(io, 0, SEEK_SET)
+        if whole.count > limit {
+            refusal = .failed("is a list of more than \(limit >> 20) MB")
             return nil
         }
-        var location: UnsafeMutablePointer<UInt8>?
-        av_opt_get(io, "location", AV_OPT_SEARCH_CHILDREN, &location)
-        let base = location.map { String(cString: $0) } ?? ""
-        av_free(location)
-        let choice = variants.choice(
-            display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(base.isEmpty ? address : base)) })
+        if HLSVariants.encryptsSamples(whole) {
+            refusal = .encryptedSamples
+            return nil
+        }
+        let text = String(decoding: whole, as: UTF8.self)
+        guard isFirst, let variants = HLSVariants(text) else {
+            return isRedirected ? Array(HLSVariants.resolving(text) { HTTPAddress.resolve($0, against: address) }.utf8) : whole
+        }
+        let choice = variants.choice(display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(address)) })
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
-        return variants.list(with: choice) { HTTPAddress.resolve($0, against: base.isEmpty ? address : base) }
+        return Array(variants.list(with: choice) { HTTPAddress.resolve($0, against: address) }.utf8)
     }
 
     /// Has `context` open its files here; must outlive it.
@@ -230,10 +250,11 @@ final class FileInput: @unchecked Sendable {
             path = inside
         }
         do throws(BoundedFile.Failure) {
-            result.pointee = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
+            let io = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
+            look(at: io, of: context)
             // libavformat would close the context's own as one of its own.
-            if let io = result.pointee { look(at: io, of: context) }
-            if result == withUnsafeMutablePointer(to: &context.pointee.pb, { $0 }) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
+            if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
+            result.pointee = io
             return 0
         } catch {
             switch error {
@@ -243,6 +264,9 @@ final class FileInput: @unchecked Sendable {
             case .isEmpty: return kAVERROR_EOF
             case .notReadable: return shim_averror(EACCES)
             case .leadsOutside: return refuse(text)
+            case .encryptsSamples:
+                refusal = .encryptedSamples
+                return shim_averror(EACCES)
             case .interrupted: return kAVERROR_EXIT
             }
         }
@@ -266,6 +290,14 @@ final class FileInput: @unchecked Sendable {
                 Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
+        if isHLSList(io), let bytes = file.bytes(at: 0, count: Int(min(file.size, Int64(HLSVariants.longestList)))) {
+            if HLSVariants.encryptsSamples(bytes) {
+                Self.free(io)
+                throw .encryptsSamples
+            }
+            _ = file.seek(to: 0)
+            avio_flush(io)
+        }
         open[io] = file
         return io
     }
@@ -320,7 +352,7 @@ private final class TextInput {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(_ text: String) { bytes = Array(text.utf8) }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// An AVIOContext that reads it; this object must outlive it.
     func makeContext() -> UnsafeMutablePointer<AVIOContext> {

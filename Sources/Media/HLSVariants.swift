@@ -24,7 +24,7 @@ struct HLSVariants: Hashable, Sendable {
     /// Bits a second that a line is taken to carry before it has been measured.
     static let assumedThroughput = 6_000_000.0
     /// No list is longer.
-    static let longestList = 1 << 20
+    static let longestList = 8 << 20
 
     /// nil where `text` is no master list.
     init?(_ text: String) {
@@ -105,6 +105,24 @@ struct HLSVariants: Hashable, Sendable {
             }
         }
         return result.joined(separator: "\n") + "\n"
+    }
+
+    /// A list with all its addresses made whole by `resolve`.
+    static func resolving(_ text: String, _ resolve: (String) -> String) -> String {
+        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
+            line.hasPrefix("#") ? resolvingURI(String(line), resolve) : line.isEmpty ? "" : resolve(String(line))
+        }.joined(separator: "\n")
+    }
+
+    /// Whether parts are said to be encrypted by SAMPLE-AES. libavformat ends the process where the first part is not and a later one is.
+    static func encryptsSamples(_ text: [UInt8]) -> Bool {
+        let name = Array("SAMPLE-AES".utf8)
+        var rest = text[...]
+        while let begin = rest.firstIndex(of: name[0]) {
+            if rest[begin...].starts(with: name) { return true }
+            rest = rest[(begin + 1)...]
+        }
+        return false
     }
 
     private static func resolvingURI(_ line: String, _ resolve: (String) -> String) -> String {

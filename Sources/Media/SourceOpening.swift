@@ -80,6 +80,7 @@ extension FormatContext {
             case .notARegularFile: throw MediaError(path, .notARegularFile)
             case .isEmpty: throw MediaError(path, .isEmpty)
             case .leadsOutside: throw MediaError(path, .namesWhatItMayNot(path))
+            case .encryptsSamples: throw MediaError(path, .encryptedSamples)
             case .interrupted:
                 throw MediaError(path, interruption.cancelled ? .cancelled : .timedOut(seconds: openingTimeLimit.seconds))
             }

@@ -81,7 +81,8 @@ struct SourceReach: Hashable, Sendable {
             // of the folder.
             let inner = name.dropFirst("crypto+".count)
             return HTTPAddress(String(inner)) == nil ? .refused : .open
-        default: return .open
+        // What libavformat would write into a request as further lines of it.
+        default: return name.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? .refused : .open
         }
     }
 

@@ -87,6 +87,13 @@ import Testing
         #expect(variants.variants.allSatisfy { (0...1 << 16).contains($0.width ?? 0) && $0.bandwidth.isFinite })
     }
 
+    @Test func addressesOfPartsAreMadeWhole() {
+        let list = "#EXTM3U\r\n#EXT-X-MAP:URI=\"i.mp4\",BYTERANGE=\"1@0\"\n\n#EXTINF:1,\na.ts\n"
+        #expect(
+            HLSVariants.resolving(list) { "X/" + $0 }
+                == "#EXTM3U\n#EXT-X-MAP:URI=\"X/i.mp4\",BYTERANGE=\"1@0\"\n\n#EXTINF:1,\nX/a.ts\n")
+    }
+
     @Test func damagedListsDoNoHarm() {
         for length in stride(from: 0, to: master.count, by: 7) {
             let variants = HLSVariants(String(master.prefix(length)))

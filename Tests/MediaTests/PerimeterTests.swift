@@ -276,6 +276,52 @@ import Testing
         #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0.headers["x-api-key"] == nil })
     }
 
+    /// libavformat ends the process there: it prepares for it only where the first part is encrypted.
+    @Test(
+        "A list whose later parts are encrypted by SAMPLE-AES is refused",
+        arguments: ["list.m3u8", "master.m3u8", "data.m3u8", "folder", "good"])
+    func encryptedSamples(name: String) throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let method = name == "good" ? "NONE" : "SAMPLE-AES"
+        let list =
+            "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXTINF:1.0,\nparts/piece.ts\n"
+            + "#EXT-X-KEY:METHOD=\(method)\(name == "good" ? "" : ",URI=\"parts/piece.ts\"")\n#EXTINF:1.0,\nparts/piece.ts\n#EXT-X-ENDLIST\n"
+        let server = try FileServer(
+            .init { path in
+                switch path {
+                case "/master.m3u8": Array(Scene.master("list.m3u8").utf8)
+                case "/data.m3u8":
+                    Array(Scene.master("data:application/x-mpegurl;base64,\(Data(list.utf8).base64EncodedString())").utf8)
+                case "/parts/piece.ts": piece
+                default: Array(list.utf8)
+                }
+            })
+        try scene.write("lists/list.m3u8", Array(list.utf8))
+        let source = name == "folder" || name == "good" ? scene.folder + "/lists/list.m3u8" : server.url(name)
+        var frames = 0
+        let result = Result { () throws(MediaError) in
+            var reader = try MediaReader.open(source, samples: nil)
+            while reader.nextFrame() != nil { frames += 1 }
+        }
+        if name == "good" {
+            #expect(frames == 50)
+        } else if case .failure(let error) = result {
+            #expect(error.reason == .encryptedSamples, "\(error)")
+        } else {
+            #expect(Bool(false), "\(frames) frames")
+        }
+    }
+
+    @Test("The parts of a list that a server leads to lie where that is") func redirectedList() throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let server = try FileServer(
+            .init { $0 == "/there/piece.ts" ? piece : $0 == "/there/list.m3u8" ? Array(Scene.list("piece.ts").utf8) : nil })
+        server.change { behaviour in behaviour.redirects = { $0 == "/here/list.m3u8" ? "/there/list.m3u8" : nil } }
+        #expect(try open(server.url("here/list.m3u8")).get() == 128)
+    }
+
     @Test("A circle of redirections ends") func circle() throws {
         let server = try FileServer(.init([]))
         server.change { behaviour in behaviour.redirects = { _ in "/again" } }
@@ -364,7 +410,7 @@ import Testing
         #expect(address.url == "https://u:p@example.com:8443/a/b?x=1")
         #expect(address.redirected(to: "/c")?.url == "https://u:p@example.com:8443/c", "the user goes along")
         #expect(address.redirected(to: "https://v:q@other/c")?.url == "https://other/c", "to nobody else")
-        for location in ["http://example.com:8443/a", "file:///etc/passwd", "ftp://example.com/", "https://:1/"] {
+        for location in ["http://example.com:8443/a", "file:///etc/passwd", "ftp://example.com/", "https://:1/", "/a\nX: y", "/a\rX: y"] {
             #expect(address.redirected(to: location) == nil, "\(location)")
         }
         #expect(
