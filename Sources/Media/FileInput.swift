@@ -47,6 +47,9 @@ final class FileInput: @unchecked Sendable {
 
     // MARK: What comes over the network
 
+    /// When the source was opened.
+    let begin = HostTime.now
+
     /// A part of a stream that is being fetched: to be measured.
     struct Part {
         var server: String

@@ -63,9 +63,6 @@ package struct MediaReader: ~Copyable, Sendable {
     package var leadIn: MediaTime { max(origin - (description.video?.start ?? origin), .zero) }
     /// Item time at which the sound that has been read ends; nil where none has been.
     package var soundEnd: MediaTime? { demuxer.soundReadTo.map { $0 - origin } }
-    /// Item time of the picture that was read last, of the sound where there is no picture, whether or not it has been decoded; nil where
-    /// nothing has been read.
-    package var readUntil: MediaTime? { (demuxer.pictureReadTo ?? demuxer.soundReadTo).map { $0 - origin } }
     /// Samples of its sound that have been converted and are in memory.
     var heldSamples: Int { mutating get { sound?.sampleCount ?? 0 } }
     /// What has been read and waits to be decoded.

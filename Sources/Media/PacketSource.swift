@@ -238,6 +238,13 @@ extension FormatContext {
     /// Whether it is a list of parts, each fetched by itself (HLS, DASH).
     var isList: Bool { ["hls", "dash"].contains(String(cString: raw.pointee.iformat.pointee.name)) }
 
+    /// Whether it can be sought in. libavformat seeks in a list by its parts, and fetches each from its beginning: it does not matter how
+    /// the list was read, nor whether the server takes ranges.
+    var isSeekable: Bool {
+        if isList { return raw.pointee.ctx_flags & AVFMTCTX_UNSEEKABLE == 0 && !input.hasPiecesOfMP4 }
+        return raw.pointee.pb == nil || raw.pointee.pb.pointee.seekable != 0
+    }
+
     /// What the container tells of the times of these streams.
     func extent(of streams: StreamIndices) -> StreamClock.Extent {
         let context = raw.pointee

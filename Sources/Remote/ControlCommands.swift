@@ -239,7 +239,7 @@ extension ControlSchema {
                     ControlMember(
                         "loaded", "ranges of the item, `from` and `to` in seconds, that are there without waiting for its source"),
                     ControlMember("seekable", "ranges of the item that one can seek to"),
-                    ControlMember("likelyToKeepUp", "whether it is likely to play on without waiting for its source"),
+                    ControlMember("likelyToKeepUp", "whether it is likely to play to its end without waiting for its source"),
                     latency,
                     ControlMember("count", "how many items the playlist has"),
                     ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"),

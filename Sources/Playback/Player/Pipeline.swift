@@ -40,8 +40,8 @@ struct Pipeline: ~Copyable {
     private(set) var gravities: [PlayerItem.ID: VideoGravity] = [:]
     /// What is known of the items that have been opened, or that could not be.
     var records: [PlayerItem.ID: ItemFacts.Record] = [:]
-    /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.
-    var loaded: (serial: UInt64, isSeam: Bool, until: MediaTime?) = (0, false, nil)
+    /// How much is there of the source of the playthrough that is being read; nil where it is there as a whole.
+    var loading: (serial: UInt64, isSeam: Bool, source: Loading?) = (0, false, nil)
 
     /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {

@@ -76,7 +76,7 @@ extension Player {
         snapshot.title = entry.title ?? metadata?.title ?? entry.plainName
         (snapshot.source, snapshot.onTap, snapshot.waitsForTap) = (entry.source, entry.onTap, entry.waitsForTap)
         (snapshot.duration, snapshot.isSeekable) = (present.itemEnd, present.itemEnd != nil && present.isSeekable)
-        snapshot.bufferedUntil = pipeline.loaded(of: present)
+        snapshot.bufferedUntil = pipeline.loaded(of: present, at: now())?.until
     }
 
     /// Where the finger on the slider is; where a seek within the item on the screen goes, from when it is asked for until its frame is on the
