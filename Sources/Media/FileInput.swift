@@ -77,6 +77,8 @@ final class FileInput: @unchecked Sendable {
     private(set) var variantBandwidth: Double?
     /// Where the last part came from.
     private(set) var lastServer = ""
+    /// What the servers of DASH's parts have to show.
+    private var terms: TLSTerms?
 
     /// Opens what libavio opens; a master list of HLS is read here, and one of its variants handed on.
     private func openPart(
@@ -100,6 +102,21 @@ final class FileInput: @unchecked Sendable {
             // libavformat would close it as one of its own.
             context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             return 0
+        }
+        if isFirst, isDASH(io) {
+            do throws(TLSTerms.Refusal) {
+                terms = try TLSTerms.claim(settings, staysOpen: true, interruption)
+            } catch {
+                refusal = error.reason
+                _ = closeDefault?(context, io)
+                result.pointee = nil
+                return shim_averror(EACCES)
+            }
+            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
+            av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN)
+            let formats = MediaKinds.formats(settings, lists: reach.lists + ["dash"])
+            av_free(context.pointee.format_whitelist)
+            context.pointee.format_whitelist = av_strdup(formats)
         }
         if !isFirst { look(at: io, of: context) }
         lastServer = Throughput.server(address)
@@ -166,8 +183,6 @@ final class FileInput: @unchecked Sendable {
         let text = String(decoding: beginning.prefix(Int(max(0, count))), as: UTF8.self)
         guard text.hasPrefix("#EXTM3U"), text.firstRange(of: "#EXT-X-STREAM-INF") != nil || text.firstRange(of: "#EXT-X-MEDIA:") != nil
         else {
-            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
-            if text.firstRange(of: "<MPD") != nil { av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN) }
             avio_seek(io, 0, SEEK_SET)
             return nil
         }
@@ -190,6 +205,20 @@ final class FileInput: @unchecked Sendable {
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
         return variants.list(with: choice) { HTTPAddress.resolve($0, against: base.isEmpty ? address : base) }
+    }
+
+    /// Whether `io` gives a list of DASH, as far as its demuxer would take it for one; it is at its beginning again then. Only what is said to be one here is
+    /// opened as one.
+    private func isDASH(_ io: UnsafeMutablePointer<AVIOContext>) -> Bool {
+        var (text, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 4096))
+        defer { avio_seek(io, 0, SEEK_SET) }
+        repeat {
+            let count = avio_read_partial(io, &piece, Int32(piece.count))
+            if count <= 0 { return false }
+            text += piece.prefix(Int(count))
+            if String(decoding: text, as: UTF8.self).firstRange(of: "<MPD") != nil { return true }
+        } while text.count < piece.count && [UInt8(ascii: "<"), 0xEF].contains(text.first)  // 0xEF begins a byte order mark
+        return false
     }
 
     /// Has `context` open its files here; must outlive it.
