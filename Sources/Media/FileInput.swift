@@ -80,6 +80,8 @@ final class FileInput: @unchecked Sendable {
     private(set) var variantBandwidth: Double?
     /// Where the last part came from.
     private(set) var lastServer = ""
+    /// What the servers of DASH's parts have to show.
+    private var terms: TLSTerms?
 
     /// Opens what libavio opens; lists of HLS are read here, and handed on as text.
     private func openPart(
@@ -92,8 +94,8 @@ final class FileInput: @unchecked Sendable {
         var address = String(cString: url)
         let status = openFollowing(context, result, &address, flags, options)
         guard status >= 0, let io = result.pointee else { return status }
-        if isHLSList(io) {
-            let text = list(io, at: address, isRedirected: address != String(cString: url), isFirst: isFirst)
+        if let begun = listBegun(io) {
+            let text = list(io, begun, at: address, isRedirected: address != String(cString: url), isFirst: isFirst)
             _ = closeDefault?(context, io)
             result.pointee = nil
             guard let text else { return shim_averror(EACCES) }
@@ -107,7 +109,22 @@ final class FileInput: @unchecked Sendable {
             return 0
         }
         guard HTTPAddress(address) != nil else { return status }
-        if isFirst { keepHeaders(from: io) } else { look(at: io, of: context) }
+        if isFirst, isDASH(io) {
+            do throws(TLSTerms.Refusal) {
+                terms = try TLSTerms.claim(settings, staysOpen: true, interruption)
+            } catch {
+                refusal = error.reason
+                _ = closeDefault?(context, io)
+                result.pointee = nil
+                return shim_averror(EACCES)
+            }
+            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
+            av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN)
+            let formats = MediaKinds.formats(settings, lists: reach.lists + ["dash"])
+            av_free(context.pointee.format_whitelist)
+            context.pointee.format_whitelist = av_strdup(formats)
+        }
+        if !isFirst { look(at: io, of: context) }
         lastServer = Throughput.server(address)
         parts[io] = Part(server: lastServer, since: since, position: avio_seek(io, 0, SEEK_CUR), idle: idle)
         return status
@@ -121,20 +138,27 @@ final class FileInput: @unchecked Sendable {
         return Array(bytes.prefix(Int(max(0, count))))
     }
 
-    /// Whether it begins as libavformat wants it of a list of HLS; where none may be opened nobody looks.
-    private func isHLSList(_ io: UnsafeMutablePointer<AVIOContext>) -> Bool {
-        reach.lists.contains("hls") && beginning(of: io, 8).starts(with: "#EXTM3U".utf8)
+    /// What has been read of it, where it begins as libavformat wants it of a list of HLS; nil of anything else, which is at its beginning again then.
+    /// Where none may be opened nobody looks.
+    private func listBegun(_ io: UnsafeMutablePointer<AVIOContext>) -> [UInt8]? {
+        guard reach.lists.contains("hls") else { return nil }
+        let mark = Array("#EXTM3U".utf8)
+        var begun: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // A server may send it byte by byte.
+        while begun.count < mark.count, mark.starts(with: begun) {
+            let more = avio_read_partial(io, &buffer, Int32(buffer.count))
+            if more <= 0 { break }
+            begun += buffer.prefix(Int(more))
+        }
+        if begun.starts(with: mark) { return begun }
+        avio_seek(io, 0, SEEK_SET)
+        return nil
     }
 
     private func isOwn(
         _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>, of context: UnsafeMutablePointer<AVFormatContext>
     ) -> Bool { result == withUnsafeMutablePointer(to: &context.pointee.pb) { $0 } }
-
-    /// DASH's demuxer would send the source's headers wherever its parts lie, and cannot be asked first.
-    private func keepHeaders(from io: UnsafeMutablePointer<AVIOContext>) {
-        let text = String(decoding: beginning(of: io, 4096), as: UTF8.self)
-        if text.firstRange(of: "<MPD") != nil { av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN) }
-    }
 
     /// Looks at the first bytes of a part of an HLS list.
     private func look(at io: UnsafeMutablePointer<AVIOContext>, of context: UnsafeMutablePointer<AVFormatContext>) {
@@ -186,11 +210,13 @@ final class FileInput: @unchecked Sendable {
         return shim_averror(EIO)
     }
 
-    /// Reads the list that `io` holds; what libavformat is given in its place, nil where it is refused. Of a master list it has one variant. Where the
+    /// Reads the list that `io` goes on with; what libavformat is given in its place, nil where it is refused. Of a master list it has one variant. Where the
     /// server has led elsewhere, its addresses are made whole.
-    private func list(_ io: UnsafeMutablePointer<AVIOContext>, at address: String, isRedirected: Bool, isFirst: Bool) -> [UInt8]? {
+    private func list(
+        _ io: UnsafeMutablePointer<AVIOContext>, _ begun: [UInt8], at address: String, isRedirected: Bool, isFirst: Bool
+    ) -> [UInt8]? {
         let limit = HLSVariants.longestList
-        var whole: [UInt8] = []
+        var whole = begun
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
         while whole.count <= limit {
             let more = avio_read_partial(io, &buffer, Int32(buffer.count))
@@ -213,6 +239,20 @@ final class FileInput: @unchecked Sendable {
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
         return Array(variants.list(with: choice) { HTTPAddress.resolve($0, against: address) }.utf8)
+    }
+
+    /// Whether `io` gives a list of DASH, as far as its demuxer would take it for one; it is at its beginning again then. Only what is said to be one here is
+    /// opened as one.
+    private func isDASH(_ io: UnsafeMutablePointer<AVIOContext>) -> Bool {
+        var (text, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 4096))
+        defer { avio_seek(io, 0, SEEK_SET) }
+        repeat {
+            let count = avio_read_partial(io, &piece, Int32(piece.count))
+            if count <= 0 { return false }
+            text += piece.prefix(Int(count))
+            if String(decoding: text, as: UTF8.self).firstRange(of: "<MPD") != nil { return true }
+        } while text.count < piece.count && [UInt8(ascii: "<"), 0xEF].contains(text.first)  // 0xEF begins a byte order mark
+        return false
     }
 
     /// Has `context` open its files here; must outlive it.
@@ -293,13 +333,15 @@ final class FileInput: @unchecked Sendable {
                 Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
-        if isHLSList(io), let bytes = file.bytes(at: 0, count: Int(min(file.size, Int64(HLSVariants.longestList)))) {
-            if HLSVariants.encryptsSamples(bytes) {
+        if listBegun(io) != nil {
+            let position = file.position
+            let text = file.size > HLSVariants.longestList ? nil : file.bytes(at: 0, count: Int(file.size))
+            _ = file.seek(to: position)
+            avio_seek(io, 0, SEEK_SET)
+            if text.map(HLSVariants.encryptsSamples) ?? true {
                 Self.free(io)
-                throw .encryptsSamples
+                throw text == nil ? .system(EFBIG) : .encryptsSamples
             }
-            _ = file.seek(to: 0)
-            avio_flush(io)
         }
         open[io] = file
         return io

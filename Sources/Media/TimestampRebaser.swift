@@ -31,8 +31,15 @@ struct TimestampRebaser: Sendable {
                 ? stream.time(raw.pointee.dts) : source.decodingTime(of: raw)
         else { return nil }
         let extent = source.extent
-        let (clock, other) = isPicture ? (pictures, sound) : (sound, pictures)
         let listed = stream.time(raw.pointee.duration) ?? .zero
+        let shown = stream.time(raw.pointee.pts) ?? time
+        if raw.pointee.flags & AV_PKT_FLAG_DISCARD != 0, pictures.presentation(at: shown, decodedAt: time, within: extent) == .on {
+            let isLeftOut =
+                isPicture
+                ? pictures.leavesOut(at: time, lasting: listed, within: extent) : sound.leavesOut(at: time, lasting: listed, within: extent)
+            if isLeftOut { return nil }
+        }
+        let (clock, other) = isPicture ? (pictures, sound) : (sound, pictures)
         let duration = StreamClock.duration(listed, at: time, within: extent)
         if duration != listed { raw.pointee.duration = duration.ticks(of: stream.pointee.time_base) }
         let sequel = clock.isDoubtful(at: time, beside: other, within: extent) ? sequel(of: time, in: index, of: &source) : .unknown

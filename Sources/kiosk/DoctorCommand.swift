@@ -61,6 +61,10 @@ struct DoctorCommand: ParsableCommand {
         }
         guard let configuration = try? settings.load(orDefaults: true) else {
             // What is wrong with it stands on standard error.
+            if let file = Settings.file(settings.config), Settings.isUnreadable(file) {
+                let text = "not checked: what \(file) says, as this user may not read it; the rest is judged by its defaults"
+                return (BoxFacts.Question(), [Finding("configuration", .unknown, text, advice: ["sudo kiosk doctor"])])
+            }
             let finding = Finding("configuration", .error, "kiosk.conf cannot be used, as said above", advice: ["kiosk check"])
             return (BoxFacts.Question(), [finding])
         }

@@ -56,8 +56,13 @@ struct Settings: ParsableArguments {
     /// The file that is named, or the one that is there; nil if there is none.
     static func file(_ config: String?) -> String? {
         let isHere = access("kiosk.conf", F_OK) == 0 && isOwn("kiosk.conf")
-        return config ?? (isHere ? "kiosk.conf" : access(installedFile, F_OK) == 0 ? installedFile : nil)
+        // What this user may not even look for is there: it is complained about, and never taken for no file at all.
+        let isInstalled = access(installedFile, F_OK) == 0 || errno == EACCES
+        return config ?? (isHere ? "kiosk.conf" : isInstalled ? installedFile : nil)
     }
+
+    /// Whether the file at `path` is there and this user may not read it.
+    static func isUnreadable(_ path: String) -> Bool { access(path, R_OK) != 0 && errno == EACCES }
 
     /// The file's values, of the one named or of the one that is there; nil where there is none.
     static func read(_ config: String?) throws -> Configuration? {

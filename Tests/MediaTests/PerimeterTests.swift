@@ -361,6 +361,76 @@ import Testing
         #expect(files.requests.isEmpty)
     }
 
+    @Test("rtsps is verified as its entry says, and so are the parts of DASH") func claimedTerms() throws {
+        let scene = try Scene()
+        let (files, server) = try terms(of: scene)
+        let wrong = try TLSServer(files, .otherName)
+        let authority = try TLSServer.authority()
+        func asked(_ server: TLSServer, _ change: (inout StreamSettings) -> Void = { _ in }) -> Int {
+            let before = files.requests.count
+            // It speaks no RTSP: what counts is whether it was asked.
+            _ = open(server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), change)
+            return files.requests.count - before
+        }
+        #expect(asked(server) == 0 && asked(wrong) == 0, "nobody known has signed it")
+        #expect(asked(server) { $0.certificateAuthorities = authority } > 0)
+        #expect(asked(wrong) { $0.certificateAuthorities = authority } == 0, "it is for another name")
+        #expect(asked(wrong) { $0.verifiesTLS = false } > 0)
+        #expect(asked(server) == 0, "nothing is left of what others said")
+        #expect(reason(open(server.url("list.mpd"))) == .certificate)
+        #expect(try open(server.url("list.mpd")) { $0.certificateAuthorities = authority }.get() == 128)
+        #expect(try open(server.url("list.mpd")) { $0.verifiesTLS = false }.get() == 128)
+        #expect(reason(open(server.url("list.mpd"))) == .certificate)
+    }
+
+    @Test("What is open has its own terms, and nobody else has them") func termsBeside() throws {
+        let scene = try Scene()
+        let (files, server) = try terms(of: scene)
+        let authority = try TLSServer.authority()
+        var settings = StreamSettings()
+        settings.certificateAuthorities = authority
+        let reader = try MediaReader.open(server.url("list.mpd"), samples: nil, settings: settings)
+        let asked = files.requests.count
+        // An https server is told its terms with each request.
+        #expect(reason(open(server.url("piece.ts"))) == .certificate)
+        for source in [server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), files.url("list.mpd")] {
+            guard case .failed(let text) = reason(open(source)), text.contains("ca-file or tls-verify differ") else {
+                return #expect(Bool(false), "\(source)")
+            }
+        }
+        #expect(files.requests.count { $0.method == "OPTIONS" } == 0 && files.requests.count { $0.path == "/piece.ts" } <= asked)
+        // Those that agree go beside it.
+        #expect(try open(server.url("list.mpd")) { $0.certificateAuthorities = authority }.get() == 128)
+        #expect(reader.description.video?.width == 128)
+    }
+
+    @Test("A list of DASH is one wherever it begins, and after a long preamble none") func preambles() throws {
+        let scene = try Scene()
+        let (files, _) = try terms(of: scene)
+        let list = Scene.dash(files.url("piece.ts")).replacingOccurrences(of: "<?xml version=\"1.0\"?>", with: "")
+        for (preamble, plays) in [
+            ("\u{FEFF}", true), ("<!-- \(String(repeating: "x", count: 3000)) -->", true),
+            ("<!-- \(String(repeating: "x", count: 5000)) -->", false),
+        ] {
+            let lists = try FileServer(.init { _ in Array("\(preamble)\(list)".utf8) })
+            lists.change { $0.type = "application/dash+xml" }
+            #expect((try? open(lists.url("list.mpd")).get()) == (plays ? 128 : nil), "\(preamble.count)")
+        }
+    }
+
+    /// A list of DASH and its part, by HTTP and by TLS.
+    private func terms(of scene: Scene) throws -> (FileServer, TLSServer) {
+        let piece = scene.piece
+        let files = try FileServer(.init { $0 == "/piece.ts" ? piece : nil })
+        let server = try TLSServer(files, .good)
+        let list = Array(Scene.dash(server.url("piece.ts")).utf8)
+        files.change { behaviour in
+            behaviour.files = { $0 == "/piece.ts" ? piece : $0 == "/list.mpd" ? list : nil }
+            behaviour.type = "application/dash+xml"
+        }
+        return (files, server)
+    }
+
     @Test("https does not lead to http") func downgrade() throws {
         let files = try FileServer(.init(Clips.bytes(Clips.numbered("perimeter.mp4", frames: 10))))
         let plain = files.url("clip.mp4")

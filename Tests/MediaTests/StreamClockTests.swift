@@ -52,6 +52,19 @@ import Testing
         }
     }
 
+    @Test func whatLiesBetweenEditsIsLeftOut() {
+        var clock = StreamClock(expecting: .zero)
+        let extent = StreamClock.Extent(mayJump: false, end: .seconds(4)), other = clock
+        func leavesOut(_ time: Double) -> Bool { clock.leavesOut(at: .seconds(time), lasting: .seconds(1), within: extent) }
+        func shown(_ time: Double) -> Double {
+            clock.offset(at: .seconds(time), lasting: .seconds(1), beside: other, within: extent).offset.seconds
+        }
+        #expect(shown(0) == 0 && shown(1) == 0)
+        for time in 2..<9 { #expect(leavesOut(Double(time)), "\(time)") }
+        #expect(leavesOut(-3) && leavesOut(-2) && shown(2) == 0, "back, towards the edit that follows")
+        #expect(!leavesOut(100) && shown(100) == 3 - 100 && !leavesOut(101), "damage is made good")
+    }
+
     @Test(
         arguments: [
             ([0, 1, 100, 3], [0, 0, -98, 0], "one stamp behind the end"),
