@@ -20,8 +20,8 @@ final class BoundedFile {
         case isDirectory, notARegularFile, isEmpty, notReadable
         /// A link of its path leads out of the folder in which it has to be.
         case leadsOutside
-        /// It is a list of HLS whose parts are encrypted by SAMPLE-AES.
-        case encryptsSamples
+        /// What it is does not get to libavformat.
+        case refused(MediaError.Reason)
         /// No answer within the time allowed, or it was cancelled.
         case interrupted
     }

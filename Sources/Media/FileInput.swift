@@ -69,6 +69,8 @@ final class FileInput: @unchecked Sendable {
     /// For how long nobody has read what was being fetched.
     var idle = MediaTime.zero
     private var hasOpenedPart = false
+    /// Whether the source itself is still being opened.
+    var isOpening = true
     /// Whether the parts of a list are pieces of MP4: libavformat cannot go on in another place there.
     private(set) var hasPiecesOfMP4 = false
     private var partsLooked = 0
@@ -98,7 +100,7 @@ final class FileInput: @unchecked Sendable {
             let text = list(io, begun, at: address, isRedirected: address != String(cString: url), isFirst: isFirst)
             _ = closeDefault?(context, io)
             result.pointee = nil
-            guard let text else { return shim_averror(EACCES) }
+            guard let text else { return refusal == nil ? kAVERROR_EOF : shim_averror(EACCES) }
             let input = TextInput(text)
             let memory = input.makeContext()
             memory.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
@@ -227,8 +229,8 @@ final class FileInput: @unchecked Sendable {
             refusal = .failed("is a list of more than \(limit >> 20) MB")
             return nil
         }
-        if HLSVariants.encryptsSamples(whole) {
-            refusal = .encryptedSamples
+        if let fault = HLSFault(whole, isFirst: isFirst, mayBeEmpty: !isOpening) {
+            refusal = fault.reason(isFirst: isFirst) ?? refusal
             return nil
         }
         let text = String(decoding: whole, as: UTF8.self)
@@ -307,8 +309,8 @@ final class FileInput: @unchecked Sendable {
             case .isEmpty: return kAVERROR_EOF
             case .notReadable: return shim_averror(EACCES)
             case .leadsOutside: return refuse(text)
-            case .encryptsSamples:
-                refusal = .encryptedSamples
+            case .refused(let reason):
+                refusal = reason
                 return shim_averror(EACCES)
             case .interrupted: return kAVERROR_EXIT
             }
@@ -338,9 +340,11 @@ final class FileInput: @unchecked Sendable {
             let text = file.size > HLSVariants.longestList ? nil : file.bytes(at: 0, count: Int(file.size))
             _ = file.seek(to: position)
             avio_seek(io, 0, SEEK_SET)
-            if text.map(HLSVariants.encryptsSamples) ?? true {
+            let isFirst = open.isEmpty && isOpening
+            let fault = text.flatMap { HLSFault($0, isFirst: isFirst, mayBeEmpty: !isOpening) }
+            if text == nil || fault != nil {
                 Self.free(io)
-                throw text == nil ? .system(EFBIG) : .encryptsSamples
+                throw fault?.reason(isFirst: isFirst).map { .refused($0) } ?? (text == nil ? .system(EFBIG) : .isEmpty)
             }
         }
         open[io] = file

@@ -49,6 +49,7 @@ extension FormatContext {
             if let refusal = input.refusal, !interruption.cancelled { throw MediaError(source, refusal) }
             throw MediaError(source, reason(opening: status, source, file, formats, interruption, limit))
         }
+        input.isOpening = false
         let format = FormatContext(raw: opened, input: input, settings: settings, closing: closing)
         interruption.allow(limit)
         let probed = avformat_find_stream_info(opened, nil)
@@ -86,7 +87,7 @@ extension FormatContext {
             case .notARegularFile: throw MediaError(path, .notARegularFile)
             case .isEmpty: throw MediaError(path, .isEmpty)
             case .leadsOutside: throw MediaError(path, .namesWhatItMayNot(path))
-            case .encryptsSamples: throw MediaError(path, .encryptedSamples)
+            case .refused(let reason): throw MediaError(path, reason)
             case .interrupted:
                 throw MediaError(path, interruption.cancelled ? .cancelled : .timedOut(seconds: openingTimeLimit.seconds))
             }

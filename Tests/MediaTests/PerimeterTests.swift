@@ -313,6 +313,26 @@ import Testing
         }
     }
 
+    /// libavformat reads it without having opened it, which ends the process.
+    @Test("A list without parts beside one that has some is left out", arguments: ["http", "file"]) func emptyList(scheme: String) throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let master =
+            "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",DEFAULT=YES,URI=\"empty.m3u8\"\n"
+            + "#EXT-X-STREAM-INF:BANDWIDTH=100000,AUDIO=\"a\"\nlist.m3u8\n"
+        let files = [
+            "master.m3u8": master, "empty.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-ENDLIST\n",
+            "list.m3u8": Scene.list("parts/piece.ts"),
+        ]
+        let server = try FileServer(.init { $0 == "/parts/piece.ts" ? piece : files[String($0.dropFirst())].map { Array($0.utf8) } })
+        for (name, text) in files { try scene.write("lists/" + name, Array(text.utf8)) }
+        var reader = try MediaReader.open(
+            scheme == "http" ? server.url("master.m3u8") : scene.folder + "/lists/master.m3u8", samples: nil)
+        var frames = 0
+        while reader.nextFrame() != nil { frames += 1 }
+        #expect(frames == 25)
+    }
+
     @Test("The parts of a list that a server leads to lie where that is") func redirectedList() throws {
         let scene = try Scene()
         let piece = scene.piece
