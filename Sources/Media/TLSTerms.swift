@@ -71,7 +71,6 @@ final class TLSTerms: Sendable {
         let terms = Terms(settings)
         while !interruption.isOver {
             let outcome: Result<TLSTerms, Refusal>? = claims.wait(until: .now + slice) { claims in
-                // Where nothing is verified nothing is lost.
                 guard let present = claims else { return .failure(.unknown) }
                 if present.terms != terms {
                     if present.open > 0 { return .failure(.taken) }

@@ -8,8 +8,8 @@ import Testing
 @testable import KioskMedia
 
 /// Hostile servers, lists and files: what they name is opened only where docs/streams.md says so. Each case has its counterpart that plays, so that none passes because
-/// nothing does.
-@Suite struct PerimeterTests {
+/// nothing does. One after the other: those of DASH and rtsps share what servers have to show (TLSTerms).
+@Suite(.serialized) struct PerimeterTests {
     /// A folder of its own, with two clips in it: the one that is public and the one that nobody may see, 64 pixels wide.
     private final class Scene: Sendable {
         let folder = Clips.folder + "/perimeter-\(UUID().uuidString)"
