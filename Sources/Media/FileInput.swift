@@ -74,6 +74,10 @@ final class FileInput: @unchecked Sendable {
     /// Whether the parts of a list are pieces of MP4: libavformat cannot go on in another place there.
     private(set) var hasPiecesOfMP4 = false
     private var partsLooked = 0
+    /// What the first of those headers begins with that the pieces follow, and whether another one has come: libavformat goes on with the first.
+    private var header: [UInt8] = []
+    let hasOtherHeader = Atomic(false)
+    private static let longestHeader = 4096
     /// The first are lists, keys and what all parts begin with.
     private static let mostPartsLooked = 8
     /// Pixels of the display, for the choice of a variant.
@@ -82,6 +86,8 @@ final class FileInput: @unchecked Sendable {
     private(set) var variantBandwidth: Double?
     /// Where the last part came from.
     private(set) var lastServer = ""
+    /// Whether a part came from a server: so can those of a list in a folder.
+    var hasAskedServers: Bool { !lastServer.isEmpty }
     /// What the servers of DASH's parts have to show.
     private var terms: TLSTerms?
 
@@ -164,13 +170,21 @@ final class FileInput: @unchecked Sendable {
 
     /// Looks at the first bytes of a part of an HLS list.
     private func look(at io: UnsafeMutablePointer<AVIOContext>, of context: UnsafeMutablePointer<AVFormatContext>) {
-        guard !hasPiecesOfMP4, partsLooked < Self.mostPartsLooked, let format = context.pointee.iformat,
+        guard hasPiecesOfMP4 || partsLooked < Self.mostPartsLooked, let format = context.pointee.iformat,
             String(cString: format.pointee.name) == "hls"
         else { return }
         partsLooked += 1
-        let bytes = beginning(of: io, 12)
+        let bytes = beginning(of: io, Self.longestHeader)
         guard bytes.count >= 8 else { return }
-        hasPiecesOfMP4 = ["ftyp", "styp", "moof", "sidx"].contains(String(decoding: bytes[4..<8], as: UTF8.self))
+        let kind = String(decoding: bytes[4..<8], as: UTF8.self)
+        if ["ftyp", "styp", "moof", "sidx"].contains(kind) { hasPiecesOfMP4 = true }
+        guard kind == "ftyp" else { return }
+        let common = min(bytes.count, header.count)
+        if header.isEmpty {
+            header = bytes
+        } else if !bytes.prefix(common).elementsEqual(header.prefix(common)) {
+            hasOtherHeader.store(true, ordering: .relaxed)
+        }
     }
 
     /// Opens what libavio opens, and follows where HTTP leads: `address` is then what has been opened.

@@ -58,13 +58,15 @@ extension FormatContext {
             guard av_read_frame(opened, packet.raw) >= 0 else { break }
             let index = Int(packet.raw.pointee.stream_index)
             guard index < opened.pointee.nb_streams, index < raw.pointee.nb_streams, let stream = opened.pointee.streams[index],
-                let own = raw.pointee.streams[index],
-                let begin = stream.time(packet.raw.pointee.pts == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : packet.raw.pointee.pts)
+                let own = raw.pointee.streams[index]
             else { continue }
             var duration = stream.time(packet.raw.pointee.duration) ?? .zero
             if duration <= .zero { duration = av_guess_frame_rate(raw, own, nil).frameDuration ?? .zero }
             while ends.count <= index { ends.append(nil) }
-            ends[index] = max(ends[index] ?? .zero, begin + duration)
+            let said = stream.time(packet.raw.pointee.pts == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : packet.raw.pointee.pts)
+            // Pictures without a container have no times: they follow each other.
+            let before = ends[index] ?? .zero
+            ends[index] = max(before, (said ?? before) + duration)
         }
         return ends
     }

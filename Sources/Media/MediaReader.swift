@@ -53,6 +53,8 @@ package struct MediaReader: ~Copyable, Sendable {
     /// What is wrong with the source, as far as it has been read: `plays without its sound: …`. Each is there once; what turns up later
     /// comes last.
     package var problems: [String] { demuxer.problems }
+    /// Adds to ``problems`` what whoever reads it has found.
+    package mutating func report(_ problem: String) { demuxer.report(problem) }
     /// Why the source ended before its time, in words, where reading it failed half-way.
     package var prematureEnd: String? { demuxer.source.prematureEnd }
     /// Whether there is a picture (a cover counts).

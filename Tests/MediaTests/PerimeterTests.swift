@@ -163,6 +163,17 @@ import Testing
                 == (plays || name.hasPrefix("http") ? 128 : nil))
     }
 
+    @Test("A list in a folder is no local file where it names a server", arguments: [true, false]) func parts(areLocal: Bool) throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let server = try FileServer(.init { $0 == "/piece.ts" ? piece : nil })
+        try scene.write("lists/list.m3u8", Array(Scene.list(areLocal ? "parts/piece.ts" : server.url("piece.ts")).utf8))
+        var settings = StreamSettings()
+        settings.mayNameNetwork = true
+        let reader = try MediaReader.open(scene.folder + "/lists/list.m3u8", samples: nil, settings: settings)
+        #expect(reader.description.isLocal == areLocal && reader.description.isSeekable)
+    }
+
     @Test(
         "FFmpeg’s own lists, DASH and SMIL in a folder are not played",
         arguments: ["concat.mp4", "dash.mpd", "dash.mp4", "smil.mp4", "session.mp4"])
@@ -478,6 +489,32 @@ import Testing
         var reader = try MediaReader.open(list, samples: nil)
         #expect(reader.description.isSeekable == (kind == "mpegts"))
         if kind == "mpegts" { #expect(try reader.seek(to: .seconds(2), precision: .exact) == .seconds(2)) }
+    }
+
+    @Test("What follows another header of pieces of MP4 is damaged, and that is said", arguments: [true, false]) func headers(
+        isOther: Bool
+    ) throws {
+        for (name, size) in [("one", "160x90"), ("two", isOther ? "320x180" : "160x90")] {
+            let clip = try Clips.numbered("headers-\(isOther)-\(name).mp4", frames: 60, size: size, extra: ["-g", "30"])
+            _ = try Clips.make(
+                "headers-\(isOther)-\(name).m3u8",
+                [
+                    "-i", clip, "-c", "copy", "-hls_time", "1", "-hls_playlist_type", "vod", "-hls_segment_type", "fmp4",
+                    "-hls_fmp4_init_filename", "headers-\(isOther)-\(name)-init.mp4", "-hls_segment_filename",
+                    Clips.folder + "/headers-\(isOther)-\(name)-%d.m4s", "-f", "hls",
+                ])
+        }
+        var list = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXT-X-PLAYLIST-TYPE:VOD\n"
+        for name in ["one", "two"] {
+            if name == "two" { list += "#EXT-X-DISCONTINUITY\n" }
+            list += "#EXT-X-MAP:URI=\"headers-\(isOther)-\(name)-init.mp4\"\n"
+            for part in 0..<2 { list += "#EXTINF:1.0,\nheaders-\(isOther)-\(name)-\(part).m4s\n" }
+        }
+        var reader = try MediaReader.open(
+            Clips.file("headers-\(isOther).m3u8", Array((list + "#EXT-X-ENDLIST\n").utf8)), samples: nil)
+        while reader.nextFrame() != nil {}
+        let problems = reader.problems
+        #expect(problems.contains { $0.contains("another header (EXT-X-MAP)") } == isOther, "\(problems)")
     }
 
     // MARK: Values

@@ -133,6 +133,22 @@ import Testing
         #expect(stage.complaints.isEmpty && countUp(Array(stage.pictures.suffix(5))), "\(stage.complaints) \(stage.pictures)")
     }
 
+    /// HLS in pieces of MP4 has no other places: an item that is to begin at one plays from its beginning, and says so.
+    @Test func aStartThatCannotBeSoughtIsItsBeginning() throws {
+        let folder = Clips.folder + "/pieces"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let clip = try Clips.numbered("pieces.mp4", frames: 120, from: 1001, size: "320x180", extra: ["-g", "30", "-bf", "0"])
+        let list = ["-f", "hls", "-hls_time", "1", "-hls_playlist_type", "vod", "-hls_segment_type", "fmp4"]
+        _ = try Clips.make("pieces/list.m3u8", ["-i", clip, "-c", "copy"] + list + ["-hls_segment_filename", folder + "/%d.m4s"])
+        let server = try FileServer(.init(files: Self.files(folder)))
+        var item = item(server.url("list.m3u8"))
+        item.start = .seconds(2)
+        let stage = Stage([item])
+        #expect(stage.wait(for: 1110), "\(stage.complaints)")
+        #expect(stage.pictures.first == 1001 && countUp(stage.pictures.prefix { $0 < 1110 }), "\(stage.pictures)")
+        #expect(stage.complaints.contains { $0.message.contains("plays from its beginning instead of 2 s on") }, "\(stage.complaints)")
+    }
+
     // MARK: Live
 
     /// A broadcast in parts of a second, of which the list has the last six: it begins when it is made.
