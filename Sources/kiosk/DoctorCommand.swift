@@ -59,8 +59,9 @@ struct DoctorCommand: ParsableCommand {
             if access(Settings.installedFile, F_OK) != 0 { return (BoxFacts.Question(), []) }
             settings.config = Settings.installedFile
         }
-        guard let configuration = try? settings.load(orDefaults: true) else {
-            // What is wrong with it stands on standard error.
+        let configuration: Configuration
+        do { configuration = try settings.load(orDefaults: true) } catch {
+            printError("\(error)")
             let finding = Finding("configuration", .error, "kiosk.conf cannot be used, as said above", advice: ["kiosk check"])
             return (BoxFacts.Question(), [finding])
         }

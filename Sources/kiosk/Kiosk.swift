@@ -31,6 +31,9 @@ import Remote
             if let slip = mistakenSubcommand(CommandLine.arguments.dropFirst()) { throw slip }
             var command = try parseAsRoot()
             do { try command.run() } catch let error as ValidationError { exit(error, of: command) }
+        } catch let mistakes as ConfigurationError {
+            printError(mistakes.description)
+            Glibc.exit(ConfigurationError.exitStatus)
         } catch {
             if let text = unknownOption(fullMessage(for: error), CommandLine.arguments.dropFirst()) {
                 printError(text)
