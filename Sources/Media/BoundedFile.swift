@@ -1,4 +1,5 @@
 import CKioskMedia
+import CKioskPlatform
 import Glibc
 import KioskPlatform
 import Synchronization
@@ -228,7 +229,8 @@ private final class FileWorker: Sendable {
         case S_IFDIR: return .refused(.isDirectory)
         default: return .refused(.notARegularFile)  // a FIFO would block, a device may never end
         }
-        if found.st_size == 0 { return .refused(.isEmpty) }
+        // The kernel makes up what is in /proc when it is read, and tells no length (`PROC_SUPER_MAGIC`).
+        if found.st_size == 0 { return .refused(kiosk_file_system(path) == 0x9FA0 ? .notARegularFile : .isEmpty) }
         if access(path, R_OK) != 0 { return .refused(.notReadable) }
         if let folder {
             descriptor = kiosk_open_within(folder, String(decoding: path.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self))

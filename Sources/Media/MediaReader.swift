@@ -178,7 +178,9 @@ package struct MediaReader: ~Copyable, Sendable {
         // Containers index by decoding time, and MPEG-TS and -PS know of no key frames, so a seek may land behind its target, or where
         // nothing can be decoded; go further back then, in the end to the very beginning.
         let earlier = [MediaTime.seconds(2), .seconds(10)].filter { $0 < target }.map { target - $0 }
-        for begin in [target] + earlier + [nil] {
+        // Behind a joint the container's times are others: it is come to from the beginning.
+        let isBehindJoint = demuxer.source.format.firstJoint.map { origin + target >= $0 } ?? false
+        for begin in isBehindJoint ? [nil] : [target] + earlier + [nil] {
             landed = nil
             try restart(at: begin)
             guard description.video != nil else { break }

@@ -102,6 +102,11 @@ struct StreamClock: Hashable, Sendable {
         return true
     }
 
+    /// Whether the times jump between the last packet and the next one, with decoding time `time`.
+    func jumps(to time: MediaTime, beside other: StreamClock, within extent: Extent) -> Bool {
+        step(to: time + offset, beside: other, within: extent) == .jump
+    }
+
     /// What is to be added to the timestamps of the next packet, with decoding time `time`, and whether they jump there.
     mutating func offset(
         at time: MediaTime, lasting duration: MediaTime, beside other: StreamClock, within extent: Extent, sequel: Sequel = .unknown

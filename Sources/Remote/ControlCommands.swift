@@ -232,6 +232,7 @@ extension ControlSchema {
                 answer: place.dropLast() + [
                     ControlMember("state", "\"playing\", \"paused\" or \"waiting\""),
                     ControlMember("ended", "whether a playlist that does not loop has ended"),
+                    ControlMember("stateAge", "seconds since `state` and `ended` have been so"),
                     ControlMember("duration", "seconds; null for a live stream"),
                     ControlMember("itemStatus", "\"unknown\", \"ready\" or \"failed\"; null where nothing is on the screen"),
                     ControlMember("live", "whether nobody knows how long the item lasts, as of a live stream"),

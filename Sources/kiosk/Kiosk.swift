@@ -34,6 +34,9 @@ import Remote
                 refuse(error)
                 exit(error, of: command)
             }
+        } catch let mistakes as ConfigurationError {
+            printError(mistakes.description)
+            Glibc.exit(ConfigurationError.exitStatus)
         } catch {
             refuse(error)
             if let text = unknownOption(fullMessage(for: error), CommandLine.arguments.dropFirst()) {

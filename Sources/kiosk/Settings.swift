@@ -67,11 +67,7 @@ struct Settings: ParsableArguments {
     /// The file's values, of the one named or of the one that is there; nil where there is none.
     static func read(_ config: String?) throws -> Configuration? {
         guard let path = file(config) else { return nil }
-        do throws(ConfigurationError) {
-            return try Configuration.load(path)
-        } catch {
-            throw complain(error)
-        }
+        return try Configuration.load(path)
     }
 
     /// Whether a file of the present folder may say what is done. Root does nothing that somebody else's file says, unless --config names it.
@@ -89,15 +85,10 @@ struct Settings: ParsableArguments {
         let unknown = configuration.input.bindings.compactMap { binding in
             binding.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } ? nil : configuration.complaint(unknownKey: binding)
         }
-        if !unknown.isEmpty { throw Self.complain(ConfigurationError(unknown)) }
+        if !unknown.isEmpty { throw ConfigurationError(unknown) }
         // A default that this kernel's headers do not have is no mistake.
         let known = configuration.input.allowedBindings.filter { $0.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } }
         return try KeyMap(bindings: known.map { ($0.trigger, $0.command) })
-    }
-
-    private static func complain(_ error: ConfigurationError) -> ExitCode {
-        printError(error.description)
-        return ExitCode(ConfigurationError.exitStatus)
     }
 }
 

@@ -48,6 +48,20 @@ import Testing
             sourceLocation: sourceLocation)
     }
 
+    @Test("What goes on in another track is not missing without a word") func otherTracks() throws {
+        let first = try Clips.numbered("tracks-1.ts", frames: 60)
+        let second = try Clips.numbered(
+            "tracks-2.ts", frames: 60, from: 61,
+            extra: ["-output_ts_offset", "2", "-mpegts_start_pid", "0x200", "-mpegts_pmt_start_pid", "0x1100"])
+        let contents = try read(Clips.file("tracks.ts", Clips.bytes(first) + Clips.bytes(second)))
+        #expect(contents.numbers == Array(1...60))
+        #expect(
+            contents.problems.contains {
+                $0.hasPrefix("its pictures go on in another track, which is not played")
+                    && $0.hasSuffix("join them again (ffmpeg -f concat)")
+            }, "\(contents.problems)")
+    }
+
     /// A clip of 24 seconds in clusters of one.
     private static func clusters() throws -> String {
         try Clips.numbered("clusters.mkv", frames: 720, size: "256x64", extra: ["-bf", "2", "-g", "30", "-cluster_time_limit", "1000"])

@@ -57,6 +57,8 @@ extension Player {
             snapshot.itemCount = pipeline.cursor.list.items.count
             if let present { describe(present, in: pipeline, &snapshot) }
             snapshot.time = requestedTime(pipeline) ?? itemTime(pipeline)
+            // The container may tell less than is played.
+            snapshot.duration = snapshot.duration.map { max($0, snapshot.time) }
             snapshot.isScrubbing = pipeline.scrub.isHeld
             (snapshot.volume, snapshot.isMuted) = (pipeline.loudness.volume, pipeline.loudness.isMuted)
             snapshot.statistics = pipeline.statistics
