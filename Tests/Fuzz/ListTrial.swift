@@ -51,17 +51,18 @@ public final class ListTrial: @unchecked Sendable {
         Thread("list server") {
             while true {
                 let connection = accept(listener, nil, nil)
-                if connection < 0 { return }
+                // It is closed where it is used: its number may be another one's by then.
+                if connection < 0 {
+                    close(listener)
+                    return
+                }
                 Self.serve(connection, answer.withLock { $0 }, part)
                 close(connection)
             }
         }.detach()
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     private static func serve(_ connection: Int32, _ list: [UInt8], _ part: [UInt8]) {
         var limit = timeval(tv_sec: 5, tv_usec: 0)

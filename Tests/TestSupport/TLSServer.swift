@@ -33,16 +33,17 @@ package final class TLSServer: Sendable {
         Thread("tls server") {
             while true {
                 let connection = accept(listener, nil, nil)
-                if connection < 0 { return }
+                // It is closed where it is used: its number may be another listener's by then.
+                if connection < 0 {
+                    close(listener)
+                    return
+                }
                 Thread("tls connection") { Self.serve(connection, chain, keyFile, target) }.detach()
             }
         }.detach()
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Passes on what is encrypted between the client and a TLS server for this one connection, and what that makes of it to the server of files.
     private static func serve(_ connection: Int32, _ chain: String, _ key: String, _ target: UInt16) {
