@@ -61,7 +61,7 @@ extension BedTests {
                     "deaf")
                 for turn in 0..<turns {
                     let ask =
-                        "for i in 1 2 3 4 5 6 7 8; do $p ctl --socket \(socket) volume $((i * 10)) & $p ctl --socket \(socket) statistics & done; wait"
+                        "for i in 1 2 3 4 5 6 7 8; do $p ctl --socket \(socket) volume $((i * 10)) & $p ctl --socket \(socket) statistics --json & done; wait"
                     at(2 + Double(turn), .shell(player + ask), "turn \(turn)")
                 }
             }
@@ -70,7 +70,7 @@ extension BedTests {
             for turn in 0..<turns {
                 let output = try #require(record.outputs["turn \(turn)"])
                 #expect(
-                    output.components(separatedBy: "framesShown:").count == 9 && output.components(separatedBy: "volume:").count == 9,
+                    output.components(separatedBy: "\"queuedFrames\"").count == 9 && output.components(separatedBy: "volume:").count == 9,
                     "\(output)")
             }
             #expect(record.status == 0)
