@@ -22,6 +22,9 @@ extension HardwareDecodingTests {
             HardwareHistory.forgive()
             v4l2_driver_reset()
             v4l2_driver_plug(1)
+            // A call of the test before may come back only now.
+            let deadline = HostTime.now + .seconds(120)
+            while DriverCall.hangs("h264_v4l2m2m"), HostTime.now < deadline { usleep(10_000) }
         }
 
         deinit { v4l2_driver_plug(0) }
