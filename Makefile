@@ -191,12 +191,12 @@ install:
 	for unit in kiosk.service kiosk-usb@.service; do \
 		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/$$unit | install -m 644 /dev/stdin $(AT)/lib/systemd/system/$$unit || exit; done
 	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
-	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || \
-		sed 's|demo/|$(PREFIX)/share/kiosk/demo/|g' kiosk.conf | install -m 644 /dev/stdin $(DESTDIR)/etc/kiosk/kiosk.conf
 	.build/release/kiosk --generate-completion-script bash | install -m 644 /dev/stdin $(AT)/share/$(word 1,$(COMPLETIONS))
 	.build/release/kiosk --generate-completion-script zsh | install -m 644 /dev/stdin $(AT)/share/$(word 2,$(COMPLETIONS))
 	.build/release/kiosk --generate-completion-script fish | install -m 644 /dev/stdin $(AT)/share/$(word 3,$(COMPLETIONS))
 	@$(RELOAD)
+	[ -e $(DESTDIR)/etc/kiosk/kiosk.conf ] || sed 's|demo/|$(PREFIX)/share/kiosk/demo/|g' kiosk.conf | \
+		install $$($(READERS)) /dev/stdin $(DESTDIR)/etc/kiosk/kiosk.conf
 	@echo 'installed; docs/install.md says how to give it the screen: systemctl enable --now kiosk.service kiosk.path'
 
 COMPLETIONS := bash-completion/completions/kiosk zsh/site-functions/_kiosk fish/vendor_completions.d/kiosk.fish
@@ -204,6 +204,9 @@ COMPLETIONS := bash-completion/completions/kiosk zsh/site-functions/_kiosk fish/
 # The running system takes notice, unless this goes into a DESTDIR
 RELOAD = [ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || \
 	{ systemd-sysusers && systemctl daemon-reload && udevadm control --reload && udevadm trigger --subsystem-match=usb; }
+
+# Passwords may stand in kiosk.conf: root and the player read it. A DESTDIR does not know the number of the player's group
+READERS = [ -z '$(DESTDIR)' ] && getent group kiosk >/dev/null && echo -m 640 -g kiosk || echo -m 644
 
 # Leaves /etc/kiosk and the user kiosk: what they hold is not ours to throw away
 uninstall:

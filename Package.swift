@@ -15,10 +15,10 @@ let package = Package(
     name: "kiosk",
     products: [
         .executable(name: "kiosk", targets: ["kiosk"]),
-        .library(name: "KioskPlayer", targets: ["KioskPlayer"]),
+        .library(name: "KioskPlayer", targets: ["KioskPlayer", "KioskPlayerErrors"]),
         .library(name: "KioskDisplay", targets: ["KioskDisplay"]),
         .library(name: "KioskAudio", targets: ["KioskAudio"]),
-        .library(name: "KioskInput", targets: ["KioskInput"]),
+        .library(name: "KioskInput", targets: ["KioskInput", "KioskInputErrors"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
         .executable(name: "kiosk-tests", targets: ["TestRunner"]),
@@ -103,6 +103,10 @@ let package = Package(
         .target(
             name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"], path: "Sources/Player",
             swiftSettings: pure),
+        // What the libraries' errors say to Foundation: in the products, and not in the command.
+        .target(
+            name: "KioskPlayerErrors", dependencies: ["KioskPlayer"], path: "Sources/PlayerErrors", swiftSettings: upcoming),
+        .target(name: "KioskInputErrors", dependencies: ["KioskInput"], path: "Sources/InputErrors", swiftSettings: upcoming),
         .target(
             name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
             swiftSettings: pure),
@@ -204,8 +208,11 @@ let package = Package(
         ),
         // What applications see of the libraries; Tests/Client is one.
         .testTarget(
-            name: "LibraryTests", dependencies: ["KioskPlayer", "KioskPlayback", "KioskMedia", "KioskPlatform"], exclude: ["Expected"],
-            swiftSettings: upcoming),
+            name: "LibraryTests",
+            dependencies: [
+                "KioskPlayer", "KioskPlayerErrors", "KioskInput", "KioskInputErrors", "KioskPlayback", "KioskMedia", "KioskPlatform",
+            ],
+            exclude: ["Expected"], swiftSettings: upcoming),
         // Damaged files by the thousand: docs/testing.md.
         .executableTarget(
             name: "Fuzz",

@@ -4,22 +4,40 @@
 #include <libavutil/opt.h>
 #include <linux/openat2.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmedia.h"
 
-int kiosk_set_default(const AVClass *protocol, const char *name, int64_t value) {
+static AVOption *writable_option(const AVClass *protocol, const char *name) {
     AVOption *option = (AVOption *)(uintptr_t)av_opt_find(&protocol, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ);
-    if (!option) return -1;
-    if (option->default_val.i64 == value) return 0;
+    if (!option) return NULL;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = (uintptr_t)&option->default_val & ~(page - 1);
     uintptr_t end = ((uintptr_t)(&option->default_val + 1) + page - 1) & ~(page - 1);
-    if (mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) != 0) return -1;
-    option->default_val.i64 = value;
     // It stays writable: whether it was before, and what else lies there, nobody says.
+    return mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) == 0 ? option : NULL;
+}
+
+int kiosk_set_default(const AVClass *protocol, const char *name, int64_t value) {
+    AVOption *option = writable_option(protocol, name);
+    if (!option) return -1;
+    __atomic_store_n(&option->default_val.i64, value, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int kiosk_set_default_text(const AVClass *protocol, const char *name, const char *text) {
+    AVOption *option = writable_option(protocol, name);
+    if (!option || option->type != AV_OPT_TYPE_STRING) return -1;
+    const char *present = option->default_val.str;
+    if (present == text || (present && text && strcmp(present, text) == 0)) return 0;
+    // Somebody may be reading the one before: it stays. There are as many as kiosk.conf names.
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy) return -1;
+    __atomic_store_n(&option->default_val.str, copy, __ATOMIC_RELEASE);
     return 0;
 }
 

@@ -54,7 +54,7 @@ final class CacheFetch {
                 if let error { return fail(error) }
                 if let obstacle { return fail(obstacle, isLasting: true) }
                 return finish(outcome)
-            case nil: return fail(outcome.problem ?? "the server gives no answer", isLasting: false)
+            case nil: return fail(outcome.problem ?? "the server gives no answer", isLasting: false, hasAnswer: false)
             }
         }
         return fail("the server gives another content each time", isLasting: false)
@@ -205,13 +205,13 @@ final class CacheFetch {
         return fail(error.description, isLasting: true)
     }
 
-    private func fail(_ reason: String, isLasting: Bool) -> Result {
+    private func fail(_ reason: String, isLasting: Bool, hasAnswer: Bool = true) -> Result {
         let isNews = cache.state.withLock { state in
             defer { state.problems[source] = reason }
             return state.problems[source] == nil || isLasting && state.problems[source] != reason
         }
         let consequence =
-            plan.kept == nil ? "it is played over the network" : "what is kept of it is played"
+            plan.kept != nil ? "what is kept of it is played" : hasAnswer ? "it is played over the network" : "it is not kept"
         if isNews { cache.tell(.problem("cache: \(source.string.withoutCredentials): \(reason); \(consequence)")) }
         return end(.failed(isLasting: isLasting))
     }

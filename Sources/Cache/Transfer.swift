@@ -42,6 +42,9 @@ struct Transfer {
         }
     }
 
+    /// libcurl's `CURLE_PEER_FAILED_VERIFICATION`.
+    private static let peerFailedVerification: Int32 = 60
+
     /// No more redirections than this are followed.
     private static let mostRedirections = 5
 
@@ -98,7 +101,10 @@ struct Transfer {
                 }
             }
         }
-        let text = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let text =
+            status == Self.peerFailedVerification
+            ? "its server’s certificate cannot be verified: name its authority in ca-file"
+            : String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return Outcome(head: context.head, problem: status == 0 ? nil : text)
     }
 }

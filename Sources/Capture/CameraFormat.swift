@@ -83,7 +83,7 @@ extension CameraFormat {
         if let rate = wanted.rate { usable.removeAll { abs($0.rate - rate) > rate / 100 } }
         func rank(_ format: CameraFormat) -> [Double] {
             let isTooLarge = format.width > usual.width || format.height > usual.height
-            let area = Double(format.width * format.height)
+            let area = Double(format.width) * Double(format.height)
             let rate = wanted.rate ?? usual.rate
             return [
                 isTooLarge ? 1 : 0, wanted.rate == nil && format.rate < slow ? 1 : 0, isTooLarge ? area : -area, abs(format.rate - rate),
@@ -99,7 +99,7 @@ extension CameraFormat {
         for format in offered where CameraPixels(code: format.code) != nil {
             rates[[format.width, format.height], default: []].insert(text(format.rate))
         }
-        let sizes = rates.keys.sorted { $0[0] * $0[1] > $1[0] * $1[1] }
+        let sizes = rates.keys.sorted { Double($0[0]) * Double($0[1]) > Double($1[0]) * Double($1[1]) }
         return sizes.map { size in
             let sorted = (rates[size] ?? []).sorted { (Double($0) ?? 0) > (Double($1) ?? 0) }
             return "\(size[0])x\(size[1]) at \(sorted.joined(separator: ", "))"

@@ -53,6 +53,19 @@ enum Files {
         }
     }
 
+    /// The name of the group that may read the file at `path`; nil where none may, and where it is root's.
+    private static func groupThatReads(_ path: String) -> String? {
+        guard let status = try? Stat(FilePath(path)), status.permissions.contains(.groupRead), status.groupID.rawValue != 0 else {
+            return nil
+        }
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+            var entry = unsafe group()
+            var found: UnsafeMutablePointer<group>?
+            guard unsafe getgrgid_r(status.groupID.rawValue, &entry, buffer.baseAddress!, buffer.count, &found) == 0 else { return nil }
+            return unsafe found.map { unsafe String(cString: $0.pointee.gr_name) }
+        }
+    }
+
     /// What is at `path`, and which version of it; of a link what it leads to, or the link itself.
     static func look(_ path: String, followsLinks: Bool = true) throws(FileError) -> (type: FileType, version: FileVersion) {
         try refused {
@@ -77,7 +90,9 @@ enum Files {
         do throws(FileError) { text = try read(path, limit: TOMLDocument.longestText + 1) } catch {
             switch error.errno {
             case .noSuchFileOrDirectory: throw unreadable("there is no such file; give the path of another one, or create it")
-            case .permissionDenied: throw unreadable("permission denied; let the user the player runs as read it")
+            case .permissionDenied:
+                let group = groupThatReads(path).map { "use sudo, or join the group \($0): sudo usermod -aG \($0) NAME" }
+                throw unreadable("permission denied; " + (group ?? "let the user the player runs as read it"))
             case .isDirectory: throw unreadable("it is a folder; give the path of the file in it")
             default: throw unreadable("\(error.errno)")
             }

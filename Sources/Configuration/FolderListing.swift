@@ -2,9 +2,29 @@ import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
+/// Files or folders of a folder that are not played: how many, and the first.
+struct LeftOut {
+    private var count = 0
+    private var first: FilePath?
+
+    /// What is no file.
+    static let noFile = "FIFO or device", linkOrNoFile = "link, FIFO or device"
+
+    mutating func add(_ path: FilePath) {
+        count += 1
+        first = first ?? path
+    }
+
+    /// A line for the log; nil where there is nothing. `reason` is what all of them are.
+    func problem(of what: String, _ reason: String) -> String? {
+        guard let first else { return nil }
+        return "\(what): \(first) is left out (\(reason))" + (count > 1 ? ", and \(count - 1) more" : "")
+    }
+}
+
 /// The video, sound and image files of a folder: its own in natural order, and then, where that is asked for, those of its subfolders, in
-/// their natural order. A folder that a symbolic link leads to a second time is left out, and so is what lies deeper than ``deepest``. Where links
-/// are not followed only files and folders count: no links, FIFOs or devices.
+/// their natural order. A folder that a symbolic link leads to a second time is left out. What lies deeper than ``deepest`` is left out, too, and so
+/// are FIFOs, devices and links that are not followed; the problems say how many.
 struct FolderListing {
     let isRecursive: Bool
     let followsLinks: Bool
@@ -17,6 +37,8 @@ struct FolderListing {
         init(_ version: FileVersion) { (device, inode) = (version.device, version.inode) }
     }
 
+    private var foreign = LeftOut(), deep = LeftOut(), beyond = LeftOut()
+
     private static let deepest = 16
     /// No more folders than this are looked into: each of them takes a watch of the kernel.
     private static let most = 4096
@@ -27,8 +49,13 @@ struct FolderListing {
     consuming func list(_ path: FilePath, into expansion: inout SourceExpansion) {
         if let folder = try? Files.look(path.string) { seen.insert(FolderIdentity(folder.version)) }
         list(path, depth: 0, into: &expansion)
+        let what = "folder \(path)"
+        expansion.problems += [
+            foreign.problem(of: what, followsLinks ? LeftOut.noFile : LeftOut.linkOrNoFile),
+            deep.problem(of: what, "more than \(Self.deepest) folders deep"), beyond.problem(of: what, "more than \(Self.most) folders"),
+        ].compactMap { $0 }
         if expansion.sources.isEmpty, expansion.problems.isEmpty {
-            expansion.problems.append("folder \(path): no video, sound or image file in it")
+            expansion.problems.append("folder \(path): \(SourceExpansion.nothing)")
         }
     }
 
@@ -44,25 +71,28 @@ struct FolderListing {
         }
         var folders: [FilePath] = []
         let links = Set(names.filter(\.isLink).compactMap { $0.name.map { Path($0) } })
-        var linkCount = 0
         for name in names.compactMap(\.name).sorted(by: naturallyPrecedes) where !PlaylistSource.isHidden(name) {
             guard isRecursive || PlaylistSource.isMedia(name) else { continue }
             let file = path.appending(name)
             let look = try? Files.look(file.string, followsLinks: followsLinks)
-            if !followsLinks, let type = look?.type, type != .directory, type != .regular {
-                if type == .symbolicLink { linkCount += 1 }
+            if let type = look?.type, type != .directory, type != .regular {
+                if type == .symbolicLink || PlaylistSource.isMedia(name) { foreign.add(file) }
                 continue
             }
             if links.contains(Path(name)) { expansion.watch(file) }
             if look?.type == .directory {
-                if isRecursive, depth < Self.deepest, seen.count < Self.most, seen.insert(FolderIdentity(look!.version)).inserted {
+                guard isRecursive else { continue }
+                if depth >= Self.deepest {
+                    deep.add(file)
+                } else if seen.count >= Self.most {
+                    beyond.add(file)
+                } else if seen.insert(FolderIdentity(look!.version)).inserted {
                     folders.append(file)
                 }
             } else if PlaylistSource.isMedia(name) {
                 expansion.sources.append(.init(file.string, look?.version))
             }
         }
-        if linkCount > 0 { expansion.problems.append("folder \(path): \(linkCount) links in it, which are not followed on a stick") }
         if expansion.cut(at: "folder \(path)") { return }
         for folder in folders where expansion.sources.count < SourceExpansion.most { list(folder, depth: depth + 1, into: &expansion) }
     }

@@ -28,6 +28,7 @@ struct PathPattern: Equatable {
         var expansion = SourceExpansion()
         expansion.watch(folder)
         var folders = [folder]
+        var foreign = LeftOut()
         for (place, pattern) in names.enumerated() {
             var fitting: [FilePath] = []
             for folder in folders.prefix(Self.most) {
@@ -40,7 +41,10 @@ struct PathPattern: Equatable {
                 let names = found.compactMap(\.name).filter { Self.fits($0, pattern) }.sorted(by: naturallyPrecedes)
                 for path in names.map({ folder.appending($0) }) {
                     guard let look = try? Files.look(path.string, followsLinks: followsLinks) else { continue }
-                    if !followsLinks, look.type != .directory, look.type != .regular { continue }
+                    if look.type != .directory, look.type != .regular {
+                        if PlaylistSource.isMedia(path.lastComponent!.string) { foreign.add(path) }
+                        continue
+                    }
                     if place + 1 < self.names.count {
                         if look.type == .directory { fitting.append(path) }
                     } else if look.type != .directory, PlaylistSource.isMedia(path.lastComponent!.string) {
@@ -50,6 +54,8 @@ struct PathPattern: Equatable {
             }
             folders = fitting
         }
+        let reason = followsLinks ? LeftOut.noFile : LeftOut.linkOrNoFile
+        if let problem = foreign.problem(of: "folder \(folder)", reason) { expansion.problems.append(problem) }
         if expansion.sources.isEmpty, expansion.problems.isEmpty {
             expansion.problems.append("\(folder.appending(names.map { FilePath.Component($0)! })): no video, sound or image file fits")
         }

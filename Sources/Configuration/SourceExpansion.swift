@@ -41,6 +41,9 @@ package struct SourceExpansion: Hashable, Sendable {
     /// Nothing.
     package init() {}
 
+    /// What the problem of an empty folder ends with.
+    package static let nothing = "no video, sound or image file in it"
+
     /// No source stands for more than so many files: each costs memory, and a list can name one folder thousands of times.
     static let most = 50_000
 

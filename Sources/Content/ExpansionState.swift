@@ -130,12 +130,19 @@ struct ExpansionState {
     }
 
     /// The kernel does not tell of all that it was asked for.
-    mutating func noteLackOfWatches() {
+    mutating func note(_ lack: FolderWatch.Lack) {
         if lacksWatches { return }
         lacksWatches = true
-        notes.append(
-            "the system has no inotify watch left: folders are looked at every 5 s; raise fs.inotify.max_user_watches and max_user_instances"
-        )
+        switch lack {
+        case .watches:
+            notes.append(
+                "the system has no inotify watch left: folders are looked at every 5 s; raise fs.inotify.max_user_watches and "
+                    + "max_user_instances")
+        case .descriptors:
+            notes.append(
+                "no file descriptor is left to watch folders: they are looked at every 5 s; raise the limit (LimitNOFILE= of the unit, ulimit -n)"
+            )
+        }
     }
 
     /// The kernel has told of changes.

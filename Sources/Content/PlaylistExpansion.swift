@@ -169,7 +169,7 @@ package final class PlaylistExpansion: Sendable {
             let answer = watch.watchNearest(folder) { found.watch($1, in: $0) }
             (isPartial, isNew) = (isPartial || answer.isPartial, isNew || answer.isNew)
         }
-        if watch.lacksWatches { state.withLock { $0.noteLackOfWatches() } }
+        if let lack = watch.lacks { state.withLock { $0.note(lack) } }
         return (isPartial, isNew)
     }
 

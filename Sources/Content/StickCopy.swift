@@ -89,13 +89,15 @@ package final class StickCopy: Sendable {
 
     /// Copies a stick; false where it is to be tried again.
     private func copy(_ stick: Stick) -> Bool {
-        let plan = FolderCopy(of: stick.path)
+        let found = FolderCopy.listing(of: stick.path)
+        let plan = FolderCopy(of: stick.path, found)
+        for problem in found.problems where !problem.hasSuffix(SourceExpansion.nothing) { tell(.problem("USB stick: \(problem)")) }
         if plan.files.isEmpty {
             tell(.problem("USB stick: no video, sound or image file on it; what was played before goes on"))
             return true
         }
         if plan.isAlready(in: folder) {
-            tell(.done("USB stick: its \(plan.files.count) files are on this box already"))
+            tell(.done("USB stick: all of it is on this box already"))
             return true
         }
         tell(.progress(0))
@@ -112,8 +114,8 @@ package final class StickCopy: Sendable {
             let copied = FolderCopy(root: plan.root, files: plan.files.filter { !bad.contains($0) })
             tell(
                 .done(
-                    "USB stick: \(copied.files.count) files, \(copied.bytes >> 20) MB, are copied and played from now on: "
-                        + "it may be pulled out"))
+                    "USB stick: \(copied.files.count == 1 ? "1 file" : "\(copied.files.count) files") (\(ByteCount(copied.bytes))) copied, played "
+                        + "from now on: it may be pulled out"))
         } catch {
             if isGivenUp { return false }
             tell(.problem("USB stick: \(error); what was played before goes on"))
@@ -124,11 +126,15 @@ package final class StickCopy: Sendable {
 
 extension FolderCopy {
     /// The videos, sounds and images below `root` now, in natural order.
-    init(of root: String) {
-        let found = PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true, followsLinks: false).sources
+    static func listing(of root: String) -> SourceExpansion {
+        PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true, followsLinks: false)
+    }
+
+    /// What a listing has found.
+    init(of root: String, _ found: SourceExpansion? = nil) {
         self.init(
             root: root,
-            files: found.compactMap { file in
+            files: (found ?? Self.listing(of: root)).sources.compactMap { file in
                 guard let version = file.version, file.path.lies(beneath: Path(root)) else { return nil }
                 return File(
                     path: String(decoding: file.source.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self), size: version.size,

@@ -65,6 +65,9 @@ extension Rotation {
 }
 
 extension ConnectorMode {
+    /// Pictures a second that a display may say it shows.
+    private static let refreshes = 1.0...1000
+
     /// From the kernel's timings.
     init(_ info: drmModeModeInfo) {
         let interlaced = info.flags & UInt32(DRM_MODE_FLAG_INTERLACE) != 0
@@ -72,8 +75,12 @@ extension ConnectorMode {
         let total = Double(info.htotal) * Double(info.vtotal) * (doubled ? 2 : 1) * Double(max(info.vscan, 1))
         var refresh = total > 0 ? Double(info.clock) * 1000 / total : 0
         if interlaced { refresh *= 2 }
+        // A display's EDID may say anything, and everything is paced by this.
+        if !Self.refreshes.contains(refresh) {
+            refresh = min(max(Double(info.vrefresh), Self.refreshes.lowerBound), Self.refreshes.upperBound)
+        }
         self.init(
-            width: Int(info.hdisplay), height: Int(info.vdisplay), refresh: refresh > 0 ? refresh : Double(max(info.vrefresh, 1)),
+            width: Int(info.hdisplay), height: Int(info.vdisplay), refresh: refresh,
             isPreferred: info.type & UInt32(DRM_MODE_TYPE_PREFERRED) != 0, isProgressive: !interlaced && !doubled)
     }
 }

@@ -99,10 +99,11 @@ struct FramebufferDevice: ~Copyable {
     }
 
     /// Pictures a second by the device's own timings; 60 where it tells none or nonsense.
-    private static func refresh(_ screen: fb_var_screeninfo) -> Double {
+    static func refresh(_ screen: fb_var_screeninfo) -> Double {
         guard screen.pixclock > 0 else { return 60 }
-        let across = Double(screen.xres + screen.left_margin + screen.right_margin + screen.hsync_len)
-        let down = Double(screen.yres + screen.upper_margin + screen.lower_margin + screen.vsync_len)
+        func sum(_ lengths: UInt32...) -> Double { lengths.reduce(0) { $0 + Double($1) } }
+        let across = sum(screen.xres, screen.left_margin, screen.right_margin, screen.hsync_len)
+        let down = sum(screen.yres, screen.upper_margin, screen.lower_margin, screen.vsync_len)
         let hertz = 1e12 / Double(screen.pixclock) / across / down
         return (20...250).contains(hertz) ? hertz : 60
     }

@@ -5,7 +5,9 @@ extension BoxCheck {
     private static let parameters = ["quiet", "vt.global_cursor_default=0", "consoleblank=0"]
 
     /// Whether the console turns the screen black.
-    static let consoleBlanking = BoxCheck(code: "console-blanking", subject: "the console does not blank the screen") { facts in
+    static let consoleBlanking = BoxCheck(
+        code: "console-blanking", subject: "the console does not blank the screen", unknown: "the kernel does not tell"
+    ) { facts in
         guard let seconds = facts.consoleBlank else { return nil }
         if seconds <= 0 { return [] }
         return [
@@ -16,7 +18,10 @@ extension BoxCheck {
     }
 
     /// Whether a boot is silent.
-    static let commandLine = BoxCheck(code: "kernel-command-line", subject: "the kernel's command line keeps the screen free of text") {
+    static let commandLine = BoxCheck(
+        code: "kernel-command-line", subject: "the kernel's command line keeps the screen free of text",
+        unknown: "/proc/cmdline cannot be read"
+    ) {
         facts in
         guard let line = facts.commandLine else { return nil }
         let missing = parameters.filter { !line.contains($0) }
@@ -40,7 +45,8 @@ extension BoxCheck {
     }
 
     /// Whether a desktop takes the display at the next boot.
-    static let displayManager = BoxCheck(code: "display-manager", subject: "no desktop is started") { facts in
+    static let displayManager = BoxCheck(code: "display-manager", subject: "no desktop is started", unknown: "systemd does not answer") {
+        facts in
         guard let target = facts.units.defaultTarget else { return nil }
         guard target == "graphical.target", let manager = facts.units.displayManager else { return [] }
         return [
@@ -51,7 +57,7 @@ extension BoxCheck {
     }
 
     /// Whether a login prompt has the player's terminal.
-    static let getty = BoxCheck(code: "getty", subject: "no login prompt is on tty1") { facts in
+    static let getty = BoxCheck(code: "getty", subject: "no login prompt is on tty1", unknown: "kiosk.service is not installed") { facts in
         guard facts.units.isInstalled else { return nil }
         if facts.units.isGettyMasked { return [] }
         return [
@@ -62,7 +68,9 @@ extension BoxCheck {
     }
 
     /// Whether the service is there, starts with the box, and runs.
-    static let service = BoxCheck(code: "service", subject: "kiosk.service starts with the box and has not failed") { facts in
+    static let service = BoxCheck(
+        code: "service", subject: "kiosk.service starts with the box and has not failed"
+    ) { facts in
         if !facts.units.isInstalled {
             return [
                 Finding(
@@ -87,7 +95,10 @@ extension BoxCheck {
     }
 
     /// Whether saving kiosk.conf starts a player that refused it.
-    static let servicePath = BoxCheck(code: "service-path", subject: "kiosk.path starts the player when its file is mended") { facts in
+    static let servicePath = BoxCheck(
+        code: "service-path", subject: "kiosk.path starts the player when its file is mended",
+        unknown: "kiosk.service is not installed and enabled"
+    ) { facts in
         guard facts.units.isInstalled, facts.units.isEnabled else { return nil }
         if facts.units.isPathEnabled { return [] }
         let words = ["systemctl", "enable", "--now", "kiosk.path"]
@@ -99,7 +110,9 @@ extension BoxCheck {
     }
 
     /// Whether keys lead out of the player. Only on a box: on a desk they are wanted.
-    static let keys = BoxCheck(code: "way-out", subject: "no key leads out of the player") { facts in
+    static let keys = BoxCheck(
+        code: "way-out", subject: "no key leads out of the player", unknown: "kiosk.service is not installed and enabled"
+    ) { facts in
         guard facts.units.isInstalled, facts.units.isEnabled else { return nil }
         var findings: [Finding] = []
         if let sysrq = facts.sysrq, sysrq != 0 {
@@ -123,7 +136,7 @@ extension BoxCheck {
     }
 
     /// Whether the clock can be right.
-    static let clock = BoxCheck(code: "time", subject: "the clock is set") { facts in
+    static let clock = BoxCheck(code: "time", subject: "the clock is set", unknown: "timedatectl does not tell") { facts in
         guard let time = facts.time else { return nil }
         if time.year < 2024 {
             return [

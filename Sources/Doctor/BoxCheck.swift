@@ -4,6 +4,8 @@ package struct BoxCheck: Sendable {
     package var code: String
     /// What is so when there is no finding.
     package var subject: String
+    /// Why the facts do not tell, where they do not.
+    package var unknown = "the system does not tell"
     /// Findings; none when all is well; nil where the facts do not tell.
     package var judge: @Sendable (BoxFacts) -> [Finding]?
 
@@ -17,7 +19,9 @@ package struct BoxCheck: Sendable {
     /// What is wrong with the box, and one line for each check that found nothing.
     package static func diagnose(_ facts: BoxFacts) -> [Finding] {
         all.flatMap { check -> [Finding] in
-            guard let findings = check.judge(facts) else { return [Finding(check.code, .unknown, "not checked: \(check.subject)")] }
+            guard let findings = check.judge(facts) else {
+                return [Finding(check.code, .unknown, "not checked: \(check.subject): \(check.unknown)")]
+            }
             return findings.isEmpty ? [Finding(check.code, .ok, check.subject)] : findings
         }
     }

@@ -11,7 +11,7 @@ extension BoxCheck {
             case .input: "the input devices"
             case .decoder: "the hardware decoders"
             }
-        return BoxCheck(code: code, subject: "\(what) can be opened") { facts in
+        return BoxCheck(code: code, subject: "\(what) can be opened", unknown: "there is no such device") { facts in
             let nodes = facts.nodes.filter { $0.use == use }
             if nodes.isEmpty { return nil }
             let closed = nodes.filter { !$0.opens(for: facts.player) }
@@ -43,7 +43,8 @@ extension BoxCheck {
     }
 
     /// Whether there is anything to show pictures on.
-    static let displayDevice = BoxCheck(code: "display-device", subject: "there is a display device") { facts in
+    static let displayDevice = BoxCheck(code: "display-device", subject: "there is a display device") {
+        facts in
         if facts.hasDisplayDevice { return [] }
         return [
             Finding(
@@ -55,7 +56,9 @@ extension BoxCheck {
     }
 
     /// Whether a display is plugged in.
-    static let displayConnected = BoxCheck(code: "display-connected", subject: "a display is connected") { facts in
+    static let displayConnected = BoxCheck(
+        code: "display-connected", subject: "a display is connected", unknown: "there is no graphics card with connectors"
+    ) { facts in
         if facts.connectors.isEmpty { return nil }
         if facts.connectors.values.contains("connected") { return [] }
         let names = facts.connectors.keys.sorted().joined(separator: ", ")
@@ -67,7 +70,9 @@ extension BoxCheck {
     }
 
     /// Whether another program keeps the display.
-    static let displayHolder = BoxCheck(code: "display-holder", subject: "no other program has the display") { facts in
+    static let displayHolder = BoxCheck(
+        code: "display-holder", subject: "no other program has the display", unknown: "there is no display device"
+    ) { facts in
         if !facts.hasDisplayDevice { return nil }
         // Who is not the master, as the kernel says, does not keep it from us.
         return facts.holders.filter { $0.isMaster != false }.map { holder in
@@ -84,7 +89,9 @@ extension BoxCheck {
     }
 
     /// Whether there is a card to play to.
-    static let soundCard = BoxCheck(code: "sound-card", subject: "there is a sound card") { facts in
+    static let soundCard = BoxCheck(
+        code: "sound-card", subject: "there is a sound card", unknown: "sound is off, or the kernel has no ALSA"
+    ) { facts in
         guard facts.wantsSound, let cards = facts.cards else { return nil }
         if cards.contains(where: { !$0.isVirtual }) { return [] }
         let what = cards.isEmpty ? "there is no sound card" : "the only sound card is \(cards[0].name), which has no loudspeaker"
@@ -99,7 +106,8 @@ extension BoxCheck {
     }
 
     /// Whether a mixer keeps a card silent.
-    static let soundMuted = BoxCheck(code: "sound-muted", subject: "no mixer is muted") { facts in
+    static let soundMuted = BoxCheck(code: "sound-muted", subject: "no mixer is muted", unknown: "sound is off, or there is no sound card")
+    { facts in
         guard facts.wantsSound, let cards = facts.cards, cards.contains(where: { !$0.isVirtual }) else { return nil }
         return cards.filter { !$0.isVirtual }.flatMap(\.silencers).map { silencer in
             // The mixer's own sentence ends with the command.

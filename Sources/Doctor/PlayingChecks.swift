@@ -7,7 +7,9 @@ extension BoxCheck {
     package static let codecs = ["h264", "hevc", "aac", "mp3", "vp9", "av1", "mpeg2video", "opus", "flac", "ac3"]
 
     /// Whether libavcodec decodes what is common.
-    static let decoders = BoxCheck(code: "codecs", subject: "libavcodec decodes \(codecs.joined(separator: ", "))") { facts in
+    static let decoders = BoxCheck(
+        code: "codecs", subject: "libavcodec decodes \(codecs.joined(separator: ", "))", unknown: "libavcodec cannot be loaded"
+    ) { facts in
         guard let missing = facts.missingDecoders else { return nil }
         if missing.isEmpty { return [] }
         let isGrave = missing.contains { codecs.prefix(4).contains($0) }
@@ -23,7 +25,9 @@ extension BoxCheck {
     private static let slowest = 3e6
 
     /// Whether the medium is faster than the clip.
-    static let storage = BoxCheck(code: "storage", subject: "the storage is fast enough") { facts in
+    static let storage = BoxCheck(
+        code: "storage", subject: "the storage is fast enough", unknown: "no local file on the playlist can be read for long enough"
+    ) { facts in
         switch facts.storage {
         case nil: return nil
         case .overdue(let path, let seconds):
@@ -59,7 +63,9 @@ extension BoxCheck {
     }
 
     /// Whether the system can still write.
-    static let freeSpace = BoxCheck(code: "free-space", subject: "there is room on the root file system") { facts in
+    static let freeSpace = BoxCheck(
+        code: "free-space", subject: "there is room on the root file system", unknown: "the file system does not tell"
+    ) { facts in
         guard let free = facts.freeBytes, let all = facts.allBytes, all > 0 else { return nil }
         if facts.isRootReadOnly || free >= 100e6 && free >= all * 0.02 { return [] }
         return [
@@ -71,7 +77,8 @@ extension BoxCheck {
     }
 
     /// Whether the processor is too hot to be fast.
-    static let temperature = BoxCheck(code: "temperature", subject: "the box is cool enough") { facts in
+    static let temperature = BoxCheck(code: "temperature", subject: "the box is cool enough", unknown: "the kernel tells no temperature") {
+        facts in
         if facts.zones.isEmpty { return nil }
         return facts.zones.compactMap { zone -> Finding? in
             let isCritical = zone.critical.map { zone.temperature >= $0 - 5 } ?? false
@@ -89,7 +96,7 @@ extension BoxCheck {
     }
 
     /// Whether a Raspberry Pi gets the power that it needs.
-    static let power = BoxCheck(code: "power", subject: "the power supply is strong enough") { facts in
+    static let power = BoxCheck(code: "power", subject: "the power supply is strong enough", unknown: "this box does not tell") { facts in
         guard let bits = facts.throttled else { return nil }
         let advice = ["use the board's own power supply (5.1 V), and a short cable"]
         if bits & 1 != 0 { return [Finding("power", .error, "the board has too low a voltage now, and runs slower", advice: advice)] }

@@ -17,6 +17,8 @@ struct CopyRange: Hashable {
         case openEnd
         /// An edit list begins between key frames.
         case edited
+        /// No time that a film has, or none at all.
+        case times
 
         /// In words; `seconds` of ticks.
         func text(_ seconds: (Int64) -> String) -> String {
@@ -26,6 +28,7 @@ struct CopyRange: Hashable {
             case .end(let nearest): "no key frame at its end; the nearest is at \(seconds(nearest))"
             case .openEnd: "pictures before its end need the key frame there"
             case .edited: "its edit list begins between key frames"
+            case .times: "the times of its pictures are missing or damaged"
             }
         }
     }
@@ -33,11 +36,15 @@ struct CopyRange: Hashable {
     /// All that stands in the way of copying a clip.
     struct Obstacles: Error, Hashable { var all: [Obstacle] }
 
+    /// Times that a file may have: sums and differences of them do not overflow.
+    private static let plausible = -(1 << 60)...(1 << 60) as ClosedRange<Int64>
+
     /// From `start` to `end` ticks after the first picture (nil: the end of the file); a key frame may be a quarter of `frameDuration` off.
     init(_ entries: [PictureSource.Entry], start: Int64, end: Int64?, frameDuration: Int64) throws(Obstacles) {
         guard let origin = entries.filter({ !$0.isDiscarded }).map(\.pts).min(), let last = entries.map(\.pts).max() else {
             throw Obstacles(all: [.noPackets])
         }
+        guard entries.allSatisfy({ Self.plausible ~= $0.pts && Self.plausible ~= $0.dts }) else { throw Obstacles(all: [.times]) }
         self.origin = origin
         let tolerance = max(frameDuration / 4, 1)
         let keys = entries.indices.filter { entries[$0].isKey }

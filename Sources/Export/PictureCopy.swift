@@ -154,14 +154,15 @@ final class PictureCopy {
     private func times() -> (pts: Int64, dts: Int64) {
         guard let clip = present else { return (0, 0) }
         let entry = clip.source.entry
-        func place(_ time: Int64) -> Int64 { av_rescale_q(time - clip.range.origin, clip.source.base, Self.base) + clip.offset }
+        // The file may have changed since it was looked at: what is wrong then is refused when it is written.
+        func place(_ time: Int64) -> Int64 { av_rescale_q(time &- clip.range.origin, clip.source.base, Self.base) &+ clip.offset }
         return (place(entry.pts), place(entry.dts))
     }
 
     private func write(pts: Int64, dts: Int64, to writer: inout MovieWriter) throws(ExportError) {
         guard let packet = present?.source.packet else { return }
         // At a seam, where clips are decoded ahead by different times.
-        let time = min(max(dts, lastTime == .min ? dts : lastTime + 1), pts)
+        let time = min(max(dts, lastTime == .min ? dts : lastTime &+ 1), pts)
         lastTime = time
         packet.pointee.pts = pts
         packet.pointee.dts = time

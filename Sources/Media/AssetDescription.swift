@@ -125,7 +125,7 @@ extension AssetDescription {
     init(_ format: FormatContext, video: Int32, audio: Int32) {
         let context = format.raw.pointee
         container = String(cString: context.iformat.pointee.name)
-        isSeekable = (context.pb == nil || context.pb.pointee.seekable != 0) && !format.input.hasPiecesOfMP4
+        isSeekable = format.isSeekable
         duration = context.duration > 0 ? MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE)) : nil
         isStill = false
         tracks = format.tracks

@@ -1,4 +1,5 @@
 import CKioskMedia
+import CKioskPlatform
 import Glibc
 import KioskPlatform
 import Synchronization
@@ -20,6 +21,8 @@ final class BoundedFile {
         case isDirectory, notARegularFile, isEmpty, notReadable
         /// A link of its path leads out of the folder in which it has to be.
         case leadsOutside
+        /// What it is does not get to libavformat.
+        case refused(MediaError.Reason)
         /// No answer within the time allowed, or it was cancelled.
         case interrupted
     }
@@ -226,7 +229,8 @@ private final class FileWorker: Sendable {
         case S_IFDIR: return .refused(.isDirectory)
         default: return .refused(.notARegularFile)  // a FIFO would block, a device may never end
         }
-        if found.st_size == 0 { return .refused(.isEmpty) }
+        // The kernel makes up what is in /proc when it is read, and tells no length (`PROC_SUPER_MAGIC`).
+        if found.st_size == 0 { return .refused(kiosk_file_system(path) == 0x9FA0 ? .notARegularFile : .isEmpty) }
         if access(path, R_OK) != 0 { return .refused(.notReadable) }
         if let folder {
             descriptor = kiosk_open_within(folder, String(decoding: path.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self))

@@ -8,6 +8,8 @@ package struct DecoderWish: Hashable, Sendable {
     package var device: String?
     /// Bytes of packets that are kept for the case that the hardware fails.
     var keptBytes = KeptPackets.byteLimit
+    /// How long a call of the hardware's driver may take in mid-item.
+    var driverLimit = DriverCall.limit
     /// Whether pictures are made of the fields of interlaced frames.
     var makesPictures = true
 

@@ -102,6 +102,8 @@ enum DecoderShelf {
         var isSound = true
         /// Whether a call has not come back. The decoder is that call's then.
         var isHung = false
+        /// How long a call may take once a picture has come out.
+        var limit = DriverCall.limit
         /// Whether a packet has gone in, and a picture has come out.
         var hasSent = false, hasDrawn = false
         /// Whether interlaced frames, and what comes after them, are given out as they are, for the device's filter; and whether one has come.

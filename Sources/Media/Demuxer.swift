@@ -1,6 +1,7 @@
 import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
+import Synchronization
 
 /// Reads a source packet by packet into a queue for its pictures and one for its sound, and judges how far the two are apart in the file.
 ///
@@ -49,6 +50,9 @@ struct Demuxer: ~Copyable, Sendable {
             return false
         }
         hasReadPacket = true
+        if source.format.input.hasOtherHeader.load(ordering: .relaxed) {
+            report("its list goes on with another header (EXT-X-MAP), which is not read: what comes after it is damaged or missing")
+        }
         if let jump = rebaser.rebase(packet, from: &source) {
             report("its timestamps jump (to \(jump)): what comes after follows on what came before; export or remux it again")
         }

@@ -174,7 +174,10 @@ extension CodecContext {
         lease?.isHung == true ? "its driver did not answer for \(Int(saturating: limit.seconds)) s" : describe(averror: status)
     }
 
-    private var limit: MediaTime { lease?.hasDrawn == true ? DriverCall.limit : DriverCall.openingLimit }
+    private var limit: MediaTime {
+        let limit = lease?.limit ?? DriverCall.limit
+        return lease?.hasDrawn == true ? limit : max(limit, DriverCall.openingLimit)
+    }
 
     /// Calls the driver; false where that does not come back. The decoder is then nobody's but that call's.
     private mutating func call(_ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {

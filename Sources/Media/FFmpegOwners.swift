@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import KioskPlatform
 import KioskVocabulary
 
 // The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
@@ -13,6 +14,8 @@ final class FormatContext: @unchecked Sendable {
     let input: FileInput
     /// What a local file says of its pictures beside what libavformat tells.
     var geometry = FileGeometry()
+    /// Where files were joined, by the times before that: behind it a time of the container stands for another one. nil where nobody knows of any.
+    var firstJoint: MediaTime?
 
     /// As what it was opened with.
     let settings: StreamSettings

@@ -331,7 +331,7 @@ extension FileGeometry {
 extension BoundedFile {
     /// So many bytes from a place on; fewer at the end, nil where they cannot be read.
     func bytes(at offset: Int64, count: Int) -> [UInt8]? {
-        guard count <= 1 << 20, seek(to: offset) else { return nil }
+        guard count <= 8 << 20, seek(to: offset) else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {

@@ -47,6 +47,9 @@ final class FileInput: @unchecked Sendable {
 
     // MARK: What comes over the network
 
+    /// When the source was opened.
+    let begin = HostTime.now
+
     /// A part of a stream that is being fetched: to be measured.
     struct Part {
         var server: String
@@ -66,9 +69,15 @@ final class FileInput: @unchecked Sendable {
     /// For how long nobody has read what was being fetched.
     var idle = MediaTime.zero
     private var hasOpenedPart = false
+    /// Whether the source itself is still being opened.
+    var isOpening = true
     /// Whether the parts of a list are pieces of MP4: libavformat cannot go on in another place there.
     private(set) var hasPiecesOfMP4 = false
     private var partsLooked = 0
+    /// What the first of those headers begins with that the pieces follow, and whether another one has come: libavformat goes on with the first.
+    private var header: [UInt8] = []
+    let hasOtherHeader = Atomic(false)
+    private static let longestHeader = 4096
     /// The first are lists, keys and what all parts begin with.
     private static let mostPartsLooked = 8
     /// Pixels of the display, for the choice of a variant.
@@ -77,8 +86,12 @@ final class FileInput: @unchecked Sendable {
     private(set) var variantBandwidth: Double?
     /// Where the last part came from.
     private(set) var lastServer = ""
+    /// Whether a part came from a server: so can those of a list in a folder.
+    var hasAskedServers: Bool { !lastServer.isEmpty }
+    /// What the servers of DASH's parts have to show.
+    private var terms: TLSTerms?
 
-    /// Opens what libavio opens; a master list of HLS is read here, and one of its variants handed on.
+    /// Opens what libavio opens; lists of HLS are read here, and handed on as text.
     private func openPart(
         _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
         _ url: UnsafePointer<CChar>, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
@@ -89,17 +102,35 @@ final class FileInput: @unchecked Sendable {
         var address = String(cString: url)
         let status = openFollowing(context, result, &address, flags, options)
         guard status >= 0, let io = result.pointee else { return status }
-        guard HTTPAddress(address) != nil else { return status }
-        if isFirst, let list = variantList(io, address) {
+        if let begun = listBegun(io) {
+            let text = list(io, begun, at: address, isRedirected: address != String(cString: url), isFirst: isFirst)
             _ = closeDefault?(context, io)
-            let input = TextInput(list)
+            result.pointee = nil
+            guard let text else { return refusal == nil ? kAVERROR_EOF : shim_averror(EACCES) }
+            let input = TextInput(text)
             let memory = input.makeContext()
             memory.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
             lists[memory] = input
+            // libavformat would close the context's own as one of its own.
+            if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             result.pointee = memory
-            // libavformat would close it as one of its own.
-            context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             return 0
+        }
+        guard HTTPAddress(address) != nil else { return status }
+        if isFirst, isDASH(io) {
+            do throws(TLSTerms.Refusal) {
+                terms = try TLSTerms.claim(settings, staysOpen: true, interruption)
+            } catch {
+                refusal = error.reason
+                _ = closeDefault?(context, io)
+                result.pointee = nil
+                return shim_averror(EACCES)
+            }
+            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
+            av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN)
+            let formats = MediaKinds.formats(settings, lists: reach.lists + ["dash"])
+            av_free(context.pointee.format_whitelist)
+            context.pointee.format_whitelist = av_strdup(formats)
         }
         if !isFirst { look(at: io, of: context) }
         lastServer = Throughput.server(address)
@@ -107,17 +138,53 @@ final class FileInput: @unchecked Sendable {
         return status
     }
 
+    /// The first bytes of what has been opened; it is at its beginning again then.
+    private func beginning(of io: UnsafeMutablePointer<AVIOContext>, _ most: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: most)
+        let count = avio_read_partial(io, &bytes, Int32(most))
+        avio_seek(io, 0, SEEK_SET)
+        return Array(bytes.prefix(Int(max(0, count))))
+    }
+
+    /// What has been read of it, where it begins as libavformat wants it of a list of HLS; nil of anything else, which is at its beginning again then.
+    /// Where none may be opened nobody looks.
+    private func listBegun(_ io: UnsafeMutablePointer<AVIOContext>) -> [UInt8]? {
+        guard reach.lists.contains("hls") else { return nil }
+        let mark = Array("#EXTM3U".utf8)
+        var begun: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // A server may send it byte by byte.
+        while begun.count < mark.count, mark.starts(with: begun) {
+            let more = avio_read_partial(io, &buffer, Int32(buffer.count))
+            if more <= 0 { break }
+            begun += buffer.prefix(Int(more))
+        }
+        if begun.starts(with: mark) { return begun }
+        avio_seek(io, 0, SEEK_SET)
+        return nil
+    }
+
+    private func isOwn(
+        _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>, of context: UnsafeMutablePointer<AVFormatContext>
+    ) -> Bool { result == withUnsafeMutablePointer(to: &context.pointee.pb) { $0 } }
+
     /// Looks at the first bytes of a part of an HLS list.
     private func look(at io: UnsafeMutablePointer<AVIOContext>, of context: UnsafeMutablePointer<AVFormatContext>) {
-        guard !hasPiecesOfMP4, partsLooked < Self.mostPartsLooked, let format = context.pointee.iformat,
+        guard hasPiecesOfMP4 || partsLooked < Self.mostPartsLooked, let format = context.pointee.iformat,
             String(cString: format.pointee.name) == "hls"
         else { return }
         partsLooked += 1
-        var bytes = [UInt8](repeating: 0, count: 12)
-        let count = Int(avio_read_partial(io, &bytes, Int32(bytes.count)))
-        avio_seek(io, 0, SEEK_SET)
-        guard count >= 8 else { return }
-        hasPiecesOfMP4 = ["ftyp", "styp", "moof", "sidx"].contains(String(decoding: bytes[4..<8], as: UTF8.self))
+        let bytes = beginning(of: io, Self.longestHeader)
+        guard bytes.count >= 8 else { return }
+        let kind = String(decoding: bytes[4..<8], as: UTF8.self)
+        if ["ftyp", "styp", "moof", "sidx"].contains(kind) { hasPiecesOfMP4 = true }
+        guard kind == "ftyp" else { return }
+        let common = min(bytes.count, header.count)
+        if header.isEmpty {
+            header = bytes
+        } else if !bytes.prefix(common).elementsEqual(header.prefix(common)) {
+            hasOtherHeader.store(true, ordering: .relaxed)
+        }
     }
 
     /// Opens what libavio opens, and follows where HTTP leads: `address` is then what has been opened.
@@ -127,8 +194,8 @@ final class FileInput: @unchecked Sendable {
     ) -> Int32 {
         guard let openDefault else { return shim_averror(EINVAL) }
         for _ in 0...HTTPRedirect.most {
-            // `crypto+https://…` is asked for with its key in the options.
-            let cipher = address.hasPrefix("crypto+") ? "crypto+" : ""
+            // `crypto+https://…` or `crypto:https://…` is asked for with its key in the options.
+            let cipher = ["crypto+", "crypto:"].first(where: address.hasPrefix) ?? ""
             guard let server = HTTPAddress(String(address.dropFirst(cipher.count))) else {
                 return openDefault(context, result, address, flags, options)
             }
@@ -159,37 +226,49 @@ final class FileInput: @unchecked Sendable {
         return shim_averror(EIO)
     }
 
-    /// The list that is handed on in place of a master list; nil where `io` gives none, which is at its beginning again then.
-    private func variantList(_ io: UnsafeMutablePointer<AVIOContext>, _ address: String) -> String? {
-        var beginning = [UInt8](repeating: 0, count: 4096)
-        let count = avio_read_partial(io, &beginning, Int32(beginning.count))
-        let text = String(decoding: beginning.prefix(Int(max(0, count))), as: UTF8.self)
-        guard text.hasPrefix("#EXTM3U"), text.firstRange(of: "#EXT-X-STREAM-INF") != nil || text.firstRange(of: "#EXT-X-MEDIA:") != nil
-        else {
-            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
-            if text.firstRange(of: "<MPD") != nil { av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN) }
-            avio_seek(io, 0, SEEK_SET)
-            return nil
-        }
-        var whole = Array(beginning.prefix(Int(count)))
-        while whole.count < HLSVariants.longestList {
-            let more = avio_read_partial(io, &beginning, Int32(beginning.count))
+    /// Reads the list that `io` goes on with; what libavformat is given in its place, nil where it is refused. Of a master list it has one variant. Where the
+    /// server has led elsewhere, its addresses are made whole.
+    private func list(
+        _ io: UnsafeMutablePointer<AVIOContext>, _ begun: [UInt8], at address: String, isRedirected: Bool, isFirst: Bool
+    ) -> [UInt8]? {
+        let limit = HLSVariants.longestList
+        var whole = begun
+        var buffer = [UInt8](repeating: 0, count: 32 << 10)
+        while whole.count <= limit {
+            let more = avio_read_partial(io, &buffer, Int32(buffer.count))
             if more <= 0 { break }
-            whole += beginning.prefix(Int(more))
+            whole += buffer.prefix(Int(more))
         }
-        guard let variants = HLSVariants(String(decoding: whole, as: UTF8.self)) else {
-            avio_seek(io, 0, SEEK_SET)
+        if whole.count > limit {
+            refusal = .failed("is a list of more than \(limit >> 20) MB")
             return nil
         }
-        var location: UnsafeMutablePointer<UInt8>?
-        av_opt_get(io, "location", AV_OPT_SEARCH_CHILDREN, &location)
-        let base = location.map { String(cString: $0) } ?? ""
-        av_free(location)
-        let choice = variants.choice(
-            display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(base.isEmpty ? address : base)) })
+        if let fault = HLSFault(whole, isFirst: isFirst, mayBeEmpty: !isOpening) {
+            refusal = fault.reason(isFirst: isFirst) ?? refusal
+            return nil
+        }
+        let text = String(decoding: whole, as: UTF8.self)
+        guard isFirst, let variants = HLSVariants(text) else {
+            return isRedirected ? Array(HLSVariants.resolving(text) { HTTPAddress.resolve($0, against: address) }.utf8) : whole
+        }
+        let choice = variants.choice(display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(address)) })
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
-        return variants.list(with: choice) { HTTPAddress.resolve($0, against: base.isEmpty ? address : base) }
+        return Array(variants.list(with: choice) { HTTPAddress.resolve($0, against: address) }.utf8)
+    }
+
+    /// Whether `io` gives a list of DASH, as far as its demuxer would take it for one; it is at its beginning again then. Only what is said to be one here is
+    /// opened as one.
+    private func isDASH(_ io: UnsafeMutablePointer<AVIOContext>) -> Bool {
+        var (text, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 4096))
+        defer { avio_seek(io, 0, SEEK_SET) }
+        repeat {
+            let count = avio_read_partial(io, &piece, Int32(piece.count))
+            if count <= 0 { return false }
+            text += piece.prefix(Int(count))
+            if String(decoding: text, as: UTF8.self).firstRange(of: "<MPD") != nil { return true }
+        } while text.count < piece.count && [UInt8(ascii: "<"), 0xEF].contains(text.first)  // 0xEF begins a byte order mark
+        return false
     }
 
     /// Has `context` open its files here; must outlive it.
@@ -230,10 +309,11 @@ final class FileInput: @unchecked Sendable {
             path = inside
         }
         do throws(BoundedFile.Failure) {
-            result.pointee = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
+            let io = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
+            look(at: io, of: context)
             // libavformat would close the context's own as one of its own.
-            if let io = result.pointee { look(at: io, of: context) }
-            if result == withUnsafeMutablePointer(to: &context.pointee.pb, { $0 }) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
+            if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
+            result.pointee = io
             return 0
         } catch {
             switch error {
@@ -243,6 +323,9 @@ final class FileInput: @unchecked Sendable {
             case .isEmpty: return kAVERROR_EOF
             case .notReadable: return shim_averror(EACCES)
             case .leadsOutside: return refuse(text)
+            case .refused(let reason):
+                refusal = reason
+                return shim_averror(EACCES)
             case .interrupted: return kAVERROR_EXIT
             }
         }
@@ -266,6 +349,18 @@ final class FileInput: @unchecked Sendable {
                 Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
+        if listBegun(io) != nil {
+            let position = file.position
+            let text = file.size > HLSVariants.longestList ? nil : file.bytes(at: 0, count: Int(file.size))
+            _ = file.seek(to: position)
+            avio_seek(io, 0, SEEK_SET)
+            let isFirst = open.isEmpty && isOpening
+            let fault = text.flatMap { HLSFault($0, isFirst: isFirst, mayBeEmpty: !isOpening) }
+            if text == nil || fault != nil {
+                Self.free(io)
+                throw fault?.reason(isFirst: isFirst).map { .refused($0) } ?? (text == nil ? .system(EFBIG) : .isEmpty)
+            }
+        }
         open[io] = file
         return io
     }
@@ -320,7 +415,7 @@ private final class TextInput {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(_ text: String) { bytes = Array(text.utf8) }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// An AVIOContext that reads it; this object must outlive it.
     func makeContext() -> UnsafeMutablePointer<AVIOContext> {

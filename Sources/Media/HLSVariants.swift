@@ -24,7 +24,7 @@ struct HLSVariants: Hashable, Sendable {
     /// Bits a second that a line is taken to carry before it has been measured.
     static let assumedThroughput = 6_000_000.0
     /// No list is longer.
-    static let longestList = 1 << 20
+    static let longestList = 8 << 20
 
     /// nil where `text` is no master list.
     init?(_ text: String) {
@@ -107,8 +107,66 @@ struct HLSVariants: Hashable, Sendable {
         return result.joined(separator: "\n") + "\n"
     }
 
+    /// A list with all its addresses made whole by `resolve`.
+    static func resolving(_ text: String, _ resolve: (String) -> String) -> String {
+        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
+            line.hasPrefix("#") ? resolvingURI(String(line), resolve) : line.isEmpty ? "" : resolve(String(line))
+        }.joined(separator: "\n")
+    }
+
     private static func resolvingURI(_ line: String, _ resolve: (String) -> String) -> String {
         guard let begin = line.firstRange(of: "URI=\""), let end = line[begin.upperBound...].firstIndex(of: "\"") else { return line }
         return line[..<begin.upperBound] + resolve(String(line[begin.upperBound..<end])) + line[end...]
+    }
+}
+
+/// What is wrong with a list of HLS, so that libavformat does not get it. It ends the process with some, and RFC 8216 has most of them refused. A pure value.
+enum HLSFault: Hashable, Sendable {
+    /// Parts are encrypted by SAMPLE-AES: libavformat is ready for that only where the first part is.
+    case encryptsSamples
+    /// It lists parts and other lists.
+    case isMixed
+    /// A list that another one names lists further ones.
+    case isNested
+    /// A list that another one names has no part: libavformat would read it without having opened it.
+    case isEmpty
+
+    /// That of a list, as libavformat reads its lines.
+    ///
+    /// - Parameters:
+    ///   - isFirst: whether it is the source itself, not what another list names.
+    ///   - mayBeEmpty: whether it has been read before, as that of a live stream.
+    init?(_ text: [UInt8], isFirst: Bool, mayBeEmpty: Bool) {
+        var (hasPart, hasList, isPart) = (false, false, false)
+        for line in text.split(whereSeparator: { [0x0A, 0x0D, 0].contains($0) }) {
+            if line.first != UInt8(ascii: "#") {
+                if isPart { hasPart = true }
+                continue
+            }
+            if line.starts(with: "#EXTINF:".utf8) { isPart = true }
+            if line.starts(with: "#EXT-X-STREAM-INF:".utf8) || line.starts(with: "#EXT-X-MEDIA:".utf8) { hasList = true }
+            if line.starts(with: "#EXT-X-KEY:".utf8), String(decoding: line, as: UTF8.self).firstRange(of: "SAMPLE-AES") != nil {
+                self = .encryptsSamples
+                return
+            }
+        }
+        if hasList, isPart {
+            self = .isMixed
+        } else if hasList, !isFirst {
+            self = .isNested
+        } else if !hasPart, !hasList, !isFirst, !mayBeEmpty {
+            self = .isEmpty
+        } else {
+            return nil
+        }
+    }
+
+    /// What is told of a source that is such a list, or names one; nil where it plays without that.
+    func reason(isFirst: Bool) -> MediaError.Reason? {
+        switch self {
+        case .encryptsSamples: .encryptedSamples
+        case .isMixed, .isNested, .isEmpty:
+            isFirst ? .damaged("it is a list of HLS that names both parts and lists, of which it may have one kind") : nil
+        }
     }
 }

@@ -8,16 +8,31 @@ import KioskPlatform
 // Matroska and WebM consist of clusters, each with a time of its own. libavformat is given the header and, right behind it, the bytes from
 // the first cluster that begins near the end: it takes that for a short file, and reads the times of its packets. Any other file is read
 // once to its end, where it is small enough. What is found goes into the context, as if its header had said so.
+//
+// A transport stream's length is taken from its first and last times. Where files were joined that is wrong, as the times jump. So a small one is read
+// once to its end, too, and its length is what a ``StreamClock`` makes of it.
 
 extension FormatContext {
     /// Bytes of the header that are looked through for the first cluster, and of the end for the last ones.
     private static let longestHeader = 4 << 20, ends: [Int64] = [512 << 10, 4 << 20, 32 << 20]
     /// A file that is larger is not read to its end for its length.
     private static let longestWalk: Int64 = 64 << 20
+    /// The same of a file that tells a length, and may have been joined.
+    private static let longestJoinedWalk: Int64 = 16 << 20
     private static let mostPackets = 1_000_000
 
     /// Finds the length of the local file at `path`, where its container does not say it. Blocks for reading, as long as opening may.
     func findLength(of path: String, _ interruption: Interruption) {
+        if raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0, raw.pointee.duration > 0 {
+            guard let file = try? BoundedFile.open(path, interruption: interruption), file.size <= Self.longestJoinedWalk else { return }
+            var joints: Joints? = Joints(
+                video: av_find_best_stream(raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0),
+                sound: av_find_best_stream(raw, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0))
+            let ends = ends(of: SplicedFile(file, until: 0, goingOnAt: 0), &joints)
+            firstJoint = joints?.first
+            if firstJoint != nil { take(ends) }
+            return
+        }
         let isKnown = raw.pointee.duration > 0 && raw.pointee.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE
         guard !isKnown, !isStill, !isImage, raw.pointee.pb?.pointee.seekable ?? 0 != 0 else { return }
         let isMatroska = String(cString: raw.pointee.iformat.pointee.name).hasPrefix("matroska")
@@ -35,11 +50,38 @@ extension FormatContext {
             guard file.size <= Self.longestWalk else { return }
             input = SplicedFile(file, until: 0, goingOnAt: 0)
         }
-        take(ends(of: input))
+        var joints: Joints?
+        take(ends(of: input, &joints))
     }
 
-    /// The ends of the streams, in their order; nil of one without a packet that has a time.
-    private func ends(of input: SplicedFile) -> [MediaTime?] {
+    /// Where the times of a file jump that is read through.
+    private struct Joints {
+        let video: Int32, sound: Int32
+        /// Where the first jump is, by the times before it.
+        private(set) var first: MediaTime?
+        private var clocks: (pictures: StreamClock, sound: StreamClock)
+        private static let extent = StreamClock.Extent(mayJump: true, end: nil)
+
+        init(video: Int32, sound: Int32) {
+            (self.video, self.sound) = (video, sound)
+            clocks = (StreamClock(), StreamClock(leads: video < 0))
+        }
+
+        /// What is to be added to the times of the next packet of a stream.
+        mutating func offset(of index: Int32, at time: MediaTime, lasting duration: MediaTime) -> MediaTime {
+            var step: (offset: MediaTime, isJump: Bool)
+            switch index {
+            case video: step = clocks.pictures.offset(at: time, lasting: duration, beside: clocks.sound, within: Self.extent)
+            case sound: step = clocks.sound.offset(at: time, lasting: duration, beside: clocks.pictures, within: Self.extent)
+            default: return .zero
+            }
+            if step.isJump { first = first ?? time + step.offset }
+            return step.offset
+        }
+    }
+
+    /// The ends of the streams, in their order; nil of one without a packet that has a time. With `joints` times follow each other where they jump.
+    private func ends(of input: SplicedFile, _ joints: inout Joints?) -> [MediaTime?] {
         var context = avformat_alloc_context()
         let io = input.makeContext()
         defer {
@@ -58,13 +100,18 @@ extension FormatContext {
             guard av_read_frame(opened, packet.raw) >= 0 else { break }
             let index = Int(packet.raw.pointee.stream_index)
             guard index < opened.pointee.nb_streams, index < raw.pointee.nb_streams, let stream = opened.pointee.streams[index],
-                let own = raw.pointee.streams[index],
-                let begin = stream.time(packet.raw.pointee.pts == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : packet.raw.pointee.pts)
+                let own = raw.pointee.streams[index]
             else { continue }
             var duration = stream.time(packet.raw.pointee.duration) ?? .zero
             if duration <= .zero { duration = av_guess_frame_rate(raw, own, nil).frameDuration ?? .zero }
             while ends.count <= index { ends.append(nil) }
-            ends[index] = max(ends[index] ?? .zero, begin + duration)
+            var said = stream.time(packet.raw.pointee.pts == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : packet.raw.pointee.pts)
+            if let decoding = stream.time(packet.raw.pointee.dts), let time = said {
+                said = time + (joints?.offset(of: Int32(index), at: decoding, lasting: duration) ?? .zero)
+            }
+            // Pictures without a container have no times: they follow each other.
+            let before = ends[index] ?? .zero
+            ends[index] = max(before, (said ?? before) + duration)
         }
         return ends
     }

@@ -19,13 +19,17 @@ extension MediaReader {
     /// What has been received of it; nil where it is no live stream, or nothing has been read.
     package var reception: Reception? {
         guard let receiver = demuxer.source.receiver, receiver.isLive else { return nil }
-        let (pictures, sound, goal, gaps) = receiver.reception
+        let level = receiver.level
+        return received(with: level).map { Reception(receivedUntil: $0, goal: level.goal, gaps: level.gaps) }
+    }
+
+    /// The item time up to which it has been received, where so much lies ready; nil where nothing has been read.
+    func received(with level: PacketReceiver.Level) -> MediaTime? {
         // A stream whose packets have stopped coming says nothing of the other.
-        let ends = [demuxer.pictureReadTo.map { $0 + (pictures ?? .zero) }, demuxer.soundReadTo.map { $0 + (sound ?? .zero) }]
+        let ends = [demuxer.pictureReadTo.map { $0 + (level.pictures ?? .zero) }, demuxer.soundReadTo.map { $0 + (level.sound ?? .zero) }]
             .compactMap { $0 }
         guard let last = ends.max(), let first = ends.min() else { return nil }
-        let end = last - first < Self.longestLag ? first : last
-        return Reception(receivedUntil: end - origin, goal: goal, gaps: gaps)
+        return (last - first < Self.longestLag ? first : last) - origin
     }
 
     private static let longestLag = MediaTime.seconds(3)
@@ -41,8 +45,7 @@ extension MediaReader {
         guard description.video != nil, let receiver = demuxer.source.receiver, let goal = reception?.goal else { return nil }
         let origin = origin
         let landed = pictures?.skip(from: &demuxer) { time, demuxer in
-            let (pictures, _, _, _) = receiver.reception
-            guard let pictures, let readTo = demuxer.pictureReadTo else { return false }
+            guard let pictures = receiver.level.pictures, let readTo = demuxer.pictureReadTo else { return false }
             return readTo + pictures - time > goal
         }
         guard let landed else { return nil }

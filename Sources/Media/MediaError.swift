@@ -43,6 +43,8 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case codecNotPlayed(String)
         /// It names a file or a server that it may not name (``SourceReach``).
         case namesWhatItMayNot(String)
+        /// It is a list of HLS with parts encrypted by SAMPLE-AES.
+        case encryptedSamples
         /// Its server leads to this address, which is not followed.
         case redirected(String)
         /// Its server's certificate cannot be verified.
@@ -104,6 +106,7 @@ extension MediaError.Reason {
         case .codecNotPlayed(let name):
             "its codec \(name) is not among those that kiosk plays: convert it, or add it to [playback] more-codecs"
         case .namesWhatItMayNot(let name): "names \(name.withoutCredentials.printable), which it may not: see docs/streams.md"
+        case .encryptedSamples: "its parts are encrypted by SAMPLE-AES, which is not played: encrypt them by AES-128, or not at all"
         case .redirected(let address): "its server redirects to \(address.withoutCredentials.printable), which is not followed"
         case .certificate:
             "its server’s certificate cannot be verified: it has expired, is for another name, or nobody known has signed it; name its "

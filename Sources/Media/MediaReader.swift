@@ -53,6 +53,8 @@ package struct MediaReader: ~Copyable, Sendable {
     /// What is wrong with the source, as far as it has been read: `plays without its sound: …`. Each is there once; what turns up later
     /// comes last.
     package var problems: [String] { demuxer.problems }
+    /// Adds to ``problems`` what whoever reads it has found.
+    package mutating func report(_ problem: String) { demuxer.report(problem) }
     /// Why the source ended before its time, in words, where reading it failed half-way.
     package var prematureEnd: String? { demuxer.source.prematureEnd }
     /// Whether there is a picture (a cover counts).
@@ -63,9 +65,6 @@ package struct MediaReader: ~Copyable, Sendable {
     package var leadIn: MediaTime { max(origin - (description.video?.start ?? origin), .zero) }
     /// Item time at which the sound that has been read ends; nil where none has been.
     package var soundEnd: MediaTime? { demuxer.soundReadTo.map { $0 - origin } }
-    /// Item time of the picture that was read last, of the sound where there is no picture, whether or not it has been decoded; nil where
-    /// nothing has been read.
-    package var readUntil: MediaTime? { (demuxer.pictureReadTo ?? demuxer.soundReadTo).map { $0 - origin } }
     /// Samples of its sound that have been converted and are in memory.
     var heldSamples: Int { mutating get { sound?.sampleCount ?? 0 } }
     /// What has been read and waits to be decoded.
@@ -179,7 +178,9 @@ package struct MediaReader: ~Copyable, Sendable {
         // Containers index by decoding time, and MPEG-TS and -PS know of no key frames, so a seek may land behind its target, or where
         // nothing can be decoded; go further back then, in the end to the very beginning.
         let earlier = [MediaTime.seconds(2), .seconds(10)].filter { $0 < target }.map { target - $0 }
-        for begin in [target] + earlier + [nil] {
+        // Behind a joint the container's times are others: it is come to from the beginning.
+        let isBehindJoint = demuxer.source.format.firstJoint.map { origin + target >= $0 } ?? false
+        for begin in isBehindJoint ? [nil] : [target] + earlier + [nil] {
             landed = nil
             try restart(at: begin)
             guard description.video != nil else { break }

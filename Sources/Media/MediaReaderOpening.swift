@@ -98,7 +98,7 @@ extension MediaReader {
         }
         let hasVideo = streams.video >= 0 && !isCover
         var description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
-        description.isLocal = !isStream(source)
+        description.isLocal = !isStream(source) && !format.input.hasAskedServers
         var sound: SoundTrack?
         var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }
         if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {

@@ -56,6 +56,8 @@ final class PacketReceiver: @unchecked Sendable {
     }
 
     let isLive: Bool
+    /// Tells others than who decodes how much has come.
+    let meter: ReceptionMeter
     private let format: FormatContext
     private let interruption: Interruption
     private let video: Int32
@@ -78,6 +80,7 @@ final class PacketReceiver: @unchecked Sendable {
     ) {
         (self.format, self.interruption, self.isLive) = (format, interruption, isLive)
         (video, heard) = (streams.video, streams.audio)
+        meter = ReceptionMeter(since: format.input.begin)
         // What a server has ready at the start of a stream is played.
         beginning = isPartly && settings.latency == nil ? Self.partlyBeginning : .zero
         // What is fetched is asked for again by libavformat itself, from where it broke off.
@@ -129,13 +132,23 @@ final class PacketReceiver: @unchecked Sendable {
         }
     }
 
-    /// What lies ready of either stream; nil where it has no packet here. How much is to, and how often it was not enough.
-    var reception: (pictures: MediaTime?, sound: MediaTime?, goal: MediaTime, gaps: Int) {
+    /// What lies ready at one moment.
+    struct Level: Hashable, Sendable {
+        /// Of either stream; nil where it has no packet here.
+        var pictures: MediaTime?, sound: MediaTime?
+        /// How much is to, and how often it was not enough.
+        var goal: MediaTime, gaps: Int
+        /// What the ``meter`` had counted by then.
+        var received: MediaTime, seeks: Int
+    }
+
+    var level: Level {
         state.withLock { state in
             let (pictures, sound) = (state.packets.pictures, state.packets.sound)
-            return (
-                pictures.count > 0 ? pictures.level : nil, sound.count > 0 ? sound.level : nil, state.gate.goal, state.gate.gaps
-            )
+            let (received, seeks) = meter.progress.withLock { ($0.received, $0.seeks) }
+            return Level(
+                pictures: pictures.count > 0 ? pictures.level : nil, sound: sound.count > 0 ? sound.level : nil, goal: state.gate.goal,
+                gaps: state.gate.gaps, received: received, seeks: seeks)
         }
     }
 
@@ -168,8 +181,11 @@ final class PacketReceiver: @unchecked Sendable {
     private func run() {
         while true {
             let since = HostTime.now
+            meter.progress.withLock { $0.rest(at: since) }
             guard let work: Work = state.wait({ self.work(in: &$0) }) else { return }
-            format.input.idle = format.input.idle + (HostTime.now - since)
+            let now = HostTime.now
+            format.input.idle = format.input.idle + (now - since)
+            meter.progress.withLock { $0.goOn(at: now) }
             switch work {
             case .stop: return
             case .read: read()
@@ -204,7 +220,10 @@ final class PacketReceiver: @unchecked Sendable {
         // A variant that the line has shown not to carry: another is chosen where the stream is opened again.
         if status >= 0, isTooFast { status = Self.tooFast }
         guard status >= 0 else {
-            return state.signal { $0.end = status }
+            return state.signal { state in
+                state.end = status
+                meter.progress.withLock { $0.finish(status == kAVERROR_EOF ? .whole : .failed) }
+            }
         }
         guard streams.contains(index), let stream = format.raw.pointee.streams[Int(index)] else { return }
         let isPicture = index == streams.video
@@ -216,8 +235,10 @@ final class PacketReceiver: @unchecked Sendable {
             if isEncrypted { state.isEncrypted = true }
             state.extent = extent
             if !isPicture, state.audio != index { return }
-            state.gate.received(at: .now)
-            state.packets.append(given.take()!, isPicture: isPicture, at: time, lasting: duration)
+            let now = HostTime.now
+            state.gate.received(at: now)
+            let step = state.packets.append(given.take()!, isPicture: isPicture, at: time, lasting: duration)
+            meter.progress.withLock { $0.receive(step, isPicture: isPicture, at: now) }
             guard isLive else { return }
             if state.isParked, isPicture || video < 0 {
                 state.packets.drop(keeping: max(state.gate.goal, beginning), hasPictures: video >= 0)
@@ -246,6 +267,7 @@ final class PacketReceiver: @unchecked Sendable {
         state.signal { state in
             state.packets.removeAll()
             state.end = nil
+            meter.progress.withLock { $0.seek() }
             state.seekStatus = status
         }
     }

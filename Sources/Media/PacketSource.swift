@@ -161,11 +161,24 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         var status: Int32 = -1
         // To the first byte at once only in formats without an index: in others the demuxer would go on counting times from where it stood.
         if !isBeginning || !mayJump {
+            let (index, timestamp) = soundPreroll(before: time) ?? (index, timestamp)
             status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
         }
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         if interruption.cancelled { throw MediaError(name, .cancelled) }
         if status < 0 { throw MediaError(name, .notSeekable(describe(averror: status))) }
+    }
+
+    /// Where to seek in a file of AAC alone, by which stream; nil in any other. Half of a frame comes from the one before: without that its beginning
+    /// is faded in. At the beginning it is the priming, whose times are less than zero.
+    private func soundPreroll(before time: MediaTime) -> (index: Int32, timestamp: Int64)? {
+        guard streams.video < 0, let stream = stream(streams.audio), let parameters = stream.pointee.codecpar,
+            parameters.pointee.codec_id == AV_CODEC_ID_AAC, parameters.pointee.sample_rate > 0,
+            let first = avformat_index_get_entry(stream, 0)?.pointee.timestamp
+        else { return nil }
+        let frame = MediaTime.seconds(Double(parameters.pointee.frame_size) / Double(parameters.pointee.sample_rate))
+        let wanted = (time - frame).ticks(of: stream.pointee.time_base)
+        return (streams.audio, max(wanted, min(first, time.ticks(of: stream.pointee.time_base))))
     }
 
     /// Has libavformat drop the packets of the sound stream from now on.
@@ -237,6 +250,13 @@ extension FormatContext {
 
     /// Whether it is a list of parts, each fetched by itself (HLS, DASH).
     var isList: Bool { ["hls", "dash"].contains(String(cString: raw.pointee.iformat.pointee.name)) }
+
+    /// Whether it can be sought in. libavformat seeks in a list by its parts, and fetches each from its beginning: it does not matter how
+    /// the list was read, nor whether the server takes ranges.
+    var isSeekable: Bool {
+        if isList { return raw.pointee.ctx_flags & AVFMTCTX_UNSEEKABLE == 0 && !input.hasPiecesOfMP4 }
+        return raw.pointee.pb == nil || raw.pointee.pb.pointee.seekable != 0
+    }
 
     /// What the container tells of the times of these streams.
     func extent(of streams: StreamIndices) -> StreamClock.Extent {

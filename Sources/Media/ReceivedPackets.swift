@@ -52,18 +52,20 @@ struct ReceivedPackets: ~Copyable, Sendable {
         }
     }
 
-    mutating func append(_ packet: consuming Packet, isPicture: Bool, at time: MediaTime?, lasting duration: MediaTime) {
+    /// Appends a packet; returns how far it is behind the one before.
+    @discardableResult
+    mutating func append(_ packet: consuming Packet, isPicture: Bool, at time: MediaTime?, lasting duration: MediaTime) -> MediaTime {
         let isKey = packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0
         byteCount += Int(packet.raw.pointee.size)
-        var step: MediaTime
+        let step = isPicture ? pictures.step(to: time, duration: duration) : sound.step(to: time, duration: duration)
+        let whole = step + (isPicture ? pictures.dropped : sound.dropped)
         if isPicture {
-            step = pictures.step(to: time, duration: duration) + pictures.dropped
-            (pictures.dropped, pictures.level, pictures.count) = (.zero, pictures.level + step, pictures.count + 1)
+            (pictures.dropped, pictures.level, pictures.count) = (.zero, pictures.level + whole, pictures.count + 1)
         } else {
-            step = sound.step(to: time, duration: duration) + sound.dropped
-            (sound.dropped, sound.level, sound.count) = (.zero, sound.level + step, sound.count + 1)
+            (sound.dropped, sound.level, sound.count) = (.zero, sound.level + whole, sound.count + 1)
         }
-        entries.append(ReceivedPacket(packet: packet, step: step, isPicture: isPicture, isKey: isKey))
+        entries.append(ReceivedPacket(packet: packet, step: whole, isPicture: isPicture, isKey: isKey))
+        return step
     }
 
     mutating func popFirst() -> Packet? {

@@ -19,10 +19,7 @@ extension FormatContext {
         let source = withoutFileScheme(source)
         let reach = SourceReach(source, settings, isKept: isKept)
         if let scheme = reach.refusedScheme { throw MediaError(source, .protocolNotPlayed(scheme)) }
-        let areDefaultsSet = SourceOptions.areDefaultsSet
-        if !areDefaultsSet, settings.verifiesTLS, source.lowercased().hasPrefix("rtsps:") || source.lowercased().hasPrefix("rtmpts:") {
-            throw MediaError(source, .failed("cannot be opened: this FFmpeg does not verify the server’s certificate"))
-        }
+        TLSTerms.prepare()
         let closing = SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
         let limit = isStream(source) ? settings.timeout : openingTimeLimit
         interruption.allow(limit)
@@ -41,6 +38,8 @@ extension FormatContext {
         context?.pointee.codec_whitelist = av_strdup(MediaKinds.decoders(settings))
         interruption.allow(limit)
 
+        let terms = try claimTerms(source, settings, interruption)
+        defer { withExtendedLifetime(terms) {} }
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         for (name, value) in SourceOptions.options(for: source, settings) { av_dict_set(&options, name, value, 0) }
@@ -50,10 +49,8 @@ extension FormatContext {
             if let refusal = input.refusal, !interruption.cancelled { throw MediaError(source, refusal) }
             throw MediaError(source, reason(opening: status, source, file, formats, interruption, limit))
         }
+        input.isOpening = false
         let format = FormatContext(raw: opened, input: input, settings: settings, closing: closing)
-        if !areDefaultsSet, settings.verifiesTLS, String(cString: opened.pointee.iformat.pointee.name) == "dash" {
-            throw MediaError(source, .failed("cannot be opened: this FFmpeg does not verify the servers of DASH"))
-        }
         interruption.allow(limit)
         let probed = avformat_find_stream_info(opened, nil)
         if interruption.cancelled { throw MediaError(source, .cancelled) }
@@ -64,6 +61,16 @@ extension FormatContext {
             format.geometry = FileGeometry(source, format: String(cString: opened.pointee.iformat.pointee.name), interruption: interruption)
         }
         return format
+    }
+
+    /// What the servers of protocols have to show that connect by TLS without a way to say so; nil of others.
+    private static func claimTerms(
+        _ source: String, _ settings: StreamSettings, _ interruption: Interruption
+    ) throws(MediaError) -> TLSTerms? {
+        guard ["rtsps", "rtmpts"].contains(source.prefix { $0 != ":" }.lowercased()) else { return nil }
+        do throws(TLSTerms.Refusal) { return try TLSTerms.claim(settings, staysOpen: false, interruption) } catch {
+            throw MediaError(source, interruption.cancelled ? .cancelled : error.reason)
+        }
     }
 
     private static func open(
@@ -80,6 +87,7 @@ extension FormatContext {
             case .notARegularFile: throw MediaError(path, .notARegularFile)
             case .isEmpty: throw MediaError(path, .isEmpty)
             case .leadsOutside: throw MediaError(path, .namesWhatItMayNot(path))
+            case .refused(let reason): throw MediaError(path, reason)
             case .interrupted:
                 throw MediaError(path, interruption.cancelled ? .cancelled : .timedOut(seconds: openingTimeLimit.seconds))
             }

@@ -1,5 +1,5 @@
 import CKioskFFmpeg
-import CKioskMedia
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 
@@ -74,20 +74,16 @@ enum SourceOptions {
         return options
     }
 
-    /// What every connection by TLS is made with.
+    /// What every connection by TLS is made with. The authorities are always named, so that the defaults of a claim (``TLSTerms``) are nobody else's.
     private static func tls(_ settings: StreamSettings) -> [(name: String, value: String)] {
         var options = [("tls_verify", settings.verifiesTLS ? "1" : "0")]
-        if let file = settings.certificateAuthorities { options.append(("ca_file", file)) }
+        if let file = settings.certificateAuthorities ?? systemAuthorities { options.append(("ca_file", file)) }
         return options
     }
 
-    /// Has libavformat verify servers, and follow no redirection, where it opens a connection without asking anybody: DASH's parts, RTSP by TLS. False where it could
-    /// not be made to.
-    static let areDefaultsSet: Bool = {
-        func set(_ protocolName: String, _ option: String, _ value: Int64) -> Bool {
-            avio_protocol_get_class(protocolName).map { kiosk_set_default($0, option, value) == 0 } ?? false
-        }
-        let verifies = set("tls", "tls_verify", 1)
-        return set("http", "max_redirects", 0) && set("https", "max_redirects", 0) && verifies
+    /// What GnuTLS reads where no file is named; nil where it is elsewhere.
+    static let systemAuthorities: String? = {
+        let file = "/etc/ssl/certs/ca-certificates.crt"
+        return access(file, R_OK) == 0 ? file : nil
     }()
 }

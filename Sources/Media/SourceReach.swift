@@ -38,7 +38,8 @@ struct SourceReach: Hashable, Sendable {
         }
         let scheme = source.prefix { $0 != ":" }.lowercased()
         switch scheme {
-        case "http", "https": (named, carriers, lists) = (Self.web, Self.webCarriers, ["hls", "dash"])
+        // Of DASH ``FileInput`` says whether it is one.
+        case "http", "https": (named, carriers, lists) = (Self.web, Self.webCarriers, ["hls"])
         case "rtsp": (named, carriers, lists) = (["rtsp", "rtp", "srtp", "udp"], ["tcp"], ["rtsp"])
         case "rtsps": (named, carriers, lists) = (["rtsps", "rtp", "srtp", "udp"], ["tls", "tcp", "httpproxy"], ["rtsp"])
         case "rtp", "srtp": (named, lists) = ([scheme, "rtp", "udp"], ["rtp"])
@@ -81,7 +82,8 @@ struct SourceReach: Hashable, Sendable {
             // of the folder.
             let inner = name.dropFirst("crypto+".count)
             return HTTPAddress(String(inner)) == nil ? .refused : .open
-        default: return .open
+        // What libavformat would write into a request as further lines of it.
+        default: return name.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? .refused : .open
         }
     }
 

@@ -11,7 +11,8 @@ import KioskPlatform
 /// - when the times come back soon after (``Sequel``), or
 /// - when the container tells no end, and either the step is long and the source ends soon after, or it is longer than ten minutes.
 ///
-/// In either kind a step is no jump where the other stream has packets within the gap.
+/// In either kind a step is no jump where the other stream has packets within the gap. What lies between two edits of an edit list is read, too, and marked
+/// as not to be shown. Its times are counted towards the edit that follows, and go forward and back over those of what is shown: they are judged apart.
 ///
 /// Picture and sound jump one after the other, and by the same time, so that they stay together. The pictures lead: where files were joined
 /// whose times overlap, theirs go back by less than a second, and that is a jump, too. Times of sound that go back so little may be jitter. So
@@ -47,6 +48,8 @@ struct StreamClock: Hashable, Sendable {
     private var offset = MediaTime.zero
     /// Decoding time and end of the last packet, offset included. Before the first: when that is expected at the latest.
     private var last: MediaTime?, end: MediaTime?
+    /// End of the last packet, where that was not to be shown.
+    private var leftOutEnd: MediaTime?
     private var hasBegun = false
     /// Whether the other stream jumps when this one does.
     private let leads: Bool
@@ -91,11 +94,25 @@ struct StreamClock: Hashable, Sendable {
         step(to: time + offset, beside: other, within: extent) == .doubtful
     }
 
+    /// Whether the next packet, which is marked as not to be shown, is as edit lists have it: it follows the one before, or goes back. Damage steps forward, and
+    /// demuxers take what follows it for what lies behind the last edit.
+    mutating func leavesOut(at time: MediaTime, lasting duration: MediaTime, within extent: Extent) -> Bool {
+        guard !extent.mayJump, offset == .zero, let before = leftOutEnd ?? end, time <= before + Self.longestGapAtEnd else { return false }
+        leftOutEnd = time + duration
+        return true
+    }
+
+    /// Whether the times jump between the last packet and the next one, with decoding time `time`.
+    func jumps(to time: MediaTime, beside other: StreamClock, within extent: Extent) -> Bool {
+        step(to: time + offset, beside: other, within: extent) == .jump
+    }
+
     /// What is to be added to the timestamps of the next packet, with decoding time `time`, and whether they jump there.
     mutating func offset(
         at time: MediaTime, lasting duration: MediaTime, beside other: StreamClock, within extent: Extent, sequel: Sequel = .unknown
     ) -> (offset: MediaTime, isJump: Bool) {
         var isJump = false
+        leftOutEnd = nil
         if !leads, extent.mayJump { follow(other, at: time) }
         switch step(to: time + offset, beside: other, within: extent) {
         case .on: break

@@ -31,8 +31,15 @@ struct TimestampRebaser: Sendable {
                 ? stream.time(raw.pointee.dts) : source.decodingTime(of: raw)
         else { return nil }
         let extent = source.extent
-        let (clock, other) = isPicture ? (pictures, sound) : (sound, pictures)
         let listed = stream.time(raw.pointee.duration) ?? .zero
+        let shown = stream.time(raw.pointee.pts) ?? time
+        if raw.pointee.flags & AV_PKT_FLAG_DISCARD != 0, pictures.presentation(at: shown, decodedAt: time, within: extent) == .on {
+            let isLeftOut =
+                isPicture
+                ? pictures.leavesOut(at: time, lasting: listed, within: extent) : sound.leavesOut(at: time, lasting: listed, within: extent)
+            if isLeftOut { return nil }
+        }
+        let (clock, other) = isPicture ? (pictures, sound) : (sound, pictures)
         let duration = StreamClock.duration(listed, at: time, within: extent)
         if duration != listed { raw.pointee.duration = duration.ticks(of: stream.pointee.time_base) }
         let sequel = clock.isDoubtful(at: time, beside: other, within: extent) ? sequel(of: time, in: index, of: &source) : .unknown
@@ -58,9 +65,29 @@ struct TimestampRebaser: Sendable {
             // The demuxer marks frames behind the end of an edit list as not to be shown, and has judged by the damaged time.
             if !extent.mayJump { raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
         }
+        if isPicture, extent.mayJump, raw.pointee.flags & AV_PKT_FLAG_CORRUPT != 0, isBeforeJoint(index, within: extent, of: &source) {
+            raw.pointee.flags &= ~AV_PKT_FLAG_CORRUPT
+        }
         guard let jump, !hasReportedJump else { return nil }
         hasReportedJump = true
         return jump
+    }
+
+    /// Whether files were joined behind the picture that was rebased last, or behind the next one. The demuxer marks the last before a joint as damaged, as
+    /// the counters of its packets and the next ones do not fit, and libavformat's parser hands the mark on with the one before. If something is missing
+    /// the decoder says so.
+    private func isBeforeJoint(_ index: Int32, within extent: StreamClock.Extent, of source: inout PacketSource) -> Bool {
+        guard !isURL(source.name), let stream = source.stream(index) else { return false }
+        var (position, count) = (0, 0)
+        while count < 2, position < Self.readAheadLimit.packets, let packet = source.peek(position) {
+            position += 1
+            guard packet.pointee.stream_index == index else { continue }
+            count += 1
+            let isReordered = stream.pointee.codecpar.pointee.video_delay > 0
+            guard let time = isReordered ? stream.time(packet.pointee.dts) : source.decodingTime(of: packet) else { return false }
+            if pictures.jumps(to: time, beside: sound, within: extent) { return true }
+        }
+        return false
     }
 
     /// Whether a frame's presentation time is damaged. Frames that are decoded after the first one behind a gap and presented before it go

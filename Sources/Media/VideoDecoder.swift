@@ -40,6 +40,8 @@ struct VideoDecoder: ~Copyable, Sendable {
     var ways: [DecoderChoice.Way]
     var refusals: [String] = []
     let warns: Bool
+    /// How long a call of the hardware's driver may take in mid-item.
+    let driverLimit: MediaTime
     var problem: String?
     /// Its place in the line for a hardware decoder; nil where it does not wait for one.
     var place: DecoderShelf.Place?
@@ -90,6 +92,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         lastDuration = nominalDuration ?? .milliseconds(40)
         (ways, allWays, warns) = (choice.ways, choice.ways, wish.setting == .hardware)
         kept = KeptPackets(limit: wish.keptBytes)
+        driverLimit = wish.driverLimit
         refusals = choice.obstacle.map { [$0] } ?? []
         if self.plan.threads > 1, !self.plan.isPreview { load = DecodingLoad(self.plan.source) }
         // It would be one decoder more than there are items.

@@ -15,6 +15,7 @@ extension VideoDecoder {
             let way = ways.removeFirst()
             do throws(SurfaceError) {
                 codec = try plan.hardware(way)
+                codec?.lease?.limit = driverLimit
                 (hardware, method) = (codec?.lease?.name, way.method)
                 if skipsNonReferences { setDecodesOnlyReferences(true) }
                 return true

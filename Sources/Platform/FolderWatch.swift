@@ -65,7 +65,17 @@ package final class FolderWatch: Sendable {
     private let wakeUp = WakeUp()
     private let table = Mutex(Table())
     private let isStopping = Atomic(false)
-    private let hasRunOut = Atomic(false)
+    private let lack = Mutex<Lack?>(nil)
+    /// What the system had no more of when this was made.
+    private let lackAtStart: Lack?
+
+    /// What the system has no more of, so that changes have to be looked for.
+    package enum Lack: Hashable, Sendable {
+        /// Watches or instances of inotify (`fs.inotify.max_user_watches` and `max_user_instances`).
+        case watches
+        /// File descriptors of this process (`RLIMIT_NOFILE`).
+        case descriptors
+    }
 
     /// How long changes are collected, so that a file that is written is told once and not at each write.
     private static let pause: UInt32 = 50_000
@@ -74,7 +84,17 @@ package final class FolderWatch: Sendable {
         | UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
     /// Watches nothing yet. Where the system has no inotify left every folder's coverage is partial.
-    package init() { descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) }
+    package init() {
+        descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        guard descriptor < 0 else {
+            lackAtStart = nil
+            return
+        }
+        // Without descriptors and without instances left the error is the same, EMFILE.
+        let another = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        lackAtStart = another < 0 ? .descriptors : .watches
+        if another >= 0 { close(another) }
+    }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
@@ -85,7 +105,7 @@ package final class FolderWatch: Sendable {
         guard kind >= 0 else { return (.none, false) }
         let number = descriptor < 0 ? -1 : inotify_add_watch(descriptor, path.string, Self.mask)
         if number < 0, descriptor < 0 || errno == ENOSPC || errno == ENOMEM {
-            hasRunOut.store(true, ordering: .relaxed)
+            lack.withLock { $0 = lackAtStart ?? .watches }
             return (.partial, false)
         }
         guard number >= 0 else { return (.none, false) }
@@ -123,9 +143,8 @@ package final class FolderWatch: Sendable {
         for number in left { inotify_rm_watch(descriptor, number) }
     }
 
-    /// Whether the system had no watch left for a folder (`fs.inotify.max_user_watches` and `max_user_instances`): what changes there has to be
-    /// looked for.
-    package var lacksWatches: Bool { hasRunOut.load(ordering: .relaxed) }
+    /// What the system had no more of when a folder was to be watched; nil where it had enough.
+    package var lacks: Lack? { lack.withLock { $0 } }
 
     /// How many folders are watched.
     package var count: Int { table.withLock { Set($0.numbers.values).count } }

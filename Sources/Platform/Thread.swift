@@ -12,7 +12,7 @@ package final class Thread: Sendable {
     private struct State {
         /// nil while it waits.
         var id: pthread_t?
-        var hasEnded = false
+        var hasEnded = false, isCancelled = false
         var isDetached = false, isJoined = false
     }
 
@@ -82,7 +82,10 @@ package final class Thread: Sendable {
     /// `pthread_join`.
     package func join(until deadline: HostTime) -> Bool {
         if cancel() { return true }
-        guard let id = state.wait(until: deadline, { $0.hasEnded ? $0.id : nil }) else { return false }
+        guard let ended = state.wait(until: deadline, { $0.isCancelled ? .some(nil) : $0.hasEnded ? .some($0.id) : nil }) else {
+            return false
+        }
+        guard let id = ended else { return true }
         let isFirst = state.withLock { state in
             defer { state.isJoined = true }
             return !state.isJoined && !state.isDetached
@@ -137,7 +140,10 @@ package final class Thread: Sendable {
             waiting.threads.remove(at: index)
             return true
         }
-        if isCancelled { start.drop() }
+        if isCancelled {
+            state.signal { $0.isCancelled = true }
+            start.drop()
+        }
         return isCancelled
     }
 

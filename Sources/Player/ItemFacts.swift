@@ -84,6 +84,10 @@ extension PlayerItem {
     public var seekableTimeRanges: [Range<Duration>] { facts?.seekableTimeRanges.map(\.durations) ?? [] }
 
     /// Whether it is likely to play to its end without waiting for its source.
+    ///
+    /// Of a stream, the measured speed of the line and what has been received decide: the end must be there before it is played. A live
+    /// stream keeps up while it has at least half of its latency in hand. Up to 30 seconds are received ahead; on a slow line it can stay
+    /// false with all of these loaded. False while the item is not on the screen, unless it is a file.
     public var isPlaybackLikelyToKeepUp: Bool { facts?.isPlaybackLikelyToKeepUp ?? false }
 
     /// Plays another track of a kind from now on, or none: of sound within a second or two, while the picture goes on; of the picture by opening

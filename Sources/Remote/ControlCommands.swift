@@ -232,6 +232,7 @@ extension ControlSchema {
                 answer: place.dropLast() + [
                     ControlMember("state", "\"playing\", \"paused\" or \"waiting\""),
                     ControlMember("ended", "whether a playlist that does not loop has ended"),
+                    ControlMember("stateAge", "seconds since `state` and `ended` have been so"),
                     ControlMember("duration", "seconds; null for a live stream"),
                     ControlMember("itemStatus", "\"unknown\", \"ready\" or \"failed\"; null where nothing is on the screen"),
                     ControlMember("live", "whether nobody knows how long the item lasts, as of a live stream"),
@@ -239,7 +240,7 @@ extension ControlSchema {
                     ControlMember(
                         "loaded", "ranges of the item, `from` and `to` in seconds, that are there without waiting for its source"),
                     ControlMember("seekable", "ranges of the item that one can seek to"),
-                    ControlMember("likelyToKeepUp", "whether it is likely to play on without waiting for its source"),
+                    ControlMember("likelyToKeepUp", "whether it is likely to play to its end without waiting for its source"),
                     latency,
                     ControlMember("count", "how many items the playlist has"),
                     ControlMember("volume", "0 to 100"), ControlMember("muted", "whether the sound is off"),

@@ -17,6 +17,24 @@ package enum ControlReference {
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// What `kiosk ctl help` prints: all commands, one a line, or how the one is asked that the words are. nil where they are none.
+    package static func help(_ words: [String]) -> String? {
+        if words.isEmpty {
+            let names =
+                ControlCommand.allCases.map { ($0.rawValue, $0.schema.summary) } + [("watch", "Shows what happens, a line of JSON each.")]
+            let width = names.map(\.0.count).max() ?? 0
+            return names.map { $0 + String(repeating: " ", count: width - $0.count + 2) + $1 }.joined(separator: "\n")
+        }
+        guard let (command, rest) = ControlCommand.find(words), rest.isEmpty else { return nil }
+        let schema = command.schema
+        return
+            ([schema.usage, schema.summary]
+            + schema.parameters.map {
+                "  \($0.name): \($0.text) \($0.kind.expectation.prefix(1).uppercased() + $0.kind.expectation.dropFirst())."
+            })
+            .joined(separator: "\n")
+    }
+
     private static func section(_ schema: ControlSchema) -> [String] {
         var lines = ["## \(schema.command.rawValue)", "", schema.summary, "", "    \(schema.usage)", ""]
         if !schema.parameters.isEmpty {

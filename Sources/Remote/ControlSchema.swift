@@ -89,8 +89,8 @@ package enum ControlKind: Hashable, Sendable {
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .degrees: "0, 90, 180 or 270"
         case .flag: "true or false"
-        case .text: "a text of 1 to 4096 bytes without control characters"
-        case .texts: "a list of 1 to 1000 texts"
+        case .text: "a text of 1 to 4096 bytes without line breaks and other control characters"
+        case .texts: "a list of 1 to 1000 texts, each of 1 to 4096 bytes without line breaks and other control characters"
         case .word(let words): words.map { "\"\($0)\"" }.joined(separator: ", ")
         case .words(let words): "a list of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
         case .track: "the number of a track from 1, a language such as \"de\", \"auto\" or \"off\""

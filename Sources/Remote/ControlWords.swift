@@ -16,8 +16,9 @@ extension ControlRequest {
     /// - Throws: what is wrong with them.
     package static func line(words: [String], path: (String) -> String) throws(ControlWordsFault) -> String {
         guard let (command, rest) = ControlCommand.find(words) else {
-            let names = ControlCommand.allCases.map(\.rawValue).joined(separator: ", ")
-            guard let first = words.first else { throw ControlWordsFault(description: "what to ask for is missing; there are \(names)") }
+            guard let first = words.first else {
+                throw ControlWordsFault(description: "what to ask for is missing: kiosk ctl help lists the commands")
+            }
             // Of a first word that several have, those.
             let family = ControlCommand.allCases.map(\.rawValue).filter { $0.hasPrefix("\(first) ") }
             let given = family.isEmpty ? first : words.prefix(2).joined(separator: " ")
@@ -29,10 +30,10 @@ extension ControlRequest {
                         "\(first) \($0)"
                     }
                 }
-            let advice = near.map { "did you mean “\($0)”?" }
-            throw ControlWordsFault(
-                description:
-                    "there is no command “\(given)”; \(advice ?? "there are \(family.isEmpty ? names : family.joined(separator: ", "))")")
+            let advice =
+                near.map { "did you mean “\($0)”?" }
+                ?? (family.isEmpty ? "kiosk ctl help lists them" : "there are \(family.joined(separator: ", "))")
+            throw ControlWordsFault(description: "there is no command “\(given)”; \(advice)")
         }
         let schema = command.schema
         var members: [String: JSONValue] = ["command": .string(command.rawValue)]
@@ -77,7 +78,7 @@ extension ControlRequest {
 
 extension ControlCommand {
     /// The command that words begin with, and the other words; the longest name counts.
-    static func find(_ words: [String]) -> (command: ControlCommand, rest: [String])? {
+    package static func find(_ words: [String]) -> (command: ControlCommand, rest: [String])? {
         let names =
             allCases.map { (command: $0, words: $0.rawValue.split(separator: " ").map(String.init)) } + [(.playlist, ["playlist"])]
         let known = names.filter { words.starts(with: $0.words) }.max { $0.words.count < $1.words.count }

@@ -61,6 +61,8 @@ package final class RemoteControl: Sendable {
     let started = HostTime.now
     let failure = Mutex<(message: String, time: HostTime)?>(nil)
     let failureCount = Mutex(0)
+    /// Since when the player has been in its state.
+    let stateSince = Mutex(HostTime.now)
     /// What observers know of the devices.
     let devices = Mutex<(display: JSONValue, audio: String)?>(nil)
     /// How often the service had been started again when this player was, where systemd keeps a folder for it.
@@ -199,8 +201,14 @@ package final class RemoteControl: Sendable {
     }
 
     private func seek(_ command: Command, or problem: String = "there is nothing to seek in") throws(ControlRefusal) -> ControlReply {
-        guard player.snapshot.isSeekable else {
-            throw ControlRefusal(code: "not-seekable", message: "what is on the screen has no other places: a live stream, or nothing")
+        let now = player.snapshot
+        guard now.isSeekable else {
+            let message =
+                now.item == nil
+                ? "there is nothing on the screen"
+                : now.duration == nil
+                    ? "a live stream cannot seek" : "this stream cannot seek: its server or its format does not offer it"
+            throw ControlRefusal(code: "not-seekable", message: message)
         }
         return try move(command, or: problem)
     }

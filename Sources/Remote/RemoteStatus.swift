@@ -24,6 +24,7 @@ extension RemoteControl {
         var members = place(now)
         members["state"] = .string(now.status.rawValue)
         members["ended"] = .bool(now.hasEnded)
+        members["stateAge"] = Self.seconds(HostTime.now - stateSince.withLock { $0 })
         members["duration"] = now.duration.map(Self.seconds) ?? .null
         members.merge(facts(now)) { $1 }
         members["latency"] = counts.streamLatency.map(Self.seconds) ?? .null
@@ -102,12 +103,13 @@ extension RemoteControl {
 
     // MARK: Events
 
-    /// Remembers what goes wrong from now on, and has the observers of the socket, whichever there is by then, told what happens.
+    /// Remembers what goes wrong and since when the state stands from now on, and has the observers of the socket, whichever there is by then, told what happens.
     package func publish(on socket: @escaping @Sendable () -> ControlSocket?) {
         player.addObserver { event in
             switch event {
             case .itemFailed(_, let message): self.failed(message)
             case .nothingPlayable: self.failed("nothing on the playlist can be played")
+            case .statusChanged, .playlistEnded: self.stateSince.withLock { $0 = .now }
             default: break
             }
         }

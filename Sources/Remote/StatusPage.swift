@@ -1,15 +1,14 @@
 import KioskPlatform
 
-/// What `kiosk status` prints: the answer to `status`, for people.
-package enum StatusPage {
-    /// Some lines, without the last line's end.
-    package static func text(_ status: JSONValue) -> String {
+/// The lines of the answer to `status`, for people (``AnswerPage``).
+enum StatusPage {
+    static func lines(_ status: JSONValue) -> [(name: String, text: String)] {
         func number(_ name: String) -> String { status[name].map(\.shown) ?? "?" }
         func time(_ name: String) -> String? { status[name]?.number.map { "\(MediaTime.seconds($0))" } }
-        var lines: [(String, String)] = []
+        var lines: [(name: String, text: String)] = []
         let state = status["ended"] == .bool(true) ? "ended" : status["state"]?.text ?? "?"
         lines.append(
-            ("State", "\(state), for \(duration(status["uptime"]?.number ?? 0)) (kiosk \(number("version")), process \(number("pid")))"))
+            ("State", "\(state) for \(duration(status["stateAge"]?.number ?? 0))"))
         if let item = status["item"], case .object = item {
             let place = item["place"]?.integer.map { "\($0) of \(number("count"))" } ?? "between two of \(number("count"))"
             lines.append(("Item", "\(item["title"]?.text ?? "?") (\(place))"))
@@ -31,12 +30,15 @@ package enum StatusPage {
                 "Frames",
                 "\(number("framesShown")) shown, \(number("framesLate")) late, \(number("framesDropped")) dropped; \(number("seams")) seams"
             ))
+        lines.append(
+            (
+                "Player",
+                "kiosk \(number("version")), process \(number("pid")), running for \(duration(status["uptime"]?.number ?? 0))"
+            ))
         if let failure = status["failure"], let message = failure["message"]?.text {
             lines.append(("Failure", "\(message) (\(duration(failure["age"]?.number ?? 0)) ago)"))
         }
-        let width = lines.map(\.0.count).max() ?? 0
-        return lines.map { name, text in name + String(repeating: " ", count: width - name.count + 2) + text.printable }.joined(
-            separator: "\n")
+        return lines
     }
 
     private static func duration(_ seconds: Double) -> String {

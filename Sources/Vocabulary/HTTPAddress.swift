@@ -42,10 +42,12 @@ package struct HTTPAddress: Hashable, Sendable {
         return (isSecure ? "https://" : "http://") + user + host + (isUsual ? "" : ":\(port)") + target
     }
 
-    /// Where a server at this address leads to with a redirection; nil where that is no address of HTTP, or goes from https down to http. The user goes
-    /// along to whom it is meant for.
+    /// Where a server at this address leads to with a redirection; nil where that is no address of HTTP, or goes from https down to http, or has
+    /// control characters, which would be lines of the next request. The user goes along to whom it is meant for.
     package func redirected(to location: String) -> HTTPAddress? {
-        guard var next = HTTPAddress(Self.resolve(location, against: url)), next.isSecure || !isSecure else { return nil }
+        guard !location.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), var next = HTTPAddress(Self.resolve(location, against: url)),
+            next.isSecure || !isSecure
+        else { return nil }
         next.userInformation = trusts(next) ? userInformation : nil
         return next
     }

@@ -55,6 +55,8 @@ package struct PlaylistItem: Hashable, Sendable {
 
     /// The same without the ending of a file's name: what it is called on the screen where nothing else is known.
     package var plainName: String {
+        // A URL without a path is called by its host, whose dots end nothing.
+        if isURL(source), source.withoutCredentials.prefix(while: { $0 != "?" }).split(separator: "/").count < 3 { return name }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let ending = parts.last, 1...5 ~= ending.count, parts[0] != "" || parts.count > 2 else { return name }
         return parts.dropLast().joined(separator: ".")

@@ -13,7 +13,7 @@ package struct StreamSettings: Hashable, Sendable {
     package var headers: [String] = []
     /// What an HTTP or RTSP server is told who asks.
     package var userAgent = "kiosk"
-    /// The path of a file (PEM) with authorities whose certificates are trusted beside those that the system trusts; nil for none.
+    /// The path of a file (PEM) with the authorities whose certificates are trusted; nil for the system's.
     package var certificateAuthorities: String?
     /// Whether a server that is spoken to by TLS must show that it is who it says.
     package var verifiesTLS = true

@@ -52,7 +52,7 @@ struct Check: ParsableCommand {
         for problem in problems { printError(problem.printable) }
         let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60
 
-        var table = Table(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
+        var table = TextTable(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
         var (failures, warnings) = (0, 0)
         var videos: [(AssetDescription.Video, VideoGravity)] = []
         for (index, item) in items.enumerated() {
@@ -73,7 +73,7 @@ struct Check: ParsableCommand {
             warnings += 1
             printError("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)".printable)
         }
-        if items.isEmpty { print("there is nothing to play") } else { table.print() }
+        if items.isEmpty { print("there is nothing to play") } else { print(table.text) }
         let leftOut = PlaylistSource.filesLeftOut(of: folders)
         if !leftOut.isEmpty {
             print("Not played, because the name does not end like that of a video, a sound or an image:")

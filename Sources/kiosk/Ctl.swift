@@ -33,6 +33,13 @@ struct Ctl: ParsableCommand {
     func run() throws {
         var words = words
         if ["--help", "-h"].contains(words.first) { throw CleanExit.helpRequest(self) }
+        if words.first == "help" {
+            guard let text = ControlReference.help(Array(words.dropFirst())) else {
+                throw Unanswered(code: "invalid-words", "there is no such command: kiosk ctl help lists them", status: 64).told(
+                    asJSON: false)
+            }
+            return print(text)
+        }
         let isJSON = json || words.last == "--json"
         if !json, isJSON { words.removeLast() }
         do throws(Unanswered) { try carryOut(words, isJSON: isJSON) } catch { throw error.told(asJSON: isJSON) }
@@ -46,10 +53,9 @@ struct Ctl: ParsableCommand {
         place.mentionMistakes()
         if isJSON {
             Swift.print(answer.line)
-        } else if words == [ControlCommand.status.rawValue] {
-            print(StatusPage.text(answer))
-        } else {
-            for (name, value) in answer.members where name != "ok" && name != "id" { print("\(name): \(value.shown.printable)") }
+        } else if let (command, _) = ControlCommand.find(words) {
+            let text = AnswerPage.text(command, answer)
+            if !text.isEmpty { print(text) }
         }
     }
 

@@ -59,8 +59,13 @@ struct DoctorCommand: ParsableCommand {
             if access(Settings.installedFile, F_OK) != 0 { return (BoxFacts.Question(), []) }
             settings.config = Settings.installedFile
         }
-        guard let configuration = try? settings.load(orDefaults: true) else {
-            // What is wrong with it stands on standard error.
+        let configuration: Configuration
+        do { configuration = try settings.load(orDefaults: true) } catch {
+            printError("\(error)")
+            if let file = Settings.file(settings.config), Settings.isUnreadable(file) {
+                let text = "not checked: what \(file) says, as this user may not read it; the rest is judged by its defaults"
+                return (BoxFacts.Question(), [Finding("configuration", .unknown, text, advice: ["sudo kiosk doctor"])])
+            }
             let finding = Finding("configuration", .error, "kiosk.conf cannot be used, as said above", advice: ["kiosk check"])
             return (BoxFacts.Question(), [finding])
         }

@@ -30,14 +30,32 @@ import Remote
         do {
             if let slip = mistakenSubcommand(CommandLine.arguments.dropFirst()) { throw slip }
             var command = try parseAsRoot()
-            do { try command.run() } catch let error as ValidationError { exit(error, of: command) }
+            do { try command.run() } catch let error as ValidationError {
+                refuse(error)
+                exit(error, of: command)
+            }
+        } catch let mistakes as ConfigurationError {
+            printError(mistakes.description)
+            Glibc.exit(ConfigurationError.exitStatus)
         } catch {
+            refuse(error)
             if let text = unknownOption(fullMessage(for: error), CommandLine.arguments.dropFirst()) {
                 printError(text)
                 Glibc.exit(exitCode(for: error).rawValue)
             }
             exit(withError: error)
         }
+    }
+
+    /// Ends with a mistake on the command line as programs read it, where `--json` is on it. Returns for what is no such mistake.
+    private static func refuse(_ error: any Error) {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard arguments.prefix(while: { $0 != "--" }).contains("--json"), exitCode(for: error) == .validationFailure else { return }
+        let text = message(for: error)
+        // What was said already has none.
+        if text.isEmpty { return }
+        _ = Unanswered(code: "invalid-words", unknownOption(text, arguments) ?? text, status: 64).told(asJSON: true)
+        Glibc.exit(64)
     }
 
     /// What is wrong with a first word that was meant to be a subcommand: it would be played, and waited for as a file that is to come.

@@ -27,7 +27,7 @@ final class Reload: Sendable {
     private let path: String?
     private let load: @Sendable () throws -> (Configuration, KeyMap)
 
-    /// Of the file at `path`, where there is one. `load` reads it again, and has complained where it throws.
+    /// Of the file at `path`, where there is one. `load` reads it again, and throws what is wrong with it (``ConfigurationError``).
     init(_ path: String?, load: @escaping @Sendable () throws -> (Configuration, KeyMap)) {
         (self.path, self.load) = (path, load)
         watch = path.map { PlaylistExpansion(file: $0) }
@@ -63,7 +63,10 @@ final class Reload: Sendable {
                 let goesOn = state.wait { state -> Bool? in state.isStopping ? false : state.isWanted ? true : nil }
                 guard goesOn == true else { return }
                 state.withLock { $0.isWanted = false }
-                guard let (new, keyMap) = try? load() else {
+                let new: Configuration
+                let keyMap: KeyMap
+                do { (new, keyMap) = try load() } catch {
+                    for mistake in (error as? ConfigurationError)?.complaints ?? [] { log.warning("\(mistake)") }
                     log.warning("\(path) is not taken over: what was read before goes on")
                     continue
                 }

@@ -56,17 +56,18 @@ struct Settings: ParsableArguments {
     /// The file that is named, or the one that is there; nil if there is none.
     static func file(_ config: String?) -> String? {
         let isHere = access("kiosk.conf", F_OK) == 0 && isOwn("kiosk.conf")
-        return config ?? (isHere ? "kiosk.conf" : access(installedFile, F_OK) == 0 ? installedFile : nil)
+        // What this user may not even look for is there: it is complained about, and never taken for no file at all.
+        let isInstalled = access(installedFile, F_OK) == 0 || errno == EACCES
+        return config ?? (isHere ? "kiosk.conf" : isInstalled ? installedFile : nil)
     }
+
+    /// Whether the file at `path` is there and this user may not read it.
+    static func isUnreadable(_ path: String) -> Bool { access(path, R_OK) != 0 && errno == EACCES }
 
     /// The file's values, of the one named or of the one that is there; nil where there is none.
     static func read(_ config: String?) throws -> Configuration? {
         guard let path = file(config) else { return nil }
-        do throws(ConfigurationError) {
-            return try Configuration.load(path)
-        } catch {
-            throw complain(error)
-        }
+        return try Configuration.load(path)
     }
 
     /// Whether a file of the present folder may say what is done. Root does nothing that somebody else's file says, unless --config names it.
@@ -84,15 +85,10 @@ struct Settings: ParsableArguments {
         let unknown = configuration.input.bindings.compactMap { binding in
             binding.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } ? nil : configuration.complaint(unknownKey: binding)
         }
-        if !unknown.isEmpty { throw Self.complain(ConfigurationError(unknown)) }
+        if !unknown.isEmpty { throw ConfigurationError(unknown) }
         // A default that this kernel's headers do not have is no mistake.
         let known = configuration.input.allowedBindings.filter { $0.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } }
         return try KeyMap(bindings: known.map { ($0.trigger, $0.command) })
-    }
-
-    private static func complain(_ error: ConfigurationError) -> ExitCode {
-        printError(error.description)
-        return ExitCode(ConfigurationError.exitStatus)
     }
 }
 

@@ -18,7 +18,7 @@ struct Status: ParsableCommand {
             let place = try address.place()
             let answer = try place.answer(to: JSONValue.object(["command": .string(ControlCommand.status.rawValue)]).line)
             place.mentionMistakes()
-            if json { Swift.print(answer.line) } else { print(StatusPage.text(answer)) }
+            if json { Swift.print(answer.line) } else { print(AnswerPage.text(.status, answer)) }
         } catch { throw error.told(asJSON: json) }
     }
 }

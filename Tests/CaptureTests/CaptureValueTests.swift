@@ -34,6 +34,9 @@ import Testing
     }
 
     @Test func whatIsOfferedIsListed() {
+        let hostile = [Self.format("YUYV", Int(UInt32.max), Int(UInt32.max), .max), Self.format("YUYV", 1, Int(UInt32.max), 0)]
+        #expect(CameraFormat.choose(CameraMode(), from: Self.webcam + hostile) == CameraFormat.choose(CameraMode(), from: Self.webcam))
+        #expect(CameraFormat.list(hostile).hasPrefix("4294967295x4294967295"))
         #expect(CameraFormat.list(Self.webcam) == "1920x1080 at 30, 5; 1280x720 at 60, 30, 10; 640x480 at 30")
         #expect(CameraFormat.choose(CameraMode(), from: [Self.format("RG10", 1280, 720, 60)]) == nil)
     }

@@ -104,6 +104,12 @@ struct ShelfViewer {
         #expect(none.open(at: viewer.now) == [])
     }
 
+    @Test func `an entry is named by its place, and no number is too large for that`() {
+        let shelf = ShelfViewer(3).shelf
+        #expect(shelf.entry(named: "2") == shelf.found[1] && shelf.entry(named: "clip 3.mp4") != nil)
+        for name in ["0", "-1", "4", "\(Int.min)", "\(Int.max)"] { #expect(shelf.entry(named: name) == nil, "\(name)") }
+    }
+
     @Test func `a finger scrolls, throws, and catches what runs`() {
         var viewer = ShelfViewer(10_000)
         viewer.draw(from: 900, to: 500, over: 400, stays: 200)

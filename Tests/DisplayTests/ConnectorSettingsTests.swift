@@ -1,3 +1,4 @@
+import CKioskDRM
 import CKioskDisplay
 import KioskMedia
 import KioskVocabulary
@@ -67,6 +68,25 @@ struct ConnectorSettingsTests {
     func panels(_ name: String, _ turn: Rotation) { #expect(Rotation(panelOrientation: name) == turn) }
 
     @Test func anUnknownPanelIsUpright() { #expect(Rotation(panelOrientation: "Sideways") == nil) }
+}
+
+/// Numbers of displays and drivers that nobody has looked at.
+struct HostileTimingTests {
+    @Test(arguments: [
+        (1 as UInt32, 65535 as UInt16, 65535 as UInt16, 65535 as UInt16, 0 as UInt32, 1.0), (.max, 1, 1, 0, .max, 1000), (0, 0, 0, 0, 0, 1),
+        (148_500, 2200, 1125, 0, 60, 60), (0, 2200, 1125, 0, 50, 50),
+    ])
+    func modes(clock: UInt32, htotal: UInt16, vtotal: UInt16, vscan: UInt16, told: UInt32, refresh: Double) {
+        var info = drmModeModeInfo()
+        (info.clock, info.htotal, info.vtotal, info.vscan, info.vrefresh) = (clock, htotal, vtotal, vscan, told)
+        #expect(ConnectorMode(info).refresh == refresh)
+    }
+
+    @Test func framebuffers() {
+        var screen = fb_var_screeninfo()
+        (screen.pixclock, screen.xres, screen.left_margin, screen.right_margin) = (1, .max, .max, .max)
+        #expect(FramebufferDevice.refresh(screen) == 60)
+    }
 }
 
 struct FramebufferFormatTests {

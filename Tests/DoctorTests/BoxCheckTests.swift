@@ -37,6 +37,12 @@ import Testing
         return BoxCheck.diagnose(facts).filter { $0.severity != .ok }
     }
 
+    @Test("What is not checked says why") func reasons() {
+        let findings = BoxCheck.diagnose(BoxFacts()).filter { $0.severity == .unknown }
+        #expect(findings.contains { $0.text == "not checked: the display can be opened: there is no such device" }, "\(findings)")
+        for check in BoxCheck.all { #expect(!check.unknown.isEmpty && !check.subject.contains(":")) }
+    }
+
     @Test("A box that is well has one line for each check, and no finding") func quiet() {
         let lines = BoxCheck.diagnose(Self.well)
         #expect(lines.filter { $0.severity != .ok } == [])

@@ -72,6 +72,10 @@ import Testing
             try CopyRange(entries(groups: 4), start: 0, end: 400, frameDuration: 40)
         }
         #expect(throws: CopyRange.Obstacles(all: [.noPackets])) { try CopyRange([], start: 0, end: nil, frameDuration: 40) }
+        for (pts, dts) in [(Int64.max, Int64(0)), (.min, .min), (0, .max)] {
+            let damaged = entries(groups: 1) + [.init(pts: pts, dts: dts, isKey: true)]
+            #expect(throws: CopyRange.Obstacles(all: [.times])) { try CopyRange(damaged, start: 0, end: 400, frameDuration: 40) }
+        }
         var edited = entries(groups: 2)
         for index in 0..<3 { edited[index].isDiscarded = true }
         #expect(throws: CopyRange.Obstacles(all: [.edited])) { try CopyRange(edited, start: 0, end: nil, frameDuration: 40) }

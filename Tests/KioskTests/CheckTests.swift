@@ -192,4 +192,26 @@ import Testing
         #expect(play.status() == 78)
         #expect(play.errors == "\(configuration): cannot be read: permission denied; let the user the player runs as read it\n")
     }
+
+    /// As the package installs it: what only its group may read.
+    @Test(.enabled(if: getuid() == 0 && asNobody?.isEmpty == false, "only root gives a file to another group"))
+    func `a kiosk.conf that only its group may read is never taken for none`() throws {
+        let folder = try TestFolder()
+        let path = try folder.file("kiosk.conf", "[audio]\ndevice = \"off\"\n")
+        let group = try #require(getgrnam("audio")).pointee.gr_gid
+        try #require(chown(path, 0, group) == 0 && chmod(path, 0o640) == 0)
+        let complaint = "\(path): cannot be read: permission denied; use sudo, or join the group audio: sudo usermod -aG audio NAME\n"
+        let asks = [["check"], ["devices"], ["status"], ["ctl"], ["wants-sticks"], []]
+        for command in asks {
+            let kiosk = try KioskProcess(
+                command + ["--config", path] + (command == ["ctl"] ? ["pause"] : []), wrapper: try #require(Self.asNobody))
+            #expect(kiosk.status() == 78 && kiosk.errors == complaint, "\(command): \(kiosk.output)\(kiosk.errors)")
+        }
+        let json = try KioskProcess(["ctl", "--config", path, "--json", "pause"], wrapper: try #require(Self.asNobody))
+        #expect(json.status() == 78 && json.output.contains("join the group audio"), "\(json.output)")
+        let doctor = try KioskProcess(["doctor", "--config", path], wrapper: try #require(Self.asNobody))
+        _ = doctor.status()
+        #expect(doctor.errors == complaint && doctor.output.contains("not checked: what \(path) says"), "\(doctor.output)")
+        #expect(doctor.output.contains("→ sudo kiosk doctor"))
+    }
 }

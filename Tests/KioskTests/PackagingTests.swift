@@ -27,6 +27,36 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
         #expect(option("-t") == ["vfat", "exfat", "ntfs3", "ext4", "iso9660", "udf"])
     }
 
+    /// Without root: what it would change the owner with is in its way.
+    @Test(
+        arguments: [
+            ("640 root root", "", true), ("640 root root", "0.2.0", true), ("644 root root", "0.1.0~git20261126.abc", true),
+            ("644 root root", "0.1.0", false), ("640 root kiosk", "0.1.0~git20261126.abc", false),
+            ("600 root root", "0.1.0~git20261126.abc", false), ("644 kiosk kiosk", "0.1.0~git20261126.abc", false),
+            ("777 root root", "", false),
+        ])
+    func `kiosk.conf is closed to others unless an administrator has said otherwise`(mode: String, before: String, isClosed: Bool) throws {
+        for isOverridden in [false, true] {
+            let root = try TestFolder()
+            try FileManager.default.createDirectory(atPath: root.path + "/etc/kiosk", withIntermediateDirectories: true)
+            let file = try root.file("etc/kiosk/kiosk.conf", "")
+            try FileManager.default.createDirectory(atPath: root.path + "/stubs", withIntermediateDirectories: true)
+            let stubs = [
+                "stat": "echo '\(mode)'", "chgrp": "echo chgrp \"$@\"", "chmod": "echo chmod \"$@\"", "systemd-sysusers": ":",
+                "dpkg-statoverride": isOverridden ? "echo 'root root 644 /etc/kiosk/kiosk.conf'" : "exit 1",
+            ]
+            for (name, line) in stubs {
+                let path = try root.file("stubs/\(name)", "#!/bin/sh\n\(line)\n")
+                try #require(chmod(path, 0o755) == 0)
+            }
+            let said = try Clips.run([
+                "PATH=\(root.path)/stubs:/usr/sbin:/usr/bin:/sbin:/bin", "DPKG_ROOT=\(root.path)", "sh", "\(Self.deploy)/deb.postinst",
+                "configure", before,
+            ])
+            #expect(said == (isClosed && !isOverridden ? "chgrp kiosk \(file)\nchmod 640 \(file)\n" : ""))
+        }
+    }
+
     /// Films of visitors are in whatever folder kiosk.conf names.
     @Test(arguments: ["films", "usb", "cache/deeper"]) func `to purge the package deletes no film`(folder: String) throws {
         let root = try TestFolder()

@@ -45,6 +45,11 @@ import Testing
             (["ctl", "--json"] + none + ["watch"], 1, "no-player"), (["ctl", "--json"] + none + ["sek"], 64, "invalid-words"),
             (["status", "--json", "--config", broken], 78, "invalid-configuration"),
             (["status", "--json", "--config", folder.path + "/gone.conf"], 78, "invalid-configuration"),
+            (["status", "--json", "--sokcet", "x"], 64, "invalid-words"), (["status", "--json", "--socket"], 64, "invalid-words"),
+            (["status", "--json", "--socket", "relative"], 64, "invalid-words"), (["ctl", "--json", "--config"], 64, "invalid-words"),
+            (["doctor", "--json", "--config"], 64, "invalid-words"), (["export", "--json"], 64, "invalid-words"),
+            (["record", "--json", "--duration", "soon"], 64, "invalid-words"), (["stauts", "--json"], 64, "invalid-words"),
+            (["help", "stauts", "--json"], 64, "invalid-words"),
         ] {
             let kiosk = try KioskProcess(arguments)
             #expect(kiosk.status() == Int32(status), "\(arguments)")

@@ -88,7 +88,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         // It is known when it is plugged in again, with what was left out.
         let again = "mkdir /run/kiosk-usb/sdb1 && mount --bind /run/kiosk-usb/sda1 /run/kiosk-usb/sdb1 && umount -l /run/kiosk-usb/sda1"
         try stage.shell(again)
-        #expect(stage.kiosk.waits(for: "are on this box already"), "\(stage.kiosk.errors)")
+        #expect(stage.kiosk.waits(for: "is on this box already"), "\(stage.kiosk.errors)")
         #expect(stage.kiosk.end() == 0)
     }
 

@@ -276,7 +276,7 @@ extension Machine {
         try shell(
             """
             { sed '/^\\[\\[playlist/,$d' \(file); echo \(Data(text.utf8).base64EncodedString()) | base64 -d; } > \(file).new
-            mv \(file).new \(file)
+            chown --reference=\(file) \(file).new && chmod --reference=\(file) \(file).new && mv \(file).new \(file)
             """)
     }
 

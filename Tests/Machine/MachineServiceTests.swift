@@ -59,8 +59,11 @@ extension MachineTests {
         _ = try machine.waitForStill()
         #expect(try machine.shell("\(ask) attendant -- kiosk ctl play").contains("shown: true"))
         try machine.waitForMovingPicture()
-        let refused = try machine.shell("\(ask) stranger -- kiosk ctl pause; echo status $?")
-        #expect(refused.contains("permission denied") && refused.hasSuffix("status 1"), "\(refused)")
+        // The file says where the player listens, and passwords.
+        let refused = try machine.shell("cd / && \(ask) stranger -- kiosk ctl pause; echo status $?")
+        #expect(refused.contains("join the group kiosk") && refused.hasSuffix("status 78"), "\(refused)")
+        let unheard = try machine.shell("\(ask) stranger -- kiosk ctl --socket /run/kiosk/control.sock pause; echo status $?")
+        #expect(unheard.contains("permission denied") && unheard.hasSuffix("status 1"), "\(unheard)")
         #expect(try machine.shell("stat -c '%a %U %G' /run/kiosk /run/kiosk/control.sock") == "750 kiosk kiosk\n660 kiosk kiosk")
     }
 

@@ -37,7 +37,7 @@ extension MachineTests {
 
         try machine.shell("sed -i 's/^usb = .*/usb = \"copy\"/' /etc/kiosk/kiosk.conf")
         try plug()
-        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: 1 files, .*it may be pulled out'")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: 1 file .*it may be pulled out'")
         try pull()
         try machine.waitForItem(in: "/var/lib/kiosk/usb/")
         try expect(stick, seams: 2)
@@ -99,7 +99,7 @@ extension MachineTests {
         try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
         try machine.shell("rm /var/full")
         try machine.plugStick("fast")
-        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: 1 files, .*it may be pulled out'")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: 1 file .*it may be pulled out'")
         try machine.pull("stick")
         try machine.wait(for: PlayOrder.stick)
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")

@@ -83,4 +83,13 @@ import Testing
             Issue.record("it was opened")
         } catch BoundedFile.Failure.notARegularFile {}
     }
+
+    @Test("What the kernel makes up is no empty file that one could copy again") func ofTheKernel() {
+        for path in ["/proc/self/mem", "/proc/self/status"] {
+            do {
+                _ = try BoundedFile.open(path, interruption: Interruption())
+                Issue.record("\(path) was opened")
+            } catch BoundedFile.Failure.notARegularFile {} catch { Issue.record("\(path): \(error)") }
+        }
+    }
 }

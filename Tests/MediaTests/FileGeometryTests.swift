@@ -51,6 +51,24 @@ import Testing
         try expectTurned(Clips.file("turned.webp", turned))
     }
 
+    @Test func aTIFFStandsUpright() throws {
+        var bytes = try Clips.bytes(
+            Clips.make("upright.tiff", ["-f", "lavfi", "-i", "testsrc2=s=320x180", "-frames:v", "1", "-pix_fmt", "rgb24", "-update", "1"]))
+        #expect(bytes.starts(with: Array("II*\0".utf8)))
+        func number(_ place: Int, _ count: Int) -> Int { (0..<count).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
+        func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
+        // The directory once more at the end, with the orientation in its place: entries are in the order of their tags.
+        let directory = number(4, 4)
+        var entries = (0..<number(directory, 2)).map { Array(bytes[directory + 2 + 12 * $0..<directory + 14 + 12 * $0]) }
+        let place = try #require(entries.firstIndex { Int($0[0]) | Int($0[1]) << 8 > 0x112 })
+        entries.insert([0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0], at: place)
+        if bytes.count % 2 != 0 { bytes.append(0) }
+        let end = bytes.count
+        bytes += little(entries.count, 2) + entries.joined() + little(0, 4)
+        bytes.replaceSubrange(4..<8, with: little(end, 4))
+        try expectTurned(Clips.file("turned.tiff", bytes))
+    }
+
     private func expectTurned(_ path: String) throws {
         var reader = try MediaReader.open(path, samples: nil)
         let video = try #require(reader.description.video)
@@ -101,24 +119,40 @@ import Testing
     }
 
     @Test func anMP4IsCropped() throws {
+        func number(_ value: UInt8) -> [UInt8] { [0, 0, 0, value, 0, 0, 0, 1] }
+        let path = try Self.describedMP4("cropped.mp4", Self.box("clap", number(160) + number(90) + number(0) + number(0)))
+        try expect(path, width: 160, height: 90)
+    }
+
+    /// An MP4 whose description of the pictures has this box.
+    private static func describedMP4(_ name: String, _ box: [UInt8]) throws -> String {
         var bytes = try Clips.bytes(
             Clips.numbered(
-                "cropped-plain.mp4", frames: 10, sound: false,
+                "described-plain.mp4", frames: 10, sound: false,
                 extra: [
                     "-movflags", "write_colr", "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-b:v", "1M",
                 ]))
-        // The boxes behind the codec's configuration give their place to the clean aperture.
+        // The boxes behind the codec's configuration give their place to it.
         let names = ["colr", "pasp", "btrt"].compactMap { name in
             bytes.indices.dropLast(4).first { bytes[$0..<$0 + 4].elementsEqual(name.utf8) }
         }
         let begin = try #require(names.min()) - 4
         let size = names.reduce(0) { $0 + Int(bytes[$1 - 2]) << 8 + Int(bytes[$1 - 1]) }
-        #expect(size >= 48)
-        func number(_ value: UInt8) -> [UInt8] { [0, 0, 0, value, 0, 0, 0, 1] }
-        let aperture = Self.box("clap", number(160) + number(90) + number(0) + number(0))
-        bytes.replaceSubrange(
-            begin..<begin + size, with: aperture + Self.box("free", [UInt8](repeating: 0, count: size - aperture.count - 8)))
-        try expect(Clips.file("cropped.mp4", bytes), width: 160, height: 90)
+        try #require(size >= box.count + 8)
+        bytes.replaceSubrange(begin..<begin + size, with: box + Self.box("free", [UInt8](repeating: 0, count: size - box.count - 8)))
+        return try Clips.file(name, bytes)
+    }
+
+    // MARK: Colours
+
+    @Test("Dolby Vision whose colours are of no other standard is warned of", arguments: [5, 8]) func dolbyVision(profile: UInt8) throws {
+        // Version 1.0, level 1, with metadata and a base layer.
+        let record: [UInt8] = [1, 0, profile << 1, 1 << 3 | 1 << 2 | 1, profile == 8 ? 2 << 4 : 0] + [UInt8](repeating: 0, count: 19)
+        let path = try Self.describedMP4("dolby-vision-\(profile).mp4", Self.box(profile == 5 ? "dvcC" : "dvvC", record))
+        let reader = try MediaReader.open(path, samples: nil)
+        #expect(reader.description.video?.dolbyVisionProfile == (profile == 5 ? 5 : nil))
+        let problem = "is Dolby Vision (profile 5) and shown with green and purple colours: convert it to SDR (BT.709)"
+        #expect(reader.problems.contains(problem) == (profile == 5), "\(reader.problems)")
     }
 
     private func expect(_ path: String, width: Int, height: Int) throws {

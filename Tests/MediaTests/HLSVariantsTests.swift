@@ -87,6 +87,30 @@ import Testing
         #expect(variants.variants.allSatisfy { (0...1 << 16).contains($0.width ?? 0) && $0.bandwidth.isFinite })
     }
 
+    @Test func addressesOfPartsAreMadeWhole() {
+        let list = "#EXTM3U\r\n#EXT-X-MAP:URI=\"i.mp4\",BYTERANGE=\"1@0\"\n\n#EXTINF:1,\na.ts\n"
+        #expect(
+            HLSVariants.resolving(list) { "X/" + $0 }
+                == "#EXTM3U\n#EXT-X-MAP:URI=\"X/i.mp4\",BYTERANGE=\"1@0\"\n\n#EXTINF:1,\nX/a.ts\n")
+    }
+
+    @Test(
+        arguments: [
+            ("#EXTINF:1,\na.ts\n", true, nil), ("#EXTINF:1,\na.ts\n", false, nil),
+            ("#EXTINF:1,\n#EXT-X-KEY:METHOD=SAMPLE-AES\n#EXTINF:1,\na.ts\n", true, .encryptsSamples),
+            ("#EXTINF:1,\na.ts\r#EXT-X-KEY:METHOD=SAMPLE-AES,URI=x\n", false, .encryptsSamples),
+            ("#EXT-X-KEY:METHOD=AES-128,URI=\"k\"\n#EXTINF:1,\nSAMPLE-AES.ts\n", true, nil),
+            ("#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n", true, nil), ("#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n", false, .isNested),
+            ("#EXT-X-MEDIA:TYPE=AUDIO\n", false, .isNested), ("#EXT-X-MEDIA:TYPE=AUDIO\n#EXTINF:1,\na.ts\n", true, .isMixed),
+            ("#EXT-X-MEDIA-SEQUENCE:1\n#EXTINF:1,\na.ts\n", true, nil), ("#EXT-X-TARGETDURATION:1\n", true, nil),
+            ("#EXT-X-TARGETDURATION:1\n", false, .isEmpty), ("a.ts\n#EXTINF:1,\n", false, .isEmpty),
+        ] as [(String, Bool, HLSFault?)])
+    func faults(_ text: String, isFirst: Bool, fault: HLSFault?) {
+        #expect(HLSFault(Array("#EXTM3U\n\(text)".utf8), isFirst: isFirst, mayBeEmpty: false) == fault)
+        let isEmpty = fault == .isEmpty
+        #expect(HLSFault(Array("#EXTM3U\n\(text)".utf8), isFirst: isFirst, mayBeEmpty: true) == (isEmpty ? nil : fault))
+    }
+
     @Test func damagedListsDoNoHarm() {
         for length in stride(from: 0, to: master.count, by: 7) {
             let variants = HLSVariants(String(master.prefix(length)))

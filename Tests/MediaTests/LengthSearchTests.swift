@@ -43,6 +43,20 @@ import Testing
         #expect(abs((duration ?? .zero).seconds - 2) < 0.05)
     }
 
+    @Test(arguments: [("alone.h264", "libx264"), ("alone.hevc", "libx265")])
+    func picturesWithoutAContainerFollowEachOther(name: String, encoder: String) throws {
+        let path = try Clips.numbered(name, frames: 100, rate: 25, sound: false, extra: ["-c:v", encoder, "-bf", "2", "-g", "25"])
+        var reader = try MediaReader.open(path, samples: stereo)
+        let duration = reader.description.duration ?? .zero
+        #expect(abs(duration.seconds - 4) < 0.1)
+        for frame in [60, 10] {
+            _ = try reader.seek(to: .seconds((Double(frame) + 0.5) / 25), precision: .exact)
+            var number = 0
+            if let frame = reader.nextFrame() { number = burnedInNumber(frame.frame) }
+            #expect(abs(number - (frame + 1)) <= 1)
+        }
+    }
+
     @Test func ofAPipe() throws {
         // ffmpeg cannot go back to write the number of samples, and writes none.
         var flac = try Clips.bytes(Clips.named("sound-only.flac"))

@@ -206,6 +206,22 @@ import Testing
         }
         #expect(HostTime.now - start < .seconds(120), "a bound against hanging, not a measure of speed")
     }
+
+    @Test("Sound that begins again sounds as it did the first time", arguments: [44100, 48000]) func again(rate: Int) throws {
+        let path = try Clips.make("again-\(rate).m4a", ["-f", "lavfi", "-i", "sine=f=440:r=\(rate):d=1", "-c:a", "aac", "-b:a", "128k"])
+        var reader = try MediaReader.open(path, samples: AudioFormat(sampleRate: 48000, channelCount: 1))
+        var rounds: [[Float]] = []
+        for _ in 0..<2 {
+            if !rounds.isEmpty { #expect(try reader.seek(to: .zero, precision: .exact) == .zero) }
+            var samples = [Float](repeating: 0, count: 96000)
+            let count = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 1) }
+            rounds.append(Array(samples.prefix(count)))
+        }
+        #expect(abs(rounds[0].count - 48000) < 16 && abs(rounds[1].count - rounds[0].count) < 16, "\(rounds.map(\.count))")
+        let worst = zip(rounds[0], rounds[1]).prefix(4096).map { abs($0 - $1) }.max() ?? 1
+        #expect(worst < 0.01, "off by \(worst)")
+        #expect(rounds.allSatisfy { $0.suffix(480).map(abs).max() ?? 0 > 0.05 }, "its end is silent")
+    }
 }
 
 struct SplitMix {

@@ -8,8 +8,8 @@ import Testing
 @testable import KioskMedia
 
 /// Hostile servers, lists and files: what they name is opened only where docs/streams.md says so. Each case has its counterpart that plays, so that none passes because
-/// nothing does.
-@Suite struct PerimeterTests {
+/// nothing does. One after the other: those of DASH and rtsps share what servers have to show (TLSTerms).
+@Suite(.serialized) struct PerimeterTests {
     /// A folder of its own, with two clips in it: the one that is public and the one that nobody may see, 64 pixels wide.
     private final class Scene: Sendable {
         let folder = Clips.folder + "/perimeter-\(UUID().uuidString)"
@@ -118,6 +118,8 @@ import Testing
         }
         let result = open(server.url(name))
         #expect((try? result.get()) != 64, "\(name) shows what nobody may see")
+        // Nor is the server asked for a file that it names; libavformat's DASH makes an address of its own of that.
+        #expect(name.hasPrefix("dash") || server.requests.allSatisfy { !$0.path.hasPrefix("/file:") }, "\(server.requests.map(\.path))")
         // A key or a beginning that is not there leaves out what needs it.
         if !["key.m3u8", "map.m3u8"].contains(name) { #expect(reason(result) != nil, "\(name)") }
         for good in ["good.m3u8", "good-master.m3u8"] { #expect(throws: Never.self) { try open(server.url(good)).get() } }
@@ -161,6 +163,17 @@ import Testing
         #expect(
             (try? open(scene.folder + "/lists/list.m3u8") { $0.mayNameNetwork = true }.get())
                 == (plays || name.hasPrefix("http") ? 128 : nil))
+    }
+
+    @Test("A list in a folder is no local file where it names a server", arguments: [true, false]) func parts(areLocal: Bool) throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let server = try FileServer(.init { $0 == "/piece.ts" ? piece : nil })
+        try scene.write("lists/list.m3u8", Array(Scene.list(areLocal ? "parts/piece.ts" : server.url("piece.ts")).utf8))
+        var settings = StreamSettings()
+        settings.mayNameNetwork = true
+        let reader = try MediaReader.open(scene.folder + "/lists/list.m3u8", samples: nil, settings: settings)
+        #expect(reader.description.isLocal == areLocal && reader.description.isSeekable)
     }
 
     @Test(
@@ -276,6 +289,72 @@ import Testing
         #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0.headers["x-api-key"] == nil })
     }
 
+    /// libavformat ends the process there: it prepares for it only where the first part is encrypted.
+    @Test(
+        "A list whose later parts are encrypted by SAMPLE-AES is refused",
+        arguments: ["list.m3u8", "master.m3u8", "data.m3u8", "folder", "good"])
+    func encryptedSamples(name: String) throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let method = name == "good" ? "NONE" : "SAMPLE-AES"
+        let list =
+            "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXTINF:1.0,\nparts/piece.ts\n"
+            + "#EXT-X-KEY:METHOD=\(method)\(name == "good" ? "" : ",URI=\"parts/piece.ts\"")\n#EXTINF:1.0,\nparts/piece.ts\n#EXT-X-ENDLIST\n"
+        let server = try FileServer(
+            .init { path in
+                switch path {
+                case "/master.m3u8": Array(Scene.master("list.m3u8").utf8)
+                case "/data.m3u8":
+                    Array(Scene.master("data:application/x-mpegurl;base64,\(Data(list.utf8).base64EncodedString())").utf8)
+                case "/parts/piece.ts": piece
+                default: Array(list.utf8)
+                }
+            })
+        try scene.write("lists/list.m3u8", Array(list.utf8))
+        let source = name == "folder" || name == "good" ? scene.folder + "/lists/list.m3u8" : server.url(name)
+        var frames = 0
+        let result = Result { () throws(MediaError) in
+            var reader = try MediaReader.open(source, samples: nil)
+            while reader.nextFrame() != nil { frames += 1 }
+        }
+        if name == "good" {
+            #expect(frames == 50)
+        } else if case .failure(let error) = result {
+            #expect(error.reason == .encryptedSamples, "\(error)")
+        } else {
+            #expect(Bool(false), "\(frames) frames")
+        }
+    }
+
+    /// libavformat reads it without having opened it, which ends the process.
+    @Test("A list without parts beside one that has some is left out", arguments: ["http", "file"]) func emptyList(scheme: String) throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let master =
+            "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",DEFAULT=YES,URI=\"empty.m3u8\"\n"
+            + "#EXT-X-STREAM-INF:BANDWIDTH=100000,AUDIO=\"a\"\nlist.m3u8\n"
+        let files = [
+            "master.m3u8": master, "empty.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-ENDLIST\n",
+            "list.m3u8": Scene.list("parts/piece.ts"),
+        ]
+        let server = try FileServer(.init { $0 == "/parts/piece.ts" ? piece : files[String($0.dropFirst())].map { Array($0.utf8) } })
+        for (name, text) in files { try scene.write("lists/" + name, Array(text.utf8)) }
+        var reader = try MediaReader.open(
+            scheme == "http" ? server.url("master.m3u8") : scene.folder + "/lists/master.m3u8", samples: nil)
+        var frames = 0
+        while reader.nextFrame() != nil { frames += 1 }
+        #expect(frames == 25)
+    }
+
+    @Test("The parts of a list that a server leads to lie where that is") func redirectedList() throws {
+        let scene = try Scene()
+        let piece = scene.piece
+        let server = try FileServer(
+            .init { $0 == "/there/piece.ts" ? piece : $0 == "/there/list.m3u8" ? Array(Scene.list("piece.ts").utf8) : nil })
+        server.change { behaviour in behaviour.redirects = { $0 == "/here/list.m3u8" ? "/there/list.m3u8" : nil } }
+        #expect(try open(server.url("here/list.m3u8")).get() == 128)
+    }
+
     @Test("A circle of redirections ends") func circle() throws {
         let server = try FileServer(.init([]))
         server.change { behaviour in behaviour.redirects = { _ in "/again" } }
@@ -315,6 +394,76 @@ import Testing
         #expect(files.requests.isEmpty)
     }
 
+    @Test("rtsps is verified as its entry says, and so are the parts of DASH") func claimedTerms() throws {
+        let scene = try Scene()
+        let (files, server) = try terms(of: scene)
+        let wrong = try TLSServer(files, .otherName)
+        let authority = try TLSServer.authority()
+        func asked(_ server: TLSServer, _ change: (inout StreamSettings) -> Void = { _ in }) -> Int {
+            let before = files.requests.count
+            // It speaks no RTSP: what counts is whether it was asked.
+            _ = open(server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), change)
+            return files.requests.count - before
+        }
+        #expect(asked(server) == 0 && asked(wrong) == 0, "nobody known has signed it")
+        #expect(asked(server) { $0.certificateAuthorities = authority } > 0)
+        #expect(asked(wrong) { $0.certificateAuthorities = authority } == 0, "it is for another name")
+        #expect(asked(wrong) { $0.verifiesTLS = false } > 0)
+        #expect(asked(server) == 0, "nothing is left of what others said")
+        #expect(reason(open(server.url("list.mpd"))) == .certificate)
+        #expect(try open(server.url("list.mpd")) { $0.certificateAuthorities = authority }.get() == 128)
+        #expect(try open(server.url("list.mpd")) { $0.verifiesTLS = false }.get() == 128)
+        #expect(reason(open(server.url("list.mpd"))) == .certificate)
+    }
+
+    @Test("What is open has its own terms, and nobody else has them") func termsBeside() throws {
+        let scene = try Scene()
+        let (files, server) = try terms(of: scene)
+        let authority = try TLSServer.authority()
+        var settings = StreamSettings()
+        settings.certificateAuthorities = authority
+        let reader = try MediaReader.open(server.url("list.mpd"), samples: nil, settings: settings)
+        let asked = files.requests.count
+        // An https server is told its terms with each request.
+        #expect(reason(open(server.url("piece.ts"))) == .certificate)
+        for source in [server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), files.url("list.mpd")] {
+            guard case .failed(let text) = reason(open(source)), text.contains("ca-file or tls-verify differ") else {
+                return #expect(Bool(false), "\(source)")
+            }
+        }
+        #expect(files.requests.count { $0.method == "OPTIONS" } == 0 && files.requests.count { $0.path == "/piece.ts" } <= asked)
+        // Those that agree go beside it.
+        #expect(try open(server.url("list.mpd")) { $0.certificateAuthorities = authority }.get() == 128)
+        #expect(reader.description.video?.width == 128)
+    }
+
+    @Test("A list of DASH is one wherever it begins, and after a long preamble none") func preambles() throws {
+        let scene = try Scene()
+        let (files, _) = try terms(of: scene)
+        let list = Scene.dash(files.url("piece.ts")).replacingOccurrences(of: "<?xml version=\"1.0\"?>", with: "")
+        for (preamble, plays) in [
+            ("\u{FEFF}", true), ("<!-- \(String(repeating: "x", count: 3000)) -->", true),
+            ("<!-- \(String(repeating: "x", count: 5000)) -->", false),
+        ] {
+            let lists = try FileServer(.init { _ in Array("\(preamble)\(list)".utf8) })
+            lists.change { $0.type = "application/dash+xml" }
+            #expect((try? open(lists.url("list.mpd")).get()) == (plays ? 128 : nil), "\(preamble.count)")
+        }
+    }
+
+    /// A list of DASH and its part, by HTTP and by TLS.
+    private func terms(of scene: Scene) throws -> (FileServer, TLSServer) {
+        let piece = scene.piece
+        let files = try FileServer(.init { $0 == "/piece.ts" ? piece : nil })
+        let server = try TLSServer(files, .good)
+        let list = Array(Scene.dash(server.url("piece.ts")).utf8)
+        files.change { behaviour in
+            behaviour.files = { $0 == "/piece.ts" ? piece : $0 == "/list.mpd" ? list : nil }
+            behaviour.type = "application/dash+xml"
+        }
+        return (files, server)
+    }
+
     @Test("https does not lead to http") func downgrade() throws {
         let files = try FileServer(.init(Clips.bytes(Clips.numbered("perimeter.mp4", frames: 10))))
         let plain = files.url("clip.mp4")
@@ -344,6 +493,32 @@ import Testing
         if kind == "mpegts" { #expect(try reader.seek(to: .seconds(2), precision: .exact) == .seconds(2)) }
     }
 
+    @Test("What follows another header of pieces of MP4 is damaged, and that is said", arguments: [true, false]) func headers(
+        isOther: Bool
+    ) throws {
+        for (name, size) in [("one", "160x90"), ("two", isOther ? "320x180" : "160x90")] {
+            let clip = try Clips.numbered("headers-\(isOther)-\(name).mp4", frames: 60, size: size, extra: ["-g", "30"])
+            _ = try Clips.make(
+                "headers-\(isOther)-\(name).m3u8",
+                [
+                    "-i", clip, "-c", "copy", "-hls_time", "1", "-hls_playlist_type", "vod", "-hls_segment_type", "fmp4",
+                    "-hls_fmp4_init_filename", "headers-\(isOther)-\(name)-init.mp4", "-hls_segment_filename",
+                    Clips.folder + "/headers-\(isOther)-\(name)-%d.m4s", "-f", "hls",
+                ])
+        }
+        var list = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXT-X-PLAYLIST-TYPE:VOD\n"
+        for name in ["one", "two"] {
+            if name == "two" { list += "#EXT-X-DISCONTINUITY\n" }
+            list += "#EXT-X-MAP:URI=\"headers-\(isOther)-\(name)-init.mp4\"\n"
+            for part in 0..<2 { list += "#EXTINF:1.0,\nheaders-\(isOther)-\(name)-\(part).m4s\n" }
+        }
+        var reader = try MediaReader.open(
+            Clips.file("headers-\(isOther).m3u8", Array((list + "#EXT-X-ENDLIST\n").utf8)), samples: nil)
+        while reader.nextFrame() != nil {}
+        let problems = reader.problems
+        #expect(problems.contains { $0.contains("another header (EXT-X-MAP)") } == isOther, "\(problems)")
+    }
+
     // MARK: Values
 
     @Test(
@@ -364,7 +539,7 @@ import Testing
         #expect(address.url == "https://u:p@example.com:8443/a/b?x=1")
         #expect(address.redirected(to: "/c")?.url == "https://u:p@example.com:8443/c", "the user goes along")
         #expect(address.redirected(to: "https://v:q@other/c")?.url == "https://other/c", "to nobody else")
-        for location in ["http://example.com:8443/a", "file:///etc/passwd", "ftp://example.com/", "https://:1/"] {
+        for location in ["http://example.com:8443/a", "file:///etc/passwd", "ftp://example.com/", "https://:1/", "/a\nX: y", "/a\rX: y"] {
             #expect(address.redirected(to: location) == nil, "\(location)")
         }
         #expect(

@@ -1,6 +1,7 @@
 import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
+import Synchronization
 import Testing
 
 @testable import KioskMedia
@@ -54,6 +55,59 @@ import Testing
             gate.received(at: at(40.5 + Double(gap)))
         }
         #expect(gate.goal == .seconds(4), "four times what was asked for, at most")
+    }
+
+    // MARK: ReceptionProgress
+
+    /// One that has received media at `speed` from `begin` to `end`, in steps of 40 ms, a packet of either stream each.
+    private func receive(_ progress: inout ReceptionProgress, speed: Double, from begin: Double, to end: Double) {
+        var time = begin
+        while time < end - 1e-6 {
+            time += 0.04 / speed
+            progress.receive(.milliseconds(40), isPicture: true, at: at(time))
+            progress.receive(.milliseconds(40), isPicture: false, at: at(time))
+        }
+    }
+
+    @Test func theSpeedIsThatOfTheLastSeconds() {
+        var progress = ReceptionProgress(since: at(0))
+        #expect(progress.speed(at: at(0)) == 0)
+        receive(&progress, speed: 2, from: 0, to: 1)
+        #expect(abs(progress.speed(at: at(1)) - 2) < 0.1 && progress.received == .seconds(2))
+        receive(&progress, speed: 0.5, from: 1, to: 12)
+        #expect(abs(progress.speed(at: at(12)) - 0.5) < 0.1, "\(progress.speed(at: at(12)))")
+        #expect(progress.speed(at: at(14)) < 0.3, "nothing comes")
+        #expect(progress.speed(at: at(40)) < 0.02)
+    }
+
+    @Test func whoHasEnoughIsNotSlow() {
+        var progress = ReceptionProgress(since: at(0))
+        receive(&progress, speed: 10, from: 0, to: 3)
+        progress.rest(at: at(3))
+        #expect(abs(progress.speed(at: at(100)) - 10) < 0.5)
+        progress.goOn(at: at(100))
+        receive(&progress, speed: 10, from: 100, to: 101)
+        #expect(abs(progress.speed(at: at(101)) - 10) < 0.5, "\(progress.speed(at: at(101)))")
+    }
+
+    @Test func whatHasBrokenOffDoesNotCome() {
+        var progress = ReceptionProgress(since: at(0))
+        receive(&progress, speed: 2, from: 0, to: 2)
+        progress.finish(.failed)
+        #expect(progress.speed(at: at(2)) == 0)
+        progress.seek()
+        #expect(progress.end == nil && progress.speed(at: at(2)) > 1 && progress.received == .seconds(4))
+    }
+
+    @Test func whatComesWhileTheReaderWaitsIsLoaded() {
+        let meter = ReceptionMeter(since: at(0))
+        let loading = Loading(until: .seconds(1), goal: nil, meter, received: .zero, seeks: 0)
+        meter.progress.withLock { receive(&$0, speed: 2, from: 0, to: 6) }
+        #expect(loading.loaded(at: at(6)).until == .seconds(13))
+        meter.progress.withLock { $0.finish(.whole) }
+        #expect(loading.loaded(at: at(6)).isWhole)
+        meter.progress.withLock { $0.seek() }
+        #expect(loading.loaded(at: at(6)).until == .seconds(1) && !loading.loaded(at: at(6)).isWhole, "it was asked before the seek")
     }
 
     // MARK: ReceivedPackets

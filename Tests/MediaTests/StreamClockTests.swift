@@ -52,6 +52,19 @@ import Testing
         }
     }
 
+    @Test func whatLiesBetweenEditsIsLeftOut() {
+        var clock = StreamClock(expecting: .zero)
+        let extent = StreamClock.Extent(mayJump: false, end: .seconds(4)), other = clock
+        func leavesOut(_ time: Double) -> Bool { clock.leavesOut(at: .seconds(time), lasting: .seconds(1), within: extent) }
+        func shown(_ time: Double) -> Double {
+            clock.offset(at: .seconds(time), lasting: .seconds(1), beside: other, within: extent).offset.seconds
+        }
+        #expect(shown(0) == 0 && shown(1) == 0)
+        for time in 2..<9 { #expect(leavesOut(Double(time)), "\(time)") }
+        #expect(leavesOut(-3) && leavesOut(-2) && shown(2) == 0, "back, towards the edit that follows")
+        #expect(!leavesOut(100) && shown(100) == 3 - 100 && !leavesOut(101), "damage is made good")
+    }
+
     @Test(
         arguments: [
             ([0, 1, 100, 3], [0, 0, -98, 0], "one stamp behind the end"),
@@ -164,5 +177,16 @@ import Testing
         #expect(abs(samples.count - 288_000) < 10_000)
         let silent = samples.dropFirst(2000).dropLast(6000).split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0
         #expect(silent < 5000, "\(silent) samples of silence")
+        // It is as long as it plays, can be sought to its end, and nothing of it is damaged.
+        let length = try #require(reader.description.video?.duration ?? reader.description.duration)
+        #expect(abs(length.seconds - 6) < 0.1, "\(length)")
+        #expect(reader.damage.isEmpty, "\(reader.damage)")
+        for (time, number) in [(5.9, 187), (1.0, 31), (3.5, 116)] {
+            let landed = try reader.seek(to: .seconds(time), precision: .exact)
+            #expect(abs(landed.seconds - time) < 0.04, "\(landed)")
+            var seen = 0
+            if let frame = reader.nextFrame() { seen = burnedInNumber(frame.frame) }
+            #expect(abs(seen - number) <= 1, "\(seen) at \(time)")
+        }
     }
 }

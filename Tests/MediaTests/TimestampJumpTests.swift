@@ -48,6 +48,20 @@ import Testing
             sourceLocation: sourceLocation)
     }
 
+    @Test("What goes on in another track is not missing without a word") func otherTracks() throws {
+        let first = try Clips.numbered("tracks-1.ts", frames: 60)
+        let second = try Clips.numbered(
+            "tracks-2.ts", frames: 60, from: 61,
+            extra: ["-output_ts_offset", "2", "-mpegts_start_pid", "0x200", "-mpegts_pmt_start_pid", "0x1100"])
+        let contents = try read(Clips.file("tracks.ts", Clips.bytes(first) + Clips.bytes(second)))
+        #expect(contents.numbers == Array(1...60))
+        #expect(
+            contents.problems.contains {
+                $0.hasPrefix("its pictures go on in another track, which is not played")
+                    && $0.hasSuffix("join them again (ffmpeg -f concat)")
+            }, "\(contents.problems)")
+    }
+
     /// A clip of 24 seconds in clusters of one.
     private static func clusters() throws -> String {
         try Clips.numbered("clusters.mkv", frames: 720, size: "256x64", extra: ["-bf", "2", "-g", "30", "-cluster_time_limit", "1000"])
@@ -110,6 +124,31 @@ import Testing
     }
 
     // MARK: What is meant
+
+    /// The seconds 0 to 1 and 3 to 4 of a clip, by edit lists with two edits, as video editors write them.
+    @Test func twoEdits() throws {
+        let path = try Clips.numbered("edits.mp4", frames: 120, size: "256x64", extra: ["-bf", "2", "-g", "30"])
+        var bytes = try Clips.bytes(path)
+        func number(_ place: Int) -> Int { bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+        func places(_ type: String) -> [Int] { bytes.indices.dropLast(4).filter { bytes[$0..<$0 + 4].elementsEqual(type.utf8) } }
+        let (film, tracks) = (try #require(places("moov").last), places("trak"))
+        for (list, track) in zip(places("elst"), tracks).reversed() {
+            try #require(number(list + 8) == 1 && number(list - 12) == number(list - 4) + 8 && film < track)
+            let scale = number(try #require(places("mdhd").first { $0 > list }) + 16)
+            let second = [1000, number(list + 16) + 3 * scale].flatMap { value in
+                (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
+            }
+            bytes.replace(at: list + 8, with: Int32(2).bigEndian)
+            bytes.replace(at: list + 12, with: Int32(1000).bigEndian)
+            bytes.insert(contentsOf: second + [0, 1, 0, 0], at: list + 24)
+            for box in [list - 4, list - 12, track - 4, film - 4] { bytes.replace(at: box, with: Int32(number(box) + 12).bigEndian) }
+        }
+        let shown = try read(Clips.file("two-edits.mp4", bytes))
+        #expect(shown.problems == [])
+        #expect(shown.numbers == Array(1...30) + Array(91...120))
+        #expect(zip(shown.times, shown.times.dropFirst()).allSatisfy { abs($1 - $0 - 1 / 30.0) < 0.001 }, "\(shown.times)")
+        #expect(abs(shown.samples.count - 96000) < 2400 && shown.longestSilence < 0.1, "\(shown.samples.count)")
+    }
 
     @Test(arguments: ["slides.mkv", "slides.mp4", "slides.webm", "slides.avi"]) func slides(name: String) throws {
         let codec =

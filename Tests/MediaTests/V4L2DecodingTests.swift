@@ -30,8 +30,12 @@ extension HardwareDecodingTests {
             try Clips.numbered(name, frames: 120, size: size, sound: false, extra: ["-g", "50", "-sc_threshold", "0"])
         }
 
-        private func open(_ path: String, _ setting: DecoderSetting = .hardware) throws -> MediaReader {
-            try MediaReader.open(path, samples: nil, decoderThreads: 2, decoder: DecoderWish(setting, device: "/dev/dri/renderD191"))
+        /// Opens a clip. The driver never takes long by itself; a host that is busy may give it no time for a second. Where it is to hang, that
+        /// is waited for no longer than players do (`mayHang`).
+        private func open(_ path: String, _ setting: DecoderSetting = .hardware, mayHang: Bool = false) throws -> MediaReader {
+            var wish = DecoderWish(setting, device: "/dev/dri/renderD191")
+            if !mayHang { wish.driverLimit = .seconds(8) }
+            return try MediaReader.open(path, samples: nil, decoderThreads: 2, decoder: wish)
         }
 
         /// The pictures of an item.
@@ -165,7 +169,7 @@ extension HardwareDecodingTests {
         @Test("A driver that hangs in mid-item holds it up for a second, and later items not at all", arguments: ["POLL", "DQBUF"])
         func hang(_ call: String) throws {
             v4l2_driver_fail(call, 150, 1, 0)
-            var reader = try open(try clip())
+            var reader = try open(try clip(), mayHang: true)
             let seen = read(&reader)
             #expect(seen.numbers == Array(1...120) && (1..<120).contains(seen.pooled))
             #expect(seen.longest >= DriverCall.limit && seen.longest < DriverCall.limit + .seconds(60))
@@ -187,7 +191,7 @@ extension HardwareDecodingTests {
         }
 
         @Test("A driver that hangs when a picture is given back holds up nobody but the decoder") func hangAtReturn() throws {
-            var reader = try open(try clip())
+            var reader = try open(try clip(), mayHang: true)
             var held: [Held] = []
             for _ in 1...12 {
                 guard let next = reader.nextFrame() else { throw CancellationError() }
@@ -216,7 +220,7 @@ extension HardwareDecodingTests {
         func hangAtOpening(_ call: String) throws {
             v4l2_driver_fail(call, 1, 1, 0)
             let begin = HostTime.now
-            var reader = try open(try clip())
+            var reader = try open(try clip(), mayHang: true)
             let first = HostTime.now - begin
             #expect(first >= DriverCall.openingLimit && first < .seconds(10))
             #expect(read(&reader).numbers == Array(1...120))
@@ -235,7 +239,7 @@ extension HardwareDecodingTests {
             HardwareHistory.forgive()
             reader = try open(try clip())
             let seen = read(&reader, holding: 80)
-            #expect(seen.numbers == Array(1...120) && seen.pooled >= PicturePool.extra)
+            #expect(seen.numbers == Array(1...120) && seen.pooled >= PicturePool.extra, "\(seen) \(reader.problems)")
             #expect(reader.decoder == "software" && reader.problems.count == 1)
         }
 

@@ -45,6 +45,7 @@ import Testing
         let hasRun = Monitor(false)
         let thread = Self.thread(refuses) { hasRun.signal { $0 = true } }
         #expect(thread.join(until: .now))
+        #expect(thread.join(until: .now), "and again")
         refuses.value = false
         Thread.startWaiting()
         #expect(!thread.hasBegun && !hasRun.withLock { $0 })

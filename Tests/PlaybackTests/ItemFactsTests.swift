@@ -67,19 +67,49 @@ import Testing
     @Test func ofALiveStream() {
         var live = facts(asset(duration: nil, isLocal: false, isSeekable: false))
         #expect(live.duration == .indefinite && live.seekableTimeRanges.isEmpty && live.loadedTimeRanges.isEmpty)
-        live.setLoaded(
-            until: .seconds(62), from: .seconds(60), ahead: .init(frames: 6, sound: .milliseconds(400)), isWaiting: false)
+        live.setLoaded(loaded(62, goal: 2), from: .seconds(60), rate: 1, ahead: few, isWaiting: false)
         #expect(live.loadedTimeRanges == [.seconds(60)..<(.seconds(62))] && live.isPlaybackLikelyToKeepUp)
-        live.setLoaded(until: .seconds(62), from: .seconds(60), ahead: .init(frames: 1, sound: .zero), isWaiting: false)
-        #expect(!live.isPlaybackLikelyToKeepUp)
-        live.setLoaded(until: .seconds(62), from: .seconds(60), ahead: .init(frames: 6, sound: .milliseconds(400)), isWaiting: true)
+        live.setLoaded(loaded(60.9, goal: 2), from: .seconds(60), rate: 1, ahead: many, isWaiting: false)
+        #expect(!live.isPlaybackLikelyToKeepUp, "less than half of what is to be in hand")
+        live.setLoaded(loaded(62, goal: 2), from: .seconds(60), rate: 1, ahead: many, isWaiting: true)
         #expect(!live.isPlaybackLikelyToKeepUp)
     }
 
-    @Test func whatHasBeenReadToItsEndKeepsUp() {
+    private let few = BufferLevel(frames: 0, sound: .zero), many = BufferLevel(frames: 6, sound: .milliseconds(400))
+
+    private func loaded(_ seconds: Double, speed: Double? = nil, goal: Double? = nil) -> LoadedMedia {
+        LoadedMedia(until: .seconds(seconds), speed: speed, goal: goal.map { .seconds($0) })
+    }
+
+    /// Of eight seconds, at item time 2.
+    @Test(
+        "What comes faster than it is played keeps up, and what has enough in hand",
+        arguments: [
+            (2.1, 1.2, 1.0, false, true), (2.1, 0.7, 1, false, false), (5, 0.7, 1, false, true), (5, 0.7, 2, false, false),
+            (2.1, 1.2, 1, true, false), (7.9, 0, 1, false, false),
+        ]) func speed(until: Double, speed: Double, rate: Double, isWaiting: Bool, keepsUp: Bool)
+    {
         var facts = facts(asset(isLocal: false))
-        facts.setLoaded(until: .seconds(8), from: .seconds(7), ahead: .init(frames: 0, sound: .zero), isWaiting: false)
+        facts.setLoaded(loaded(until, speed: speed), from: .seconds(2), rate: rate, ahead: many, isWaiting: isWaiting)
+        #expect(facts.loadedTimeRanges == [.seconds(2)..<(.seconds(until))] && facts.isPlaybackLikelyToKeepUp == keepsUp)
+    }
+
+    /// A file of this machine that cannot be sought in: nobody receives it ahead.
+    @Test func whatIsNotReceivedAheadKeepsUpWhileEnoughIsDecoded() {
+        var facts = facts(asset(isSeekable: false))
+        for (ahead, keepsUp) in [(many, true), (few, false)] {
+            facts.setLoaded(loaded(3), from: .seconds(2), rate: 1, ahead: ahead, isWaiting: false)
+            #expect(facts.isPlaybackLikelyToKeepUp == keepsUp)
+        }
+    }
+
+    @Test func whatHasBeenReceivedToItsEndKeepsUp() {
+        var facts = facts(asset(isLocal: false))
+        facts.setLoaded(
+            LoadedMedia(until: .seconds(8), isWhole: true, speed: 0), from: .seconds(7), rate: 1, ahead: few, isWaiting: false)
         #expect(facts.isPlaybackLikelyToKeepUp)
+        facts.setLoaded(nil, from: .seconds(7), rate: 1, ahead: many, isWaiting: false)
+        #expect(!facts.isPlaybackLikelyToKeepUp && facts.loadedTimeRanges.isEmpty, "nothing is known of it")
     }
 
     @Test func chapters() {

@@ -108,6 +108,47 @@ import Testing
         #expect(stage.wait { stage.numbers.dropFirst(count).count > 30 }, "\(stage.complaints)")
     }
 
+    /// A part of a list is fetched from its beginning, for which the server need not take ranges.
+    @Test("A list on demand can be sought in by its parts", arguments: ["list.m3u8", "master.m3u8", "list.mpd"], [true, false])
+    func aListOnDemandCanBeSoughtIn(name: String, hasRanges: Bool) throws {
+        try Self.parts("places", "list", frames: 600, size: "320x180", rate: 250_000)
+        let master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=350000,RESOLUTION=320x180\nlist.m3u8\n"
+        try Data(master.utf8).write(to: URL(fileURLWithPath: Clips.folder + "/places/master.m3u8"))
+        let dash = ["-f", "dash", "-seg_duration", "1", "-use_template", "1", "-use_timeline", "0"]
+        _ = try Clips.make("places/list.mpd", ["-i", Clips.folder + "/places-list.mp4", "-c", "copy"] + dash)
+        let server = try FileServer(.init(files: Self.files(Clips.folder + "/places")))
+        server.change { $0.understandsRanges = hasRanges }
+        let stage = Stage([item(server.url(name))])
+        try #require(stage.wait(for: 1003), "\(stage.complaints)")
+        try #require(stage.player.snapshot.isSeekable && stage.player.currentFacts?.seekableTimeRanges == [.zero..<(.seconds(20))])
+        for (seconds, number) in [(15.0, 1451), (4.5, 1136), (0, 1001)] {
+            _ = stage.pause()
+            let count = stage.numbers.count
+            stage.player.seek(to: .seconds(seconds))
+            try #require(stage.wait { stage.numbers.count > count } && stage.waitUntilStill(), "\(stage.complaints)")
+            #expect(Array(stage.numbers.dropFirst(count)) == [number], "\(stage.complaints)")
+            stage.player.play()
+            try #require(stage.wait { stage.numbers.count > count + 5 }, "\(stage.complaints)")
+        }
+        #expect(stage.complaints.isEmpty && countUp(Array(stage.pictures.suffix(5))), "\(stage.complaints) \(stage.pictures)")
+    }
+
+    /// HLS in pieces of MP4 has no other places: an item that is to begin at one plays from its beginning, and says so.
+    @Test func aStartThatCannotBeSoughtIsItsBeginning() throws {
+        let folder = Clips.folder + "/pieces"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let clip = try Clips.numbered("pieces.mp4", frames: 120, from: 1001, size: "320x180", extra: ["-g", "30", "-bf", "0"])
+        let list = ["-f", "hls", "-hls_time", "1", "-hls_playlist_type", "vod", "-hls_segment_type", "fmp4"]
+        _ = try Clips.make("pieces/list.m3u8", ["-i", clip, "-c", "copy"] + list + ["-hls_segment_filename", folder + "/%d.m4s"])
+        let server = try FileServer(.init(files: Self.files(folder)))
+        var item = item(server.url("list.m3u8"))
+        item.start = .seconds(2)
+        let stage = Stage([item])
+        #expect(stage.wait(for: 1110), "\(stage.complaints)")
+        #expect(stage.pictures.first == 1001 && countUp(stage.pictures.prefix { $0 < 1110 }), "\(stage.pictures)")
+        #expect(stage.complaints.contains { $0.message.contains("plays from its beginning instead of 2 s on") }, "\(stage.complaints)")
+    }
+
     // MARK: Live
 
     /// A broadcast in parts of a second, of which the list has the last six: it begins when it is made.

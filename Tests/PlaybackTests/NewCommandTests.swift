@@ -110,7 +110,7 @@ import Testing
     @Test(arguments: [
         ("/a/My film.mp4", "My film"), ("/a/film", "film"), ("/a/.hidden", ".hidden"), ("/a/v1.2 final.cut", "v1.2 final"),
         ("https://u:p@host/live/stream.m3u8", "stream"), ("https://host/clip.mp4?sig=SECRET/x#y", "clip"), ("/a/what?.mp4", "what?"),
-        ("/a/name.withalongending", "name.withalongending"),
+        ("/a/name.withalongending", "name.withalongending"), ("srt://127.0.0.1:9", "127.0.0.1:9"), ("http://host.tv/", "host.tv"),
     ])
     func aNameWithoutItsEnding(source: String, name: String) {
         #expect(PlaylistItem(source: source).plainName == name)

@@ -11,13 +11,14 @@ import Testing
     /// A plan at time 0.1 of a frame that takes 0.3 to be prepared; frames are due at the vblanks `ready`, stale where there is a minus.
     private func step(
         now: Double = 0.1, takes: Double = 0.3, ready: [Double], queued: Double? = nil, screenIsStale: Bool = true, hasBuffer: Bool = true,
-        awaitsFlip: Bool = false, isPlaying: Bool = true, isOlder: Bool = false, isPaced: Bool = true
+        awaitsFlip: Bool = false, isPlaying: Bool = true, isOlder: Bool = false, isPaced: Bool = true,
+        isSettled: Bool = true
     ) -> OverlayPlan.Step {
         func frame(_ index: Int) -> OverlayPlan.Frame? {
             guard index < ready.count else { return nil }
             return .init(due: isPlaying ? Self.time(abs(ready[index])) : nil, isStale: ready[index] < 0, isOlder: isOlder)
         }
-        let pacing = Pacing(anchor: Self.time(0), position: 0, step: Self.period, period: Self.period)
+        let pacing = Pacing(anchor: Self.time(0), position: 0, step: Self.period, period: Self.period, isSettled: isSettled)
         return OverlayPlan(
             now: Self.time(now), composeTime: MediaTime(nanoseconds: Int64(takes * Self.period)),
             pacing: isPlaying && isPaced ? pacing : nil, isPlaying: isPlaying,
@@ -102,6 +103,15 @@ import Testing
         #expect(step(ready: [-1], isPaced: false) == .renew(0))
         #expect(step(ready: [1], isPaced: false) == .none)
         #expect(step(ready: [-1, -2], hasBuffer: false, isPaced: false) == .none)
+    }
+
+    /// Then the clock says when, as far as it knows: what is surely before that is free, and the next frame has to have the overlay whatever time there is.
+    @Test func whenTheClockHasJustBegunToGo() {
+        #expect(step(ready: [-3], queued: 5, isSettled: false) == .repaint)
+        #expect(step(ready: [2, 4], hasBuffer: false, isSettled: false) == .giveUpLast)
+        #expect(step(ready: [-1], queued: 2, isSettled: false) == .renew(0))
+        #expect(step(now: 0.6, ready: [-1], queued: 2, isSettled: false) == .renew(0), "there may be more time than it says")
+        #expect(step(now: 0.6, ready: [-1, -2], hasBuffer: false, isSettled: false) == .none)
     }
 
     @Test func theLongestOfLateIsWhatPreparingTakes() {

@@ -49,6 +49,18 @@ import Testing
         } catch { #expect(error.code == code) }
     }
 
+    @Test func `the help has a line for each command`() throws {
+        let lines = try #require(ControlReference.help([])).split(separator: "\n")
+        #expect(
+            lines.count == ControlCommand.allCases.count + 1
+                && lines.contains { $0.hasPrefix("seek ") && $0.hasSuffix("Moves within the item.") })
+        #expect(try #require(ControlReference.help(["seek"])).hasPrefix("kiosk ctl seek TO | ±BY\nMoves within the item.\n  to: "))
+        #expect(ControlReference.help(["dance"]) == nil)
+        do throws(ControlWordsFault) {
+            _ = try ControlRequest.line(words: ["dance"]) { $0 }
+        } catch { #expect(error.description == "there is no command “dance”; kiosk ctl help lists them") }
+    }
+
     @Test func `completion knows commands, options and choices`() {
         #expect(ControlCommand.completions(after: []).contains("seek"))
         #expect(ControlCommand.completions(after: ["playlist"]) == ["list", "set", "append", "insert", "remove", "move"])

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KioskPlatform
+import KioskPlayback
 import TestSupport
 import Testing
 
@@ -176,6 +177,32 @@ import Testing
         #expect(steps.step(to: 1_790_000_000_000_000_000, at: start + .seconds(4)) == MediaTime(nanoseconds: 1_789_999_991_000_000_000))
         #expect(steps.step(to: 1_790_000_001_000_000_000, at: start + .seconds(5)) == nil)
         #expect(steps.step(to: 1_789_996_402_000_000_000, at: start + .seconds(6)) == .seconds(-3600))
+    }
+
+    @Test(.needsFullDevice) func `what a full disk has swallowed is counted in the next line`() throws {
+        let folder = "\(NSTemporaryDirectory())kiosk-full-\(getpid())"
+        let path = folder + "/proof.jsonl"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        symlink("/dev/full", path)
+        let box = try Box(["a60.mp4"])
+        let showings = Monitor(0), complaints = Monitor([String]())
+        box.player.addObserver { event in if case .itemStarted(item: _, isSeam: _, late: _) = event { showings.signal { $0 += 1 } } }
+        let before = showings.withLock { $0 }
+        let proof = ProofOfPlay(path, box.player) { complaint in complaints.signal { $0.append(complaint) } }
+        let after = showings.withLock { $0 }
+        #expect(complaints.wait(until: .now + .seconds(120)) { $0.first }?.hasSuffix("No space left on device") == true)
+        let swallowed = showings.withLock { $0 } + 1
+        #expect(showings.wait(until: .now + .seconds(120)) { $0 > swallowed ? true : nil } == true)
+        unlink(path)
+        #expect(complaints.wait(until: .now + .seconds(120)) { $0.count > 1 ? $0[1] : nil } == "proof of play is written again: \(path)")
+        box.player.stop()
+        proof.stop()
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { JSONValue($0) }
+        let lost = lines.reduce(0) { $0 + ($1?["lost"]?.integer ?? 0) }
+        #expect((lines.first??["lost"]?.integer ?? 0) >= 2 && lines.dropFirst().allSatisfy { $0?["lost"] == nil })
+        // The first showing may have begun before anybody wrote.
+        #expect((showings.withLock { $0 } - after - 1...showings.withLock { $0 } - before + 1).contains(lines.count + lost))
     }
 
     @Test(.needsFullDevice) func `a log on a full disk has no half lines`() throws {

@@ -104,7 +104,7 @@ extension JSONValue {
         #expect(try wait { try (box.ask(#"{"command":"status"}"#)["latency"]?.number ?? 0) > 0.05 })
         let status = try box.ask(#"{"command":"status"}"#)
         #expect(status["live"] == .bool(true) && status["duration"] == .null)
-        #expect(StatusPage.text(status).contains("\nLatency "), "\(StatusPage.text(status))")
+        #expect(AnswerPage.text(.status, status).contains("\nLatency "), "\(AnswerPage.text(.status, status))")
         #expect(try box.ask(#"{"command":"statistics"}"#)["latency"]?.number ?? 0 > 0)
         let metric = box.control.metrics.split(separator: "\n").first { $0.hasPrefix("kiosk_stream_latency_seconds ") }
         #expect(metric?.split(separator: " ").last.flatMap { Double($0) } ?? 0 > 0, "\(metric ?? "")")

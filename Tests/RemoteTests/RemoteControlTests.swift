@@ -67,6 +67,48 @@ final class Box {
         #expect(answer["shown"] == .bool(true))
     }
 
+    @Test func `the status tells since when the state stands`() throws {
+        let box = try Box(["a60.mp4"])
+        #expect(try box.ask(#"{"command":"play"}"#)["ok"] == .bool(true))
+        let before = try box.ask(#"{"command":"status"}"#)["uptime"]?.number ?? 1e9
+        #expect(try box.ask(#"{"command":"pause"}"#)["ok"] == .bool(true))
+        var status = JSONValue.null
+        let end = HostTime.now + .seconds(60)
+        var hasChanged = false
+        while !hasChanged, HostTime.now < end {
+            status = try box.ask(#"{"command":"status"}"#)
+            let (uptime, age) = (status["uptime"]?.number ?? 0, status["stateAge"]?.number ?? 1e9)
+            hasChanged = status["state"]?.text == "paused" && age >= 0 && age <= uptime - before
+        }
+        #expect(hasChanged, "\(status.line)")
+        guard case .object(var members) = status else { return }
+        (members["stateAge"], members["uptime"]) = (.number(1.2), .number(7200))
+        let page = AnswerPage.text(.status, .object(members))
+        #expect(page.hasPrefix("State    paused for 1 s\n") && page.contains(", running for 2 h"), "\(page)")
+    }
+
+    @Test func `people read no JSON`() throws {
+        let box = try Box(["a60.mp4", "still.png"])
+        #expect(try box.ask(#"{"command":"play"}"#)["ok"] == .bool(true))
+        for command in [ControlCommand.playlist, .tracks, .statistics, .status] {
+            let text = AnswerPage.text(command, try box.ask("{\"command\":\"\(command.rawValue)\"}"))
+            #expect(!text.contains { "{}[]\"".contains($0) } && text.contains("a60"), "\(text)")
+        }
+        #expect(AnswerPage.text(.playlist, try box.ask(#"{"command":"playlist"}"#)).hasPrefix("Playlist  2 items\n\n"))
+        let cache = JSONValue(
+            #"{"ok":true,"folder":"/c","limit":100000000,"bytes":1500000,"items":[{"source":"http://h/a.mp4","size":3000000,"bytes":1500000,"#
+                + #""complete":false,"problem":null}]}"#)
+        #expect(
+            AnswerPage.text(.cache, try #require(cache))
+                == """
+                Folder  /c
+                Kept    1.5 MB of at most 100 MB
+
+                source          size  kept    problem
+                http://h/a.mp4  3 MB  1.5 MB
+                """)
+    }
+
     @Test func `items, the list, and what is not there`() throws {
         let box = try Box(["a60.mp4", "still.png"])
         #expect(try box.ask(#"{"command":"play"}"#)["ok"] == .bool(true))
@@ -85,7 +127,7 @@ final class Box {
         #expect(try box.ask(#"{"command":"volume","by":-30}"#)["volume"] == .number(70))
         let status = try box.ask(#"{"command":"status"}"#)
         #expect(status["volume"] == .number(70) && status["count"] == .number(2))
-        #expect(StatusPage.text(status).contains("320x180"))
+        #expect(AnswerPage.text(.status, status).contains("320x180"))
         let answer = Set(ControlCommand.status.schema.answer.map(\.name) + ["ok", "id"])
         #expect(Set(status.members.map(\.name)) == answer)
         let statistics = try box.ask(#"{"command":"statistics"}"#)

@@ -272,7 +272,7 @@ package struct ShelfState: Sendable {
 
     /// The entry that `name` names: its place among those that the search finds, its path, the name of its file, or its title.
     package func entry(named name: String) -> ShelfEntry? {
-        if let place = Int(name), let entry = entry(place - 1) { return entry }
+        if let place = Int(name), place > 0, let entry = entry(place - 1) { return entry }
         return entries.first { $0.path == Path(name) } ?? entries.first { $0.name == name || $0.title == name || facts[$0]?.title == name }
     }
 

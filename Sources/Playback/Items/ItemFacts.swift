@@ -37,7 +37,7 @@ package struct ItemFacts: Hashable, Sendable {
     package var chapters: [AssetChapter] = []
     /// What the file says of itself.
     package var metadata = AssetMetadata()
-    /// What is there without waiting for its source: all of a file; of a stream what has been read beyond the picture on the screen.
+    /// What is there without waiting for its source: all of a file; of a stream what has been received beyond the picture on the screen.
     package var loadedTimeRanges: [Range<MediaTime>] = []
     /// Where one can seek to; nothing of a live stream.
     package var seekableTimeRanges: [Range<MediaTime>] = []
@@ -86,14 +86,28 @@ extension ItemFacts {
         seekableTimeRanges = isSeekable ? end.flatMap { $0 > start ? [start..<$0] : nil } ?? [] : []
     }
 
-    /// Takes over how much of a stream on the screen has been read. `time` is what is on the screen, `ahead` what lies decoded behind it.
-    mutating func setLoaded(until: MediaTime?, from time: MediaTime, ahead: BufferLevel, isWaiting: Bool) {
-        loadedTimeRanges = until.flatMap { $0 > time ? [time..<$0] : nil } ?? []
-        let isComplete = if case .time(let end) = duration, let until { until >= end } else { false }
-        isPlaybackLikelyToKeepUp = isComplete || !isWaiting && ahead.frames >= Self.enough.frames && ahead.sound >= Self.enough.sound
+    /// Takes over how much of a stream on the screen is there. `time` is what is on the screen, `ahead` what lies decoded behind it, `rate`
+    /// the item seconds a second that are played.
+    mutating func setLoaded(_ loaded: LoadedMedia?, from time: MediaTime, rate: Double, ahead: BufferLevel, isWaiting: Bool) {
+        loadedTimeRanges = loaded.flatMap { $0.until > time ? [time..<$0.until] : nil } ?? []
+        isPlaybackLikelyToKeepUp = loaded.map { keepsUp($0, from: time, rate: rate, ahead: ahead, isWaiting: isWaiting) } ?? false
     }
 
-    /// With so much decoded a stream that plays is ahead of its need: about half of what the queues hold of pictures.
+    /// A live stream comes as fast as it is played: it keeps up while it has half in hand of what it is to have. Of anything else the end
+    /// must be received before it is played. Where nobody receives ahead, what is decoded decides.
+    private func keepsUp(_ loaded: LoadedMedia, from time: MediaTime, rate: Double, ahead: BufferLevel, isWaiting: Bool) -> Bool {
+        if loaded.isWhole { return true }
+        if isWaiting { return false }
+        if let goal = loaded.goal { return loaded.until - time >= goal.scaled(by: 0.5) }
+        guard let speed = loaded.speed, case .time(let end) = duration else {
+            return ahead.frames >= Self.enough.frames && ahead.sound >= Self.enough.sound
+        }
+        return (end - loaded.until).seconds * rate <= (end - time).seconds * speed * Self.speedTrusted
+    }
+
+    /// So much of the speed that has been measured is counted on: a clip takes more in some places than in others.
+    private static let speedTrusted = 0.9
+    /// With so much decoded a source that plays is ahead of its need: about half of what the queues hold of pictures.
     private static let enough = BufferLevel(frames: 3, sound: .milliseconds(60))
 }
 
@@ -128,7 +142,7 @@ extension Player {
                 let ahead = BufferLevel(
                     frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero))
                 facts.setLoaded(
-                    until: pipeline.loaded(of: present), from: itemTime(pipeline), ahead: ahead,
+                    pipeline.loaded(of: present, at: now()), from: itemTime(pipeline), rate: pipeline.rate, ahead: ahead,
                     isWaiting: pipeline.playback.status == .waiting)
             } else {
                 facts.loadedTimeRanges = facts.seekableTimeRanges

@@ -69,7 +69,13 @@ package struct ItemInspection: Sendable {
         }
         if let cut = cut(asset, item) { warnings.append(cut) }
         if let length = asset.duration, item.start >= length { warnings.append("`start` lies at or behind its end") }
+        if item.start > .zero, !asset.isSeekable, !asset.isStill { warnings.append(startIsItsBeginning(item.start)) }
         return warnings
+    }
+
+    /// What to say where a source that is to begin at `time` cannot be sought in.
+    static func startIsItsBeginning(_ time: MediaTime) -> String {
+        "plays from its beginning instead of \(decimal(time.seconds)) s on: it cannot be sought. Files, and HLS in pieces of MPEG-TS, can"
     }
 
     /// What to say where `duration` ends a clip before its own end; nil where it does not. Folders of pictures and clips are what it happens to.

@@ -40,8 +40,8 @@ struct Pipeline: ~Copyable {
     private(set) var gravities: [PlayerItem.ID: VideoGravity] = [:]
     /// What is known of the items that have been opened, or that could not be.
     var records: [PlayerItem.ID: ItemFacts.Record] = [:]
-    /// How far the source of the playthrough that is being read has been read, in item time; nil where it is not known.
-    var loaded: (serial: UInt64, isSeam: Bool, until: MediaTime?) = (0, false, nil)
+    /// How much is there of the source of the playthrough that is being read; nil where it is there as a whole.
+    var loading: (serial: UInt64, isSeam: Bool, source: Loading?) = (0, false, nil)
 
     /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {
@@ -86,6 +86,7 @@ struct Pipeline: ~Copyable {
     var presenterIsIdle = false
 
     var statistics = PlayerStatistics()
+    private var leftOut = LeftOutFrames()
     var inputLatency = InputLatency()
     private(set) var moves = MoveRecord()
 
@@ -200,17 +201,22 @@ struct Pipeline: ~Copyable {
         return composed
     }
 
-    /// Leaves a frame out.
-    mutating func drop(_ frame: consuming EnqueuedFrame) {
-        statistics.countDropped(frame.place.playthrough?.position.item)
+    /// Leaves a frame of `generation` out.
+    mutating func drop(_ frame: consuming EnqueuedFrame, generation: UInt64) {
+        leftOut.append(frame.place, generation)
         release(frame)
+    }
+
+    /// A frame of `generation` is on the screen, or would be: those that were left out before it have been missed.
+    mutating func countLeftOut(before place: FramePlace, _ generation: UInt64) {
+        leftOut.shown(place, generation, in: &statistics)
     }
 
     /// Leaves out the next ready frame; returns its place, and its buffer to be discarded.
     mutating func dropReady() -> (place: FramePlace, composed: PreparedScene?)? {
         guard let frame = ready.popFirst() else { return nil }
         let dropped = (place: frame.enqueued.place, composed: frame.composed)
-        drop(frame.intoEnqueued())
+        drop(frame.intoEnqueued(), generation: generation)
         return dropped
     }
 

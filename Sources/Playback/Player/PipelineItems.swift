@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
@@ -47,15 +48,20 @@ extension Pipeline {
         return position
     }
 
-    /// The source of a playthrough has been read to this item time.
-    mutating func setLoaded(_ time: MediaTime?, of serial: UInt64, isSeam: Bool) { loaded = (serial, isSeam, time) }
+    /// So much is there of the source of a playthrough.
+    mutating func setLoading(_ source: Loading?, of serial: UInt64, isSeam: Bool) { loading = (serial, isSeam, source) }
 
-    /// Up to which item time a playthrough is there without waiting for its source.
-    func loaded(of playthrough: Playthrough) -> MediaTime? {
+    /// What of a playthrough is there at `now` without waiting for its source; nil where that is not known.
+    func loaded(of playthrough: Playthrough, at now: HostTime) -> LoadedMedia? {
         // Of one that is read no longer, because its end has been, all is.
-        if playthrough.isWhole || loaded.serial > playthrough.serial && loaded.isSeam { return playthrough.itemEnd }
-        guard loaded.serial == playthrough.serial, let until = loaded.until else { return nil }
-        return min(until, playthrough.itemEnd ?? until)
+        if playthrough.isWhole || loading.serial > playthrough.serial && loading.isSeam {
+            return playthrough.itemEnd.map { LoadedMedia(until: $0, isWhole: true) }
+        }
+        guard loading.serial == playthrough.serial, var loaded = loading.source?.loaded(at: now) else { return nil }
+        guard let end = playthrough.itemEnd else { return loaded }
+        loaded.isWhole = loaded.isWhole || loaded.until >= end
+        if loaded.isWhole { loaded.until = end }
+        return loaded
     }
 
     /// Makes an item of a source that is to be played between two of the list, at the item `present`.

@@ -57,6 +57,8 @@ extension Player {
             snapshot.itemCount = pipeline.cursor.list.items.count
             if let present { describe(present, in: pipeline, &snapshot) }
             snapshot.time = requestedTime(pipeline) ?? itemTime(pipeline)
+            // The container may tell less than is played.
+            snapshot.duration = snapshot.duration.map { max($0, snapshot.time) }
             snapshot.isScrubbing = pipeline.scrub.isHeld
             (snapshot.volume, snapshot.isMuted) = (pipeline.loudness.volume, pipeline.loudness.isMuted)
             snapshot.statistics = pipeline.statistics
@@ -76,7 +78,7 @@ extension Player {
         snapshot.title = entry.title ?? metadata?.title ?? entry.plainName
         (snapshot.source, snapshot.onTap, snapshot.waitsForTap) = (entry.source, entry.onTap, entry.waitsForTap)
         (snapshot.duration, snapshot.isSeekable) = (present.itemEnd, present.itemEnd != nil && present.isSeekable)
-        snapshot.bufferedUntil = pipeline.loaded(of: present)
+        snapshot.bufferedUntil = pipeline.loaded(of: present, at: now())?.until
     }
 
     /// Where the finger on the slider is; where a seek within the item on the screen goes, from when it is asked for until its frame is on the

@@ -31,8 +31,8 @@ package struct PlayerSnapshot: Hashable, Sendable {
     package var isSeekable = false
     /// Whether the slider is held: from ``Command/scrub(_:)`` to ``Command/endScrub(_:)``.
     package var isScrubbing = false
-    /// The item time up to which the item is there without waiting for its source: its end where that is a file, what has been read of a
-    /// stream; nil where that is not known.
+    /// The item time up to which the item is there without waiting for its source: its end where that is a file, what has been
+    /// received of a stream; nil where that is not known.
     package var bufferedUntil: MediaTime?
     /// Loudness, 0…1 of full scale, and whether the sound is off.
     package var volume = 1.0

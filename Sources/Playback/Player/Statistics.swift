@@ -66,6 +66,29 @@ package struct PlayerStatistics: Hashable, Sendable {
     }
 }
 
+/// Frames that have been left out ahead of time. They count as dropped only with a later frame on the screen: what is still ahead at a seek, or at the
+/// end, nobody has missed. A pure value.
+struct LeftOutFrames: Sendable {
+    private var frames: [(generation: UInt64, start: MediaTime, item: PlayerItem.ID?)] = []
+
+    init() { frames.reserveCapacity(16) }
+
+    /// One is left out.
+    mutating func append(_ place: FramePlace, _ generation: UInt64) {
+        frames.append((generation, place.start, place.playthrough?.position.item))
+    }
+
+    /// A frame of `generation` is shown: those before it count. What is left of an earlier generation is forgotten.
+    mutating func shown(_ place: FramePlace, _ generation: UInt64, in statistics: inout PlayerStatistics) {
+        if frames.isEmpty { return }
+        frames.removeAll { frame in
+            let isBefore = frame.generation == generation && frame.start < place.start
+            if isBefore { statistics.countDropped(frame.item) }
+            return isBefore || frame.generation < generation
+        }
+    }
+}
+
 /// What lies ready to be shown and heard.
 package struct BufferLevel: Hashable, Sendable {
     /// Decoded frames.

@@ -151,7 +151,7 @@ struct Compositor: Sendable {
             // A playthrough's first frame hands its mark on, so that its seam is still counted.
             let passed = frame.place
             var dropped: EnqueuedFrame? = frame
-            pipeline.withLock { $0.drop(dropped.take()!) }
+            pipeline.withLock { $0.drop(dropped.take()!, generation: generation) }
             frame = next
             if passed.isFirst, frame.place.playthrough?.serial == passed.playthrough?.serial { frame.place.isFirst = true }
         }

@@ -123,13 +123,13 @@ struct FrameScheduler: Sendable {
     /// Whether the display is locked to: there a decision that finds a frame late moves the position.
     var isLocked: Bool { lock?.phase != nil }
 
-    /// Which vblank shows what, by the decision made last; nil before the first frame was shown.
+    /// Which vblank shows what, by the decision made last; nil before the first one.
     var pacing: Pacing? {
-        guard hasShown, let lock, let anchor else { return nil }
+        guard let lock, let anchor else { return nil }
         let vblanks = Double(lock.index &- anchorIndex)
         return Pacing(
-            anchor: anchor + MediaTime(nanoseconds: Int64(saturating: vblanks * period)), position: lock.position, step: lock.step,
-            period: period)
+            anchor: anchor + MediaTime(nanoseconds: Int64(saturating: vblanks * period)),
+            position: lock.position + (hasShown ? 0 : lock.step), step: lock.step, period: period, isSettled: hasShown)
     }
 
     /// Whether no flip has been seen.

@@ -32,7 +32,7 @@ struct OverlayPlan: Sendable {
     var now: HostTime
     /// How long a scene takes to be prepared.
     var composeTime: MediaTime
-    /// nil while no frame is due at any time, as in a pause, or nobody knows when, as when playing has just begun.
+    /// nil while no frame is due at any time, as in a pause, or the clock has no reading yet, as when playing has just begun.
     var pacing: Pacing?
     var isPlaying: Bool
     /// What lies ready; no second without a first.
@@ -57,6 +57,8 @@ struct OverlayPlan: Sendable {
             if hasBuffer { return .repaint }
             if let second, leavesTime(flip, works: first?.isStale == true ? 2 : 1, until: second.due) { return .giveUpLast }
         }
+        // There may be more time than it says.
+        guard pacing.isSettled else { return stepWhileNothingIsDue }
         if let first, first.isStale, isInTime(first, after: 1) {
             if hasBuffer { return .renew(0) }
             if let second, isInTime(second, after: 2) { return .giveUpLast }

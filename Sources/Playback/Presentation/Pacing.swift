@@ -7,6 +7,8 @@ struct Pacing: Hashable, Sendable {
     var position: Double
     /// How far the timeline goes from vblank to vblank, and how long that takes, in nanoseconds.
     var step: Double, period: Double
+    /// Whether a frame has been shown by it. Before that the clock's next readings may move it, so every frame counts as due a vblank earlier.
+    var isSettled = true
 
     /// The vblank for which a frame is due that begins at `start`.
     func vblank(of start: MediaTime) -> HostTime {

@@ -179,6 +179,7 @@ extension Presenter {
             return
         }
         if time != nil, place.playthrough != nil { StartTrace.reached(place.start > .zero ? .moved : .shown) }
+        pipeline.countLeftOut(before: place, commit.generation)
         pipeline.countInputLatency(of: commit.generation, at: time)
         if let starts = commit.starts { pipeline.statistics.beginTurn(starts.position.item) }
         if time != nil { pipeline.statistics.countShown(place.playthrough?.position.item, late: commit.late) }

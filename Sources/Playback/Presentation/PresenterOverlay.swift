@@ -23,8 +23,10 @@ extension Presenter {
         case nil, .wait: break
         default: return nil
         }
-        // Where the clock has just begun to go, the vblank of the next frame is not sure yet: that frame brings the overlay along.
-        if pipeline.playback.isPlaying, pipeline.screen.serial == frameOfChange, !pipeline.ready.isEmpty { return nil }
+        // The clock has just begun to go, and has no reading yet: the next frame brings the overlay along.
+        if pipeline.playback.isPlaying, pipeline.pacing == nil, pipeline.screen.serial == frameOfChange, !pipeline.ready.isEmpty {
+            return nil
+        }
         if let pacing = pipeline.pacing, let start = nextStart(pipeline) {
             let due = pacing.vblank(of: start)
             let flip =

@@ -127,7 +127,7 @@ struct Feeder: ~Copyable {
         upcoming.hasBegun(reader)
         fades.enter(reader, isFollowed: upcoming.mayOpenFollowing(reader))
         tellReaders()
-        if reader.isSoundOnly { pictures.enqueue(reader.coverFrame()) }
+        if reader.isSoundOnly { pictures.enqueue(reader.coverFrame(), loading: reader.loading) }
     }
 
     /// Goes on reading a playthrough that was to fade out.
@@ -230,7 +230,7 @@ struct Feeder: ~Copyable {
         case .frame(let frame):
             let itemTime = frame.place.itemTime
             upcoming.played()
-            pictures.enqueue(frame, loaded: current.loadedUntil)
+            pictures.enqueue(frame, loading: current.loading)
             followSender(of: current)
             if isNearEnd(current, at: itemTime) { prepareNext() }
         case .end(let complaint):
@@ -261,7 +261,7 @@ struct Feeder: ~Copyable {
     /// Enqueues the sound of an item that is nothing else, and lasts as long.
     private mutating func enqueueSoundAlone(_ frames: Int, of reader: PlaythroughReader) {
         // It is the pictures that tell the item time, of which this has one.
-        if !reader.soundRateChanges.isEmpty { pictures.enqueue(reader.coverFrame()) }
+        if !reader.soundRateChanges.isEmpty { pictures.enqueue(reader.coverFrame(), loading: reader.loading) }
         let filled = sound.enqueueAlone(frames, of: reader)
         tellProblems(of: reader)
         if filled > 0 { upcoming.played() }
@@ -288,7 +288,7 @@ struct Feeder: ~Copyable {
         if !request.reopens, let time = request.time, let current, current.playthrough.position.isSamePlaythrough(as: request.position),
             current.seek(to: time, precision: request.precision, serial: upcoming.nextSerial(), rate: rate, format: audio.format)
         {
-            if current.isSoundOnly { pictures.enqueue(current.coverFrame()) }
+            if current.isSoundOnly { pictures.enqueue(current.coverFrame(), loading: current.loading) }
             return
         }
         current = nil

@@ -117,7 +117,12 @@ final class ItemOpener: Sendable {
                 if takesTime { media.takeTime() }
                 var time = MediaTime.zero
                 if request.time > .zero, !media.description.isStill {
-                    time = try media.seek(to: request.time, precision: request.precision)
+                    // Better from its beginning than not at all.
+                    if media.description.isSeekable {
+                        time = try media.seek(to: request.time, precision: request.precision)
+                    } else {
+                        media.report(ItemInspection.startIsItsBeginning(request.time))
+                    }
                 }
                 let reader = MediaItemReader(media, interruption: interruption, damages: damages.map { ($0, source) }) {
                     slowSources.withLock { sources in

@@ -29,8 +29,8 @@ protocol ItemReader: AnyObject, Sendable {
     var prematureEnd: String? { get }
     /// Item time at which the sound that has been read ends; nil where none has been.
     var soundEnd: MediaTime? { get }
-    /// Item time of what has been read last of the source, whether or not it has been decoded; nil where nothing has been.
-    var readUntil: MediaTime? { get }
+    /// How much of the source is there without waiting for it; `time` is the item time up to which its pictures have been handed out.
+    func loading(from time: MediaTime) -> Loading
     /// What has been received of a live stream and is still to be played; nil of anything else.
     var reception: Reception? { get }
     /// Ends the reader's waiting, for good; from any thread.
@@ -84,7 +84,7 @@ final class MediaItemReader: ItemReader, @unchecked Sendable {
     var problems: [String] { media.problems }
     var prematureEnd: String? { media.prematureEnd }
     var soundEnd: MediaTime? { media.soundEnd }
-    var readUntil: MediaTime? { media.readUntil }
+    func loading(from time: MediaTime) -> Loading { media.loading(from: time) }
 
     var reception: Reception? { media.reception }
     func catchUp() -> MediaTime? { media.catchUp() }

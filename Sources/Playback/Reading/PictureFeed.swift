@@ -15,16 +15,16 @@ struct PictureFeed: ~Copyable {
     /// What is enqueued from now on belongs to `generation`.
     mutating func begin(_ generation: UInt64) { (self.generation, endsInBackground) = (generation, false) }
 
-    /// Enqueues a picture; of an older generation it is dropped, here or by who takes it. `loaded` is the item time to which the source of
-    /// its playthrough has been read, where that is a stream.
-    mutating func enqueue(_ frame: consuming EnqueuedFrame, loaded: MediaTime? = nil) {
+    /// Enqueues a picture; of an older generation it is dropped, here or by who takes it. `loading` says how much is there of the
+    /// source of its playthrough, where that is a stream.
+    mutating func enqueue(_ frame: consuming EnqueuedFrame, loading: Loading? = nil) {
         (hasEnqueued, endsInBackground) = (true, frame.place.playthrough == nil)
         let generation = generation
         let (serial, isSeam) = (frame.place.playthrough?.serial, frame.place.playthrough?.isSeam ?? false)
         var frame: EnqueuedFrame? = frame
         pipeline.signal({ $0.compositorHasWork ? .compositor : [] }) { pipeline in
             guard pipeline.generation == generation else { return }
-            if let serial { pipeline.setLoaded(loaded, of: serial, isSeam: isSeam) }
+            if let serial { pipeline.setLoading(loading, of: serial, isSeam: isSeam) }
             pipeline.append(frame.take()!)
         }
     }

@@ -92,8 +92,8 @@ final class PlaythroughReader {
     /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
     var isCancelled: Bool { reader.interruption.cancelled }
 
-    /// The item time up to which the source of a stream has been read; nil where that is not asked for or not known.
-    var loadedUntil: MediaTime? { playthrough.isWhole ? nil : reader.readUntil.map { max($0, itemTime) } }
+    /// How much of a stream is there without waiting for its source; nil of what is there as a whole.
+    var loading: Loading? { playthrough.isWhole ? nil : reader.loading(from: itemTime) }
 
     /// The item time up to which pictures have been handed out.
     var itemTime: MediaTime { mapping.itemTime(at: end) }

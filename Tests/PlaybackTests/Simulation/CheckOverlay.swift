@@ -7,12 +7,14 @@ import Testing
 /// What must hold of what lies over the pictures.
 extension SimulationCheck {
     /// Each change is on the screen within `periods` refresh periods, or one that came after it; where there is a display. Where playing goes
-    /// on at that moment, from a picture that lay ready and must not be late, a period later.
+    /// on at that moment, to a picture that lay ready and must not be late, a period later.
     func overlaysAreSeen(within periods: Double) {
+        let pictures = pictures
         func isAtPlay(_ time: Double) -> Bool {
             scenario.events.contains { event in
                 guard case .command(.play) = event.event else { return false }
-                return abs(event.time - time) < 2 * period
+                let first = pictures.first { $0.time > event.time }?.time ?? event.time
+                return event.time - 2 * period < time && time < max(first, event.time + 2 * period)
             }
         }
         var late: [(time: Double, value: Int, after: Double?)] = []

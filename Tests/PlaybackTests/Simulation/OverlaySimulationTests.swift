@@ -22,8 +22,8 @@ import Testing
         }
     }
 
-    /// A clip that is looped, and `count` changes: one by one, and step by step at every vblank as controls fade.
-    private func scenario(_ given: Case, pauses: Bool) -> Scenario {
+    /// A clip that is looped, and changes: one by one, and step by step at every vblank as controls fade.
+    private func scenario(_ given: Case, pauses: Bool, seconds: Double = 36) -> Scenario {
         var random = SeededRandom(seed: given.seed)
         for _ in 0..<8 { _ = random.unit() }
         func number(_ range: ClosedRange<Double>) -> Double {
@@ -36,7 +36,7 @@ import Testing
         (scenario.displayError, scenario.cardError, scenario.vblankJitter) = (number(-100...100), number(-100...100), 0.0003)
         scenario.composeTime = 0.35 / given.refreshRate
         scenario.decodeShare = 0.4
-        scenario.seconds = 36
+        scenario.seconds = seconds
         var (time, value) = (1.5, 0)
         while time < scenario.seconds - 3 {
             let steps = random.unit() > 0.5 ? Int(number(4...16)) : 1
@@ -92,6 +92,32 @@ import Testing
             check.nothingIsLost()
             check.noPictureIsMissed()
         }
+    }
+
+    /// Controls fade while playing goes on. The next frame may be several vblanks away then, and they do not wait for it. Where scenes contain them,
+    /// and one has to be painted first, the clock's first readings may put that frame off for a vblank meanwhile.
+    @Test(arguments: [(25, 50, 75), (10, 60, 1), (10, 50, 2), (12, 60, 3)], [true, false])
+    func playingGoesOnUnderAFade(given: (rate: Double, refreshRate: Double, seed: UInt64), hasPlane: Bool) {
+        var scenario = scenario(
+            .init(rate: given.rate, refreshRate: given.refreshRate, hasPlane: hasPlane, seed: given.seed), pauses: true, seconds: 22)
+        if given.rate < 25 {
+            scenario.overlays = []
+            for event in scenario.events {
+                guard case .command(.play) = event.event else { continue }
+                for step in 0..<40 {
+                    scenario.overlays.append((event.time + Double(step - 10) / given.refreshRate, scenario.overlays.count + 1))
+                }
+            }
+        }
+        let check = SimulationCheck(scenario)
+        check.order()
+        check.accounts()
+        check.cadence()
+        check.overlaysAreSeen(within: hasPlane || given.rate == 25 ? 2 : 3)
+        check.overlaysDoNotGoBack()
+        check.theLastOverlayStays()
+        check.pausesStand()
+        check.noPictureIsMissed()
     }
 
     /// With the display that comes back comes what lies over the picture.

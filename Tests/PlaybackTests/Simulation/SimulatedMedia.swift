@@ -129,7 +129,7 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
     var problems: [String] { [] }
     var prematureEnd: String? { nil }
     var soundEnd: MediaTime? { nil }
-    var readUntil: MediaTime? { .seconds(edges[next]) }
+    func loading(from time: MediaTime) -> Loading { Loading(until: .seconds(edges[next])) }
 
     func nextFrame() -> TimedFrame? {
         guard let duration = nextDuration else { return nil }

@@ -88,6 +88,19 @@ struct SimulationCheck {
         let seams = Set(outcome.shown.compactMap { place($0).playthrough?.isSeam == true ? place($0).playthrough?.serial : nil }).count
         let absences = scenario.events.count { if case .display(isConnected: false) = $0.event { true } else { false } }
         #expect(told.map { (seams - 3 * absences...seams).contains($0.seams) } == true, sourceLocation: location)
+        // With no display frames pass by that nobody sees, and none of them is left out.
+        if absences == 0 {
+            #expect(told?.framesDropped == leftOut, sourceLocation: location)
+            #expect(told?.items.values.map(\.framesDropped).reduce(0, +) == leftOut, sourceLocation: location)
+        }
+    }
+
+    /// How many pictures were left out before one that was seen. Those that are still to be seen at the end, or at a jump, are none of them.
+    private var leftOut: Int {
+        let shown = Set(outcome.shown.map(\.number))
+        var last: [UInt64: Int] = [:]
+        for one in outcome.shown { last[generation(one)] = one.number }
+        return outcome.enqueued.count { number, frame in !shown.contains(number) && last[frame.generation].map { number < $0 } ?? false }
     }
 
     /// As much is decoded ahead as was agreed, and no more.

@@ -20,6 +20,7 @@ guard clips.count == 2 else { fatalError("usage: Client CLIP OTHER") }
 
 try await checkAssets(clips)
 try await checkItem(clips)
+await checkErrors()
 await checkSession(clips)
 await checkPlayer(clips)
 await checkQueue(clips)

@@ -1,0 +1,110 @@
+import CKioskFFmpeg
+import CKioskMedia
+import KioskPlatform
+import KioskVocabulary
+import Synchronization
+
+/// What servers have to show of themselves on connections that libavformat opens without a way to say so: those of `rtsps` and `rtmpts`, and of the parts of DASH.
+///
+/// They have the defaults of its `tls` protocol, of which the process has one set. So a source that makes such connections claims them: `rtsps` and `rtmpts` while
+/// they are opened, since they connect only then, DASH for as long as it is open. Sources with the same terms share a claim; others wait for those that
+/// are being opened, and are refused while one that stays open has other terms. All other connections are told their terms with each request
+/// (``SourceOptions``), and defaults that nobody claims are strict.
+final class TLSTerms: Sendable {
+    /// Of an entry.
+    private struct Terms: Hashable {
+        var verifies = true
+        /// nil is the system's.
+        var authorities: String?
+
+        init() {}
+        init(_ settings: StreamSettings) { (verifies, authorities) = (settings.verifiesTLS, settings.certificateAuthorities) }
+    }
+
+    /// Who has claimed them.
+    private struct Claims {
+        var terms: Terms
+        var opening = 0
+        var open = 0
+        var count: Int { opening + open }
+    }
+
+    enum Refusal: Error {
+        /// Another source that stays open has other terms.
+        case taken
+        /// This FFmpeg has no such options.
+        case unknown
+        /// It took too long, or is no longer wanted.
+        case interrupted
+
+        var reason: MediaError.Reason {
+            switch self {
+            case .taken:
+                .failed(
+                    "cannot be opened: ca-file or tls-verify differ from those of a DASH entry that is open, and rtsps and DASH share them: give "
+                        + "all such entries the same, in [network]")
+            case .unknown: .failed("cannot be opened: this FFmpeg does not verify the server’s certificate")
+            case .interrupted: .failed("cannot be opened: another entry with another ca-file or tls-verify has been opening for too long")
+            }
+        }
+    }
+
+    /// nil where libavformat's defaults could not be set.
+    private static let claims = Monitor<Claims?>(setDefaults() ? Claims(terms: Terms()) : nil)
+    private static let slice = MediaTime.milliseconds(50)
+
+    private let staysOpen: Bool
+
+    private init(staysOpen: Bool) { self.staysOpen = staysOpen }
+
+    /// Gives the defaults back, which are strict once nobody has claimed them.
+    deinit {
+        Self.claims.signal { [staysOpen] claims in
+            claims?.opening -= staysOpen ? 0 : 1
+            claims?.open -= staysOpen ? 1 : 0
+            if claims?.count == 0, claims?.terms != Terms() { claims = Self.set(Terms()) ? Claims(terms: Terms()) : nil }
+        }
+    }
+
+    /// Those of `settings`, until the result goes. Blocks while a source with others is being opened, as long as `interruption` allows.
+    static func claim(_ settings: StreamSettings, staysOpen: Bool, _ interruption: Interruption) throws(Refusal) -> TLSTerms {
+        let terms = Terms(settings)
+        while !interruption.isOver {
+            let outcome: Result<TLSTerms, Refusal>? = claims.wait(until: .now + slice) { claims in
+                guard let present = claims else { return .failure(.unknown) }
+                if present.terms != terms {
+                    if present.open > 0 { return .failure(.taken) }
+                    if present.opening > 0 { return nil }
+                    guard terms.authorities == nil || SourceOptions.systemAuthorities != nil, set(terms) else {
+                        claims = set(Terms()) ? present : nil
+                        return .failure(.unknown)
+                    }
+                    claims?.terms = terms
+                }
+                claims?.opening += staysOpen ? 0 : 1
+                claims?.open += staysOpen ? 1 : 0
+                return .success(TLSTerms(staysOpen: staysOpen))
+            }
+            if let outcome { return try outcome.get() }
+        }
+        throw .interrupted
+    }
+
+    /// Has libavformat verify servers and follow no redirection where nobody tells it to. False where it could not be made to. Call before anything is opened.
+    static func prepare() { claims.withLock { _ in } }
+
+    private static func setDefaults() -> Bool {
+        func follow(_ protocolName: String) -> Bool {
+            avio_protocol_get_class(protocolName).map { kiosk_set_default($0, "max_redirects", 0) == 0 } ?? false
+        }
+        let strict = set(Terms())
+        return follow("http") && follow("https") && strict
+    }
+
+    private static func set(_ terms: Terms) -> Bool {
+        guard let tls = avio_protocol_get_class("tls") else { return false }
+        // Two names of one option: the default of the second comes last.
+        let status = ["ca_file", "cafile"].map { (name: String) in kiosk_set_default_text(tls, name, terms.authorities) }
+        return kiosk_set_default(tls, "tls_verify", terms.verifies ? 1 : 0) == 0 && status == [0, 0]
+    }
+}

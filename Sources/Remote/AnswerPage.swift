@@ -1,0 +1,114 @@
+import KioskPlatform
+import KioskVocabulary
+
+/// What `kiosk ctl` prints of an answer, for people: lines of a name and a text, and beneath them a table of what the answer lists.
+///
+/// ``page(of:)`` says what the commands that have one show; of any other the members are printed as they are.
+package struct AnswerPage {
+    private struct Column {
+        var heading: String
+        var text: (JSONValue) -> String
+
+        init(_ heading: String, _ text: @escaping (JSONValue) -> String) { (self.heading, self.text) = (heading, text) }
+        /// The member itself.
+        init(_ heading: String, _ member: String) { self.init(heading) { $0[member]?.told ?? "" } }
+    }
+
+    /// The lines.
+    private var lines: (JSONValue) -> [(name: String, text: String)]
+    /// The member that is a list, and what is told of each of its elements.
+    private var list = ""
+    private var columns: [Column] = []
+
+    /// Some lines, without the last line's end.
+    package static func text(_ command: ControlCommand, _ answer: JSONValue) -> String {
+        guard let page = page(of: command) else {
+            return answer.members.filter { $0.name != "ok" && $0.name != "id" }.map { "\($0): \($1.shown.printable)" }.joined(
+                separator: "\n")
+        }
+        var text = aligned(page.lines(answer))
+        guard case .array(let elements)? = answer[page.list], !elements.isEmpty else { return text }
+        var table = TextTable(page.columns.map(\.heading))
+        for element in elements { table.add(page.columns.map { $0.text(element) }) }
+        if !text.isEmpty { text += "\n\n" }
+        return text + table.text
+    }
+
+    private static func page(of command: ControlCommand) -> AnswerPage? {
+        switch command {
+        case .status: return AnswerPage { StatusPage.lines($0) }
+        case .playlist:
+            return AnswerPage(
+                lines: { [("Playlist", counted($0["count"], "item"))] }, list: "items",
+                columns: [Column("", "place"), Column("title", "title"), Column("source", "source")])
+        case .tracks:
+            return AnswerPage(
+                lines: { [("Item", "\($0["item"]?["title"]?.text ?? "?") (\($0["item"]?["source"]?.text ?? "?"))")] }, list: "tracks",
+                columns: [
+                    Column("kind", "kind"), Column("", "number"), Column("") { $0["selected"] == .bool(true) ? "plays" : "" },
+                    Column("codec", "codec"), Column("language", "language"), Column("title", "title"),
+                    Column("") { track in
+                        if let width = track["width"], let height = track["height"] { return "\(width.shown)×\(height.shown)" }
+                        guard let rate = track["sampleRate"] else { return "" }
+                        return "\(rate.shown) Hz, \(counted(track["channels"], "channel"))"
+                    },
+                ])
+        case .cache:
+            return AnswerPage(
+                lines: { [("Folder", $0["folder"]?.text ?? "?"), ("Kept", "\(bytes($0["bytes"])) of at most \(bytes($0["limit"]))")] },
+                list: "items",
+                columns: [
+                    Column("source", "source"), Column("size") { bytes($0["size"]) },
+                    Column("kept") { $0["complete"] == .bool(true) ? "all of it" : bytes($0["bytes"]) }, Column("problem", "problem"),
+                ])
+        case .statistics:
+            let frames = [Column("shown", "framesShown"), Column("late", "framesLate"), Column("dropped", "framesDropped")]
+            return AnswerPage(
+                lines: { answer in
+                    func number(_ name: String) -> String { answer[name]?.shown ?? "?" }
+                    var lines = [
+                        ("Frames", "\(number("framesShown")) shown, \(number("framesLate")) late, \(number("framesDropped")) dropped"),
+                        ("Seams", "\(number("seams")), at worst \(counted(answer["worstSeamLateness"], "vblank")) late"),
+                        ("Stalls", "\(number("stalls")), \(milliseconds(answer["stalledTime"])) in all"),
+                        ("Flips", "\(number("flipsLost")) lost"),
+                        ("Ready", "\(counted(answer["queuedFrames"], "frame")), \(milliseconds(answer["queuedSound"])) of sound"),
+                        ("Sound", "resampled by \(number("soundRatio"))"),
+                    ]
+                    if let latency = answer["latency"], latency != .null { lines.append(("Latency", milliseconds(latency))) }
+                    for (name, member, what) in [
+                        ("Synchrony", "synchrony", "of the frames are this close to their sound"),
+                        ("Input", "inputLatency", "of what was asked for was on the screen within this"),
+                    ] {
+                        guard let spans = answer[member], spans != .null else { continue }
+                        lines.append((name, "\(milliseconds(spans["half"])) half, \(milliseconds(spans["most"])) 99 % \(what)"))
+                    }
+                    return lines
+                }, list: "items",
+                columns: [Column("item") { $0["item"]?["title"]?.text ?? "?" }] + frames + [
+                    Column("seams", "seams"), Column("vblanks late", "worstSeamLateness"),
+                ])
+        default: return nil
+        }
+    }
+
+    /// `1 item`, `2 items`.
+    private static func counted(_ number: JSONValue?, _ noun: String) -> String {
+        "\(number?.shown ?? "?") \(noun)\(number?.integer == 1 ? "" : "s")"
+    }
+
+    private static func bytes(_ number: JSONValue?) -> String { number?.integer.map { ByteCount(Int64($0)).description } ?? "unknown" }
+
+    private static func milliseconds(_ seconds: JSONValue?) -> String { "\(Int(saturating: ((seconds?.number ?? 0) * 1000).rounded())) ms" }
+
+    /// The names, and behind them the texts beneath each other.
+    private static func aligned(_ lines: [(name: String, text: String)]) -> String {
+        let width = lines.map(\.name.columns).max() ?? 0
+        return lines.map { name, text in name + String(repeating: " ", count: width - name.columns + 2) + text.printable }.joined(
+            separator: "\n")
+    }
+}
+
+extension JSONValue {
+    /// For people: texts without quotes, and nothing where there is nothing.
+    fileprivate var told: String { self == .null ? "" : shown }
+}
