@@ -23,8 +23,8 @@ struct FailureRecord {
     /// Whether another of so many items may be skipped ahead of its turn: the last failure of a round is dealt with when its turn comes.
     func maySkipAhead(of items: Int) -> Bool { count + ahead + 1 < items }
 
-    /// An item has failed ahead of time, while another is being read.
-    mutating func failAhead() { ahead += 1 }
+    /// An item has failed ahead of time, while another is being read, or so many are passed over.
+    mutating func failAhead(_ items: Int = 1) { ahead += items }
 
     /// An item has failed in its turn; true when so many have in a row. Then the round begins anew.
     mutating func fail(of items: Int) -> Bool {
@@ -48,6 +48,9 @@ struct FailureRecord {
         retryDelay = min(delay + delay, Self.longestRetryDelay)
         return delay == Self.firstRetryDelay ? delay : nil
     }
+
+    /// Whether everything has failed, and nothing has played since.
+    var isRetrying: Bool { retryDelay > Self.firstRetryDelay }
 
     /// The wait is over.
     mutating func retry() { retryAt = nil }

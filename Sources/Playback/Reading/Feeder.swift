@@ -83,7 +83,7 @@ struct Feeder: ~Copyable {
         case .sound(let frames): enqueueSound(frames)
         case .take: handle(upcoming.take(during: current))
         case .retry: handle(upcoming.retry())
-        case .takeLost: upcoming.takeLost()
+        case .takeLost: upcoming.takeLost(during: current)
         case .background: enqueueBackground(for: .milliseconds(1))
         case .setRate(let rate): current?.setRate(rate)
         case .finish: finish()
@@ -292,7 +292,7 @@ struct Feeder: ~Copyable {
             return
         }
         current = nil
-        upcoming.open(request.position, time: request.time, precision: request.precision, isSeam: false)
+        upcoming.open(request.position, time: request.time, precision: request.precision, isSeam: false, isAskedFor: true)
     }
 
     /// Leaves what is read for the first item of the list, or the bare background where the list is empty.

@@ -55,7 +55,7 @@ extension Feeder {
         var reading: (isAtEnd: Bool, givesPictures: Bool, rate: Double, sound: Int)?
         /// Whether the item that has been opened is to be taken when it is there, and whether it is if it failed.
         var takesOpened: Bool, leavesOutFailed: Bool
-        /// Whether an attempt to open a lost stream has come to something.
+        /// Whether an attempt to open what is lost has come to something.
         var takesLost: Bool
         /// The list that was taken over last, and the generation that was begun last.
         var revision: Int, generation: UInt64

@@ -32,6 +32,7 @@ final class ItemOpener: Sendable {
         var request: Request?
         var interruption = Interruption()
         var outcome: Outcome?
+        var outcomeTime = HostTime(nanoseconds: 0)
         var serial: UInt64 = 0
         var isStopping = false
         /// What is being opened.
@@ -73,12 +74,12 @@ final class ItemOpener: Sendable {
 
     private let state = Monitor(State())
     private let open: Open
+    private let now: @Sendable () -> HostTime
     private let onOutcome: @Sendable () -> Void
 
     /// An opener that opens with `open`; `onOutcome` is called on its thread when an outcome can be taken.
-    init(open: @escaping Open, onOutcome: @escaping @Sendable () -> Void) {
-        self.open = open
-        self.onOutcome = onOutcome
+    init(open: @escaping Open, now: @escaping @Sendable () -> HostTime = { .now }, onOutcome: @escaping @Sendable () -> Void) {
+        (self.open, self.now, self.onOutcome) = (open, now, onOutcome)
     }
 
     /// The most sources that are remembered for having too many fields for this machine.
@@ -168,6 +169,11 @@ final class ItemOpener: Sendable {
         }
     }
 
+    /// Since when the outcome of request `serial` can be taken; nil while it cannot.
+    func outcomeTime(of serial: UInt64) -> HostTime? {
+        state.withLock { $0.serial == serial && $0.outcome != nil ? $0.outcomeTime : nil }
+    }
+
     /// The outcome of request `serial`, once there is one.
     func takeOutcome(of serial: UInt64) -> Outcome? {
         state.withLock { state -> Outcome? in
@@ -230,7 +236,7 @@ final class ItemOpener: Sendable {
         state.opening = nil
         if state.request == nil, state.serial == opening.request.serial {
             state.interruption = Interruption()
-            state.outcome = .failure(.timedOut(opening.request.item.source))
+            (state.outcome, state.outcomeTime) = (.failure(.timedOut(opening.request.item.source)), now())
         }
         return true
     }
@@ -248,8 +254,8 @@ final class ItemOpener: Sendable {
         return true
     }
 
-    /// Whether there is something for ``step()`` to open.
-    var hasRequest: Bool { state.withLock { $0.request != nil } }
+    /// What there is for ``step()`` to open.
+    var requested: Request? { state.withLock { $0.request } }
 
     private func next(_ thread: Int) -> (Request, Interruption)? {
         let next = state.wait { state -> (Request, Interruption)?? in
@@ -290,7 +296,7 @@ final class ItemOpener: Sendable {
             state.opening = nil
             // A newer request has made this one worthless.
             guard state.request == nil, state.serial == request.serial, !state.isStopping else { return outcome.take() }
-            state.outcome = outcome.take()
+            (state.outcome, state.outcomeTime) = (outcome.take(), now())
             return nil
         }
         _ = consume surplus  // closed outside the lock

@@ -34,6 +34,9 @@ struct StreamRecovery: Hashable, Sendable {
         delay = min(delay + delay, Self.longestDelay)
     }
 
+    /// It is to be opened at `now`, and as soon as at first after that.
+    mutating func hasten(at now: HostTime) { (attemptAt, delay) = (now, Self.firstDelay) }
+
     /// It was opened from `position` on, and has broken off there.
     mutating func brokeOffAgain(_ position: PlaylistCursor.Position, at now: HostTime) {
         (self.position, hasBrokenOffAgain) = (position, true)

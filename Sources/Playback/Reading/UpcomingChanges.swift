@@ -35,7 +35,7 @@ extension UpcomingPlaythrough {
     mutating func setList(_ list: Playlist, _ rules: PlaylistRules, during current: PlaythroughReader?) -> Bool {
         (cursor.list, cursor.rules) = (list, rules)
         // What leaves the list and comes back is complained about anew, though its identity is the old one.
-        if let item = lost?.recovery.position.item, list.place(of: item) == nil { abandonLost() }
+        keepLost(on: list)
         if let item = recovery?.position.item, list.place(of: item) == nil { recovery = nil }
         failures.keepComplaints { list.place(of: $0) != nil || list.isInterlude($0) }
         if case .firstOfEmptyList = next {

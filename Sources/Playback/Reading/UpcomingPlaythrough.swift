@@ -8,7 +8,8 @@ import KioskVocabulary
 /// begun anew after a while (``FailureRecord``).
 ///
 /// A stream that has broken off, and a live stream that has ended, is opened again (``StreamRecovery``), with its last picture up. When that
-/// has taken too long, the playlist goes on without it (``LostStream``), and returns to it when an item ends.
+/// has taken too long, the playlist goes on without it (``LostItem``), and returns to it when an item ends. So it does without what took long
+/// to open or to fail.
 struct UpcomingPlaythrough: ~Copyable {
     /// An item to be played next: where it stands on the playlist, and from which item time on.
     struct Item {
@@ -58,8 +59,12 @@ struct UpcomingPlaythrough: ~Copyable {
     private var lastSerial: UInt64 = 0
     /// The stream that is opened again with its last picture up, and the one that was last.
     var recovery: StreamRecovery?, lastRecovery: StreamRecovery?
-    /// The stream that the playlist has gone on without.
-    var lost: LostStream?
+    /// What the playlist goes on without, by its source.
+    var lost: [Path: LostItem] = [:]
+    /// The items that were waited for too long when they were opened last.
+    var slow: Set<PlayerItem.ID> = []
+    /// When what is opened was asked for; and when what was read before had been enqueued, which may be earlier or later.
+    private(set) var askedAt: HostTime, endedAt: HostTime
     /// Whether what is read has no end that is known: nothing is opened meanwhile to follow on it.
     private var playsOn = false
 
@@ -73,6 +78,7 @@ struct UpcomingPlaythrough: ~Copyable {
         (self.cursor, self.opener, self.lostOpener, self.emit, self.now, self.onFailure) = (
             cursor, opener, lostOpener, emit, now, onFailure
         )
+        (askedAt, endedAt) = (now(), now())
         openFirst()
     }
 
@@ -106,7 +112,7 @@ struct UpcomingPlaythrough: ~Copyable {
     }
 
     /// When there is something to open again, or to give up (``retry()``).
-    var due: HostTime? { [failures.retryAt, recovery?.due, playsOn ? nil : lost?.attemptAt].compactMap { $0 }.min() }
+    var due: HostTime? { [failures.retryAt, recovery?.due, playsOn ? nil : nextAttempt?.attemptAt].compactMap { $0 }.min() }
 
     /// Whether what is asked for has been opened, or has failed to.
     var hasOutcome: Bool {
@@ -137,6 +143,7 @@ struct UpcomingPlaythrough: ~Copyable {
     /// camera, a channel) it is opened when that has come, and the last frame stands meanwhile. A live stream is never opened a second time
     /// before the first has been closed: cameras often allow one session.
     private func mayOpen(_ next: PlaylistCursor.Position, during current: PlaythroughReader) -> Bool {
+        let next = passingLost(next).position
         guard let item = cursor.list[next.item], isStream(item.source) else { return true }
         if !current.isLengthKnown, item.path == current.playthrough.item.path { return false }
         return current.playthrough.itemEnd != nil
@@ -151,11 +158,18 @@ struct UpcomingPlaythrough: ~Copyable {
         open(next, time: isRepeated ? current.playthrough.item.start : nil, isSeam: true)
     }
 
-    /// Opens an item, from its configured beginning or `time` on; what was decided before is given up.
+    /// Opens an item, from its configured beginning or `time` on; what was decided before is given up. Where the playlist goes on without that
+    /// item, the next one is opened, unless it was asked for by a viewer or is a stream that is awaited (`isAskedFor`).
     mutating func open(
-        _ position: PlaylistCursor.Position, time: MediaTime? = nil, precision: MediaReader.SeekPrecision = .exact, isSeam: Bool
+        _ position: PlaylistCursor.Position, time: MediaTime? = nil, precision: MediaReader.SeekPrecision = .exact, isSeam: Bool,
+        isAskedFor: Bool = false
     ) {
-        if leavesOutLost(position, isSeam: isSeam) { return }
+        if !isAskedFor {
+            let passing = passingLost(position)
+            failures.failAhead(passing.count)
+            if takeOpenedLost(at: passing.position, isSeam: isSeam) { return }
+            if passing.count > 0 { return open(passing.position, isSeam: isSeam) }
+        }
         // A seek request may lead to an item that has left the list, but not long ago.
         guard let item = cursor.list[position.item] else {
             openFirst()
@@ -163,6 +177,8 @@ struct UpcomingPlaythrough: ~Copyable {
         }
         let upcoming = Item(
             position: position, item: item, time: max(time ?? position.begin ?? item.start, .zero), isSeam: isSeam, serial: nextSerial())
+        forgetLost(item.path)
+        askedAt = now()
         next = .opening(upcoming)
         opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision))
     }
@@ -187,12 +203,14 @@ struct UpcomingPlaythrough: ~Copyable {
     /// Does what is ``due``.
     mutating func retry() -> Outcome {
         let now = now()
-        if !playsOn, let attemptAt = lost?.attemptAt, now >= attemptAt { lost?.attempt(serial: nextSerial()) }
+        if !playsOn, let attempt = nextAttempt, let attemptAt = attempt.attemptAt, now >= attemptAt {
+            attempt.attempt(serial: nextSerial(), at: now)
+        }
         if let recovery {
             if recovery.isOver(at: now) { return giveUp() }
             if let attemptAt = recovery.attemptAt, now >= attemptAt {
                 self.recovery!.began()
-                open(recovery.position, isSeam: true)
+                open(recovery.position, isSeam: true, isAskedFor: true)
             }
         } else if let retryAt = failures.retryAt, now >= retryAt {
             failures.retry()
@@ -208,10 +226,12 @@ struct UpcomingPlaythrough: ~Copyable {
             failures.takePlaythrough()
             return .opened(item, opened)
         }
-        guard let given = upcoming, let outcome = opener.takeOutcome(of: given.serial) else { return .none }
+        guard let given = upcoming, let time = opener.outcomeTime(of: given.serial), let outcome = opener.takeOutcome(of: given.serial)
+        else { return .none }
         next = .none
         switch outcome {
         case .success(let opened):
+            if recovery == nil { judge(given, hasFailed: false, at: time) }
             failures.takePlaythrough()
             return .opened(given, opened)
         case .failure(let error):
@@ -224,6 +244,7 @@ struct UpcomingPlaythrough: ~Copyable {
                 next = .later(given)
                 return .none
             }
+            judge(given, hasFailed: true, at: time)
             if current != nil, let behind = cursor.nextItem(after: given.position) {
                 failures.failAhead()
                 complain(given.position.item, error.description)
@@ -257,6 +278,7 @@ struct UpcomingPlaythrough: ~Copyable {
     /// Has all of the playlist tried again in a while, from the item behind `position` on; where that is the same one, from where it is to begin.
     mutating func retryLater(after position: PlaylistCursor.Position) {
         if let delay = failures.wait(from: now()) { emit(.nothingPlayable(retryAfter: delay)) }
+        for item in lost.values { item.hasten(at: now()) }
         guard let behind = cursor.nextItem(after: position) ?? cursor.first else { return }
         openLater(position.begin != nil && behind.item == position.item ? position : behind, isSeam: false)
     }
@@ -281,7 +303,8 @@ struct UpcomingPlaythrough: ~Copyable {
     mutating func hasEnded(_ ended: PlaythroughReader, isFollowed: Bool) {
         if !ended.isFlawed { failures.clear(ended.playthrough.position.item) }
         let (playthrough, now) = (ended.playthrough, now())
-        playsOn = false
+        (playsOn, endedAt) = (false, now)
+        defer { if recovery == nil { openBesideIfSlow(playthrough) } }
         guard ended.hasSourceEnded, !isFollowed, isStream(playthrough.item.source), playthrough.position.resumption == nil,
             !ended.isLengthKnown || ended.reader.prematureEnd != nil, cursor.list.place(of: playthrough.position.item) != nil
         else { return }

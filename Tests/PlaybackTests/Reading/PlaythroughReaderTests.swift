@@ -70,7 +70,7 @@ extension PlaythroughReader {
     static func madeUp(
         edges: [Double] = (0...400).map { Double($0) / 100 }, limit: MediaTime? = nil, isMuted: Bool = false, queue: AudioQueue
     ) throws -> (PlaythroughReader, SimulatedMedia) {
-        let media = SimulatedMedia([.init(edges: edges, rate: 100)], queue: queue)
+        let media = SimulatedMedia(Scenario(clips: [.init(edges: edges, rate: 100)]), queue: queue) { 0 }
         let item = PlaylistItem(source: "0", isMuted: isMuted)
         let opened = try media.open(.init(serial: 1, item: item, time: .zero, precision: .exact), Interruption())
         let playthrough = Playthrough(

@@ -1,14 +1,15 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import KioskVocabulary
 
 @testable import KioskPlayback
 
-/// The feeder's thread and the opener's in made-up time: the real ``Feeder`` and the real ``ItemOpener``, each of whose pieces of work
+/// The feeder's thread and the openers' in made-up time: the real ``Feeder`` and two real ``ItemOpener``s, each of whose pieces of work
 /// takes what a decoder or a disk would take.
 final class FeederThread {
     private var feeder: Feeder
-    private let opener: ItemOpener
+    private let openers: [ItemOpener]
     private let pipeline: Monitor<Pipeline>
     private let decodeShare: Double
     private let slowShare: Double
@@ -16,8 +17,8 @@ final class FeederThread {
     private let slowPictures: Int
     private var slowLeft: Int
 
-    /// When each runs next; nil while it waits.
-    private var feederDue: HostTime?, openerDue: HostTime?
+    /// When each runs next; nil while it waits. Of an opener, for which request.
+    private var feederDue: HostTime?, openersDue: [(serial: UInt64, time: HostTime)?]
     private var stalledUntil = HostTime(nanoseconds: 0)
     /// Whether the next picture has been decoded as far as its time goes.
     private var isDecoded = false
@@ -30,29 +31,42 @@ final class FeederThread {
     private(set) var mostFrames = 0
 
     private let openingTime: ClosedRange<Double>
+    private let openings: [Int: Scenario.Opening]
+    private let begin: HostTime
 
     /// What a seek within an item takes.
     private static let seekingTime = MediaTime.milliseconds(10)
 
-    init(_ scenario: Scenario, feeder: consuming Feeder, opener: ItemOpener, pipeline: Monitor<Pipeline>) {
+    init(_ scenario: Scenario, feeder: consuming Feeder, openers: [ItemOpener], pipeline: Monitor<Pipeline>, begin: HostTime) {
         self.feeder = feeder
-        (self.opener, self.pipeline, decodeShare) = (opener, pipeline, scenario.decodeShare)
-        openingTime = scenario.openingTime
+        (self.openers, self.pipeline, self.begin, decodeShare) = (openers, pipeline, begin, scenario.decodeShare)
+        openersDue = openers.map { _ in nil }
+        (openingTime, openings) = (scenario.openingTime, scenario.openings)
         (slowShare, slowPictures, slowLeft) = (scenario.slowShare, scenario.slowPictures, scenario.slowPictures)
     }
 
     // MARK: When it runs
 
     /// When one of them runs next; nil while both wait.
-    var due: HostTime? { [feederDue ?? feeder.deadline, openerDue].compactMap { $0 }.min() }
+    var due: HostTime? { ([feederDue ?? feeder.deadline] + openersDue.map { $0?.time }).compactMap { $0 }.min() }
 
     /// Has each run soon if it waits and there is something to do.
     func wakeIfNeeded(at time: HostTime, using random: inout SeededRandom) {
         if feederDue == nil, feeder.nextWork != nil { feederDue = time + random.latency() }
-        if openerDue == nil, opener.hasRequest { openerDue = time + nextOpeningTime(using: &random) + random.latency() }
+        for (index, opener) in openers.enumerated() {
+            guard let request = opener.requested else {
+                openersDue[index] = nil
+                continue
+            }
+            if openersDue[index]?.serial == request.serial { continue }
+            openersDue[index] = (request.serial, time + openingTime(of: request.item, at: time, using: &random) + random.latency())
+        }
     }
 
-    private func nextOpeningTime(using random: inout SeededRandom) -> MediaTime {
+    private func openingTime(of item: PlaylistItem, at time: HostTime, using random: inout SeededRandom) -> MediaTime {
+        if let opening = Int(item.source).flatMap({ openings[$0] }) {
+            return .seconds(opening.works(at: (time - begin).seconds) ? opening.working : opening.failing)
+        }
         let (least, most) = (openingTime.lowerBound, openingTime.upperBound)
         return .seconds(least == most ? least : least + (random.unit() + 1) / 2 * (most - least))
     }
@@ -60,7 +74,7 @@ final class FeederThread {
     /// Neither gets to run before `time`, if it was to.
     func postpone(until time: HostTime) {
         feederDue = feederDue.map { max($0, time) }
-        openerDue = openerDue.map { max($0, time) }
+        openersDue = openersDue.map { due in due.map { ($0.serial, max($0.time, time)) } }
     }
 
     /// Decodes nothing before `time`.
@@ -73,8 +87,8 @@ final class FeederThread {
 
     /// Does what is due at `time`.
     func step(at time: HostTime, using random: inout SeededRandom) {
-        if let due = openerDue, due <= time {
-            openerDue = nil
+        for (index, opener) in openers.enumerated() where openersDue[index].map({ $0.time <= time }) ?? false {
+            openersDue[index] = nil
             _ = opener.step()
         }
         guard let due = feederDue, due <= time else { return }

@@ -31,6 +31,8 @@ struct Outcome {
     var jumps: [(time: Double, generation: UInt64, jump: SeekRequest)] = []
     /// What the engine did that it must not do.
     var violations: [String] = []
+    /// When each clip was opened, or failed to be, in seconds.
+    var opened: [(clip: Int, time: Double)] = []
     var events: [PlayerEvent] = []
     var snapshot: PlayerSnapshot?
     /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.

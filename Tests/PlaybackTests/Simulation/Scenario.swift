@@ -23,6 +23,8 @@ struct Scenario {
     var slowPictures = 0, slowShare = 0.0
     /// What opening an item takes, in seconds, from the shortest to the longest.
     var openingTime = 0.01...0.01
+    /// Clips that do not open like the others, by their numbers.
+    var openings: [Int: Opening] = [:]
     /// How long one clip fades into the next at most.
     var transition = MediaTime.zero
     /// In order.
@@ -45,6 +47,18 @@ struct Scenario {
         var count: Int { edges.count - 1 }
         /// The picture that is on at `time`, else the one nearest to it.
         func frame(at time: Double) -> Int { max(0, (edges.lastIndex { $0 <= time + 1e-9 } ?? 0)).clamped(to: 0...count - 1) }
+    }
+
+    /// How a clip opens; times are in seconds.
+    struct Opening {
+        /// Until `worksFrom` it fails, and takes so long for that.
+        var failing = 0.0, worksFrom = 0.0
+        /// What it takes from then on.
+        var working = 0.01
+        /// When it fails again.
+        var worksUntil = Double.infinity
+
+        func works(at time: Double) -> Bool { worksFrom <= time && time < worksUntil }
     }
 
     /// What happens; times are in seconds.

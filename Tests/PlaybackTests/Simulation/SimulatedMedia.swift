@@ -32,19 +32,26 @@ final class SimulatedMedia: @unchecked Sendable {
     let clips: [Scenario.Clip]
     let format: AudioFormat
     private let queue: AudioQueue
+    private let openings: [Int: Scenario.Opening]
+    private let time: () -> Double
+    /// The clips that were opened, or failed to, in seconds.
+    private(set) var opened: [(clip: Int, time: Double)] = []
     fileprivate(set) var readings: [Reading] = []
     /// By their numbers, from 1: 0 is the bare background's.
     private(set) var pictures: [Int: Picture] = [:]
 
-    /// Clips whose sound goes into `queue`: the number of a reading's first sample is that which is written next when it is read.
-    init(_ clips: [Scenario.Clip], queue: AudioQueue) {
-        (self.clips, self.queue) = (clips, queue)
+    /// Clips whose sound goes into `queue`: the number of a reading's first sample is that which is written next when it is read. `time` is the
+    /// present, in seconds.
+    init(_ scenario: Scenario, queue: AudioQueue, time: @escaping () -> Double) {
+        (clips, openings, self.queue, self.time) = (scenario.clips, scenario.openings, queue, time)
         format = queue.format
     }
 
     /// Opens the clip that a request names, as ``ItemOpener`` opens a file.
     func open(_ request: ItemOpener.Request, _ interruption: Interruption) throws(MediaError) -> ItemOpener.Opened {
         guard let clip = Int(request.item.source), clips.indices.contains(clip) else { throw .timedOut(request.item.source) }
+        opened.append((clip, time()))
+        if let opening = openings[clip], !opening.works(at: time()) { throw .timedOut(request.item.source) }
         let reader = SimulatedReader(clip, of: self, interruption: interruption)
         let time = request.time > .zero ? reader.seek(to: request.time, precision: request.precision) : .zero
         return ItemOpener.Opened(reader: reader, time: time)

@@ -69,16 +69,20 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         compositor = Compositor(pipeline: pipeline, output: self, clock: clock, now: now)
         let emit: @Sendable (PlayerEvent) -> Void = { [unowned self] in outcome.events.append($0) }
-        media = SimulatedMedia(scenario.clips, queue: audio)
-        let opener = ItemOpener(
-            open: { [media] (request, interruption) throws(MediaError) in try media!.open(request, interruption) },
-            onOutcome: { pipeline.signal { _ in } })
+        media = SimulatedMedia(scenario, queue: audio) { [unowned self] in (time - begin).seconds }
+        func makeOpener() -> ItemOpener {
+            ItemOpener(
+                open: { [media] (request, interruption) throws(MediaError) in try media!.open(request, interruption) }, now: now,
+                onOutcome: { pipeline.signal { _ in } })
+        }
+        let (opener, lostOpener) = (makeOpener(), makeOpener())
         feeder = FeederThread(
             scenario,
             feeder: Feeder(
-                pipeline: pipeline, audio: audio, opener: opener, imageDuration: .seconds(10), transition: scenario.transition, emit: emit,
+                pipeline: pipeline, audio: audio, opener: opener, lostOpener: lostOpener, imageDuration: .seconds(10),
+                transition: scenario.transition, emit: emit,
                 wakePresenter: { [unowned self] in wake() }, interruptAudio: { [unowned self] in interrupt() }, now: now),
-            opener: opener, pipeline: pipeline)
+            openers: [opener, lostOpener], pipeline: pipeline, begin: begin)
         start(audio)
         var presenter = Presenter(pipeline: pipeline, output: self, audioOutput: self, audio: audio, emit: emit, now: now)
         presenter.run()
@@ -86,6 +90,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
         outcome.violations = display.violations
         outcome.enqueued = feeder.enqueued
         (outcome.pictures, outcome.readings) = (media.pictures, media.readings)
+        outcome.opened = media.opened
         (outcome.longestQueue, outcome.mostFrames) = (feeder.longestQueue, feeder.mostFrames)
         outcome.played = card.played(until: time)
         outcome.snapshot = player.snapshot
