@@ -143,6 +143,7 @@ lint: setup
 	@Tools/setup shellcheck:-shellcheck
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	shellcheck $(SCRIPTS)
+	Tools/rooms --check
 
 # They have no suffix: whatever begins by naming a shell
 SCRIPTS = $(shell find .ci Tools Tests deploy -type f -exec awk 'FNR == 1 && /^\#!.*sh$$/ { print FILENAME } { nextfile }' {} +)

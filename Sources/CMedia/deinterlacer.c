@@ -15,11 +15,15 @@ struct kiosk_deinterlacer {
     AVFilterContext *source, *sink;
 };
 
-// Where frames come in, as `frame` is. Surfaces of a decoder bring the context of their pool with them.
+// Where frames come in, as `frame` is. Surfaces of a decoder bring the context of their pool with them. FFmpeg 7 gives the pictures that come out the
+// shape of pixels that the graph was made with, earlier versions each the frame's own.
 static int add_source(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame) {
     const struct filter_library *library = deinterlacer->library;
-    char format[128];
-    int length = snprintf(format, sizeof format, "video_size=%dx%d:pix_fmt=%d:time_base=1/1", frame->width, frame->height, frame->format);
+    char format[192];
+    AVRational shape = frame->sample_aspect_ratio;
+    if (shape.num <= 0 || shape.den <= 0) shape = (AVRational){0, 1};
+    int length = snprintf(format, sizeof format, "video_size=%dx%d:pix_fmt=%d:time_base=1/1:pixel_aspect=%d/%d", frame->width, frame->height,
+                          frame->format, shape.num, shape.den);
     shim_filter_colours(frame, format + length, sizeof format - (size_t)length);
     deinterlacer->source = library->graph_alloc_filter(deinterlacer->graph, library->get_by_name("buffer"), "in");
     if (!deinterlacer->source) return AVERROR(ENOMEM);

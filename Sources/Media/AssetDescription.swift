@@ -69,6 +69,16 @@ package struct AssetDescription: Hashable, Sendable {
     package var isLocal = true
     /// Whether it is a stream without an end.
     var isLive: Bool { duration == nil && !isStill && !isLocal }
+
+    /// Leaves out what the picture track has before `time`, in the container's time: a recording that begins between two key frames is shown from the second
+    /// one on.
+    mutating func leaveOut(before time: MediaTime) {
+        guard let start = video?.start, time > start else { return }
+        let lead = time - start
+        video?.start = time
+        if let own = video?.duration, own > lead { video?.duration = own - lead }
+        if let whole = duration, whole > lead { duration = whole - lead }
+    }
     /// What the file calls itself; nil where it does not say.
     package var title: String? { metadata.title }
 }
@@ -210,13 +220,13 @@ extension UnsafeMutablePointer<AVStream> {
         func tag(_ name: String, _ flags: Int32) -> UnsafeMutablePointer<AVDictionaryEntry>? {
             av_dict_get(pointee.metadata, name, nil, flags)
         }
-        guard let text = tag("DURATION", AV_DICT_IGNORE_SUFFIX)?.pointee.value, var duration = MediaTime(clock: String(cString: text))
-        else {
+        guard let text = tag("DURATION", AV_DICT_IGNORE_SUFFIX)?.pointee.value, let said = MediaTime(clock: String(cString: text)) else {
             return nil
         }
-        if tag("_STATISTICS_WRITING_APP", AV_DICT_IGNORE_SUFFIX) == nil { duration = duration - (time(pointee.start_time) ?? .zero) }
-        // A tag that was copied from another file says nothing.
-        return duration > .zero && duration <= whole ?? duration ? duration : nil
+        let isEnd = tag("_STATISTICS_WRITING_APP", AV_DICT_IGNORE_SUFFIX) == nil
+        let duration = isEnd ? said - (time(pointee.start_time) ?? .zero) : said
+        // A tag that was copied from another file says nothing. A track may begin before the whole does.
+        return duration > .zero && min(said, duration) <= whole ?? said ? duration : nil
     }
 }
 

@@ -2,6 +2,7 @@ import CKioskMedia
 import CKioskPlatform
 import Glibc
 import KioskPlatform
+import KioskVocabulary
 import Synchronization
 
 /// A regular file whose system calls cannot block the thread that reads it.
@@ -27,6 +28,8 @@ final class BoundedFile {
         case interrupted
     }
 
+    /// The file as it was when it was opened.
+    let version: FileVersion
     /// The file's length in bytes, as of the last call; it may grow.
     private(set) var size: Int64
     private(set) var position: Int64 = 0
@@ -50,7 +53,7 @@ final class BoundedFile {
         let worker = FileWorker(path: whole, folder: folder, interruption: interruption)
         guard let answer = worker.ask(.open) else { throw .interrupted }
         switch answer {
-        case .opened(let size): return BoundedFile(worker, interruption, size: size)
+        case .opened(let version): return BoundedFile(worker, interruption, version)
         case .refused(let failure):
             worker.end()
             throw failure
@@ -59,10 +62,10 @@ final class BoundedFile {
         }
     }
 
-    private init(_ worker: FileWorker, _ interruption: Interruption, size: Int64) {
+    private init(_ worker: FileWorker, _ interruption: Interruption, _ version: FileVersion) {
         self.worker = worker
         self.interruption = interruption
-        self.size = size
+        (self.version, size) = (version, version.size)
         block = FileBlock(capacity: Self.blockSize)
     }
 
@@ -126,7 +129,7 @@ private final class FileWorker: Sendable {
     }
 
     enum Answer: Sendable {
-        case opened(size: Int64)
+        case opened(FileVersion)
         case refused(BoundedFile.Failure)
         /// Bytes read or a negative errno; the file's size, or -1.
         case read(Int, size: Int64)
@@ -240,7 +243,10 @@ private final class FileWorker: Sendable {
             guard descriptor >= 0 else { return .refused(.system(errno)) }
         }
         guard let opened = information(descriptor), opened.st_mode & S_IFMT == S_IFREG else { return .refused(.notARegularFile) }
-        return .opened(size: Int64(opened.st_size))
+        let modified =
+            Int64(opened.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ Int64(opened.st_mtim.tv_nsec)
+        return .opened(
+            FileVersion(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino), size: Int64(opened.st_size), modified: modified))
     }
 
     private func information(_ descriptor: Int32) -> stat? {

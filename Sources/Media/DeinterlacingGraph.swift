@@ -11,7 +11,7 @@ import KioskPlatform
 struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
     // Sendable because the pointers are reached only through their single owner.
     private let raw: OpaquePointer
-    private let size: (width: Int32, height: Int32), format: Int32
+    private let size: (width: Int32, height: Int32), format: Int32, shape: (num: Int32, den: Int32)
     /// Which decoder's surfaces it takes.
     private let pool: UnsafeMutableRawPointer?
     /// Whether it is one of a device, for surfaces.
@@ -67,6 +67,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         guard let opened = made.graph else { return nil }
         raw = opened
         (size, format) = ((frame.av.pointee.width, frame.av.pointee.height), frame.av.pointee.format)
+        shape = (frame.av.pointee.sample_aspect_ratio.num, frame.av.pointee.sample_aspect_ratio.den)
         pool = Self.pool(frame)
     }
 
@@ -87,10 +88,10 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         av_frame_free(&pointer)
     }
 
-    /// Whether a frame is of that size and format, and of that decoder.
+    /// Whether a frame is of that size, format and shape of pixels, and of that decoder.
     func takes(_ frame: borrowing VideoFrame) -> Bool {
         frame.av.pointee.width == size.width && frame.av.pointee.height == size.height && frame.av.pointee.format == format
-            && Self.pool(frame) == pool
+            && (frame.av.pointee.sample_aspect_ratio.num, frame.av.pointee.sample_aspect_ratio.den) == shape && Self.pool(frame) == pool
     }
 
     /// Moves a frame in, which is empty then; why that fails, and the frame is as it was. Timestamps are whole numbers that grow by one.

@@ -12,6 +12,8 @@ struct FileGeometry: Hashable, Sendable {
     var orientation: Orientation?
     /// What of the pictures of a track is to be seen, by the number of the track among those that have pictures, from 0, and by its id.
     var crops: [Crop] = []
+    /// How long it is by the header of an MP4, in seconds; nil where that does not tell, as of a film in fragments.
+    var seconds: Double?
 
     /// The part of a picture that is to be seen, of one track.
     struct Crop: Hashable, Sendable {
@@ -58,7 +60,11 @@ struct FileGeometry: Hashable, Sendable {
             crops = Self.crops(ofMatroska: bytes)
         } else if beginning.dropFirst(4).starts(with: "ftyp".utf8) {
             let isImage = ["avif", "avis", "mif1", "msf1"].contains { beginning.dropFirst(8).elementsEqual($0.utf8) }
-            if isImage { orientation = Self.turn(ofHEIF: bytes) } else { crops = Self.crops(ofMP4: bytes) }
+            if isImage {
+                orientation = Self.turn(ofHEIF: bytes)
+            } else if let movie = Self.box("moov", of: bytes) {
+                (crops, seconds) = (Self.crops(of: movie, bytes), Self.seconds(of: movie, bytes))
+            }
         }
     }
 
@@ -188,9 +194,19 @@ extension FileGeometry {
         return box
     }
 
-    private static func crops(ofMP4 bytes: Bytes) -> [Crop] {
-        guard let movie = box("moov", of: bytes) else { return [] }
-        return boxes(bytes, movie.begin, movie.end).filter { $0.type == "trak" }.compactMap { track in
+    private static func seconds(of movie: Box, _ bytes: Bytes) -> Double? {
+        guard let header = box("mvhd", in: movie, of: bytes), let version = bytes.number(header.begin, 1) else { return nil }
+        let place = header.begin + (version == 1 ? 20 : 12)
+        // Of a length of 8 bytes 7 are enough; all ones are none.
+        guard let scale = bytes.number(place, 4), scale > 0,
+            let ticks = version == 1 ? bytes.number(place + 5, 7) : bytes.number(place + 4, 4), ticks > 0,
+            version == 1 ? bytes.number(place + 4, 1) == 0 : ticks != UInt32.max
+        else { return nil }
+        return Double(ticks) / Double(scale)
+    }
+
+    private static func crops(of movie: Box, _ bytes: Bytes) -> [Crop] {
+        boxes(bytes, movie.begin, movie.end).filter { $0.type == "trak" }.compactMap { track in
             guard let header = box("tkhd", in: track, of: bytes), let version = bytes.number(header.begin, 1),
                 let id = bytes.number(header.begin + (version == 1 ? 20 : 12), 4),
                 let descriptions = box("mdia", "minf", "stbl", "stsd", in: track, of: bytes),

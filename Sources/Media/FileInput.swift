@@ -71,15 +71,10 @@ final class FileInput: @unchecked Sendable {
     private var hasOpenedPart = false
     /// Whether the source itself is still being opened.
     var isOpening = true
-    /// Whether the parts of a list are pieces of MP4: libavformat cannot go on in another place there.
-    private(set) var hasPiecesOfMP4 = false
-    private var partsLooked = 0
-    /// What the first of those headers begins with that the pieces follow, and whether another one has come: libavformat goes on with the first.
-    private var header: [UInt8] = []
+    /// What the parts of a list of HLS are, and whether one has come whose header is another than the first's: libavformat goes on with that.
+    private var pieces = HLSPieces()
+    var hasPiecesOfMP4: Bool { pieces.areMP4 }
     let hasOtherHeader = Atomic(false)
-    private static let longestHeader = 4096
-    /// The first are lists, keys and what all parts begin with.
-    private static let mostPartsLooked = 8
     /// Pixels of the display, for the choice of a variant.
     var displaySize: (width: Int, height: Int)?
     /// The bits a second that the variant which is played takes, as its list tells; nil where none takes less.
@@ -102,7 +97,8 @@ final class FileInput: @unchecked Sendable {
         var address = String(cString: url)
         let status = openFollowing(context, result, &address, flags, options)
         guard status >= 0, let io = result.pointee else { return status }
-        if let begun = listBegun(io) {
+        let beginning = ListBeginning(of: io, mayBeHLS: reach.lists.contains("hls"), mayBeDASH: isFirst)
+        if case .hls(let begun) = beginning {
             let text = list(io, begun, at: address, isRedirected: address != String(cString: url), isFirst: isFirst)
             _ = closeDefault?(context, io)
             result.pointee = nil
@@ -117,7 +113,7 @@ final class FileInput: @unchecked Sendable {
             return 0
         }
         guard HTTPAddress(address) != nil else { return status }
-        if isFirst, isDASH(io) {
+        if case .dash = beginning {
             do throws(TLSTerms.Refusal) {
                 terms = try TLSTerms.claim(settings, staysOpen: true, interruption)
             } catch {
@@ -138,53 +134,14 @@ final class FileInput: @unchecked Sendable {
         return status
     }
 
-    /// The first bytes of what has been opened; it is at its beginning again then.
-    private func beginning(of io: UnsafeMutablePointer<AVIOContext>, _ most: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: most)
-        let count = avio_read_partial(io, &bytes, Int32(most))
-        avio_seek(io, 0, SEEK_SET)
-        return Array(bytes.prefix(Int(max(0, count))))
-    }
-
-    /// What has been read of it, where it begins as libavformat wants it of a list of HLS; nil of anything else, which is at its beginning again then.
-    /// Where none may be opened nobody looks.
-    private func listBegun(_ io: UnsafeMutablePointer<AVIOContext>) -> [UInt8]? {
-        guard reach.lists.contains("hls") else { return nil }
-        let mark = Array("#EXTM3U".utf8)
-        var begun: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        // A server may send it byte by byte.
-        while begun.count < mark.count, mark.starts(with: begun) {
-            let more = avio_read_partial(io, &buffer, Int32(buffer.count))
-            if more <= 0 { break }
-            begun += buffer.prefix(Int(more))
-        }
-        if begun.starts(with: mark) { return begun }
-        avio_seek(io, 0, SEEK_SET)
-        return nil
-    }
-
     private func isOwn(
         _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>, of context: UnsafeMutablePointer<AVFormatContext>
     ) -> Bool { result == withUnsafeMutablePointer(to: &context.pointee.pb) { $0 } }
 
     /// Looks at the first bytes of a part of an HLS list.
     private func look(at io: UnsafeMutablePointer<AVIOContext>, of context: UnsafeMutablePointer<AVFormatContext>) {
-        guard hasPiecesOfMP4 || partsLooked < Self.mostPartsLooked, let format = context.pointee.iformat,
-            String(cString: format.pointee.name) == "hls"
-        else { return }
-        partsLooked += 1
-        let bytes = beginning(of: io, Self.longestHeader)
-        guard bytes.count >= 8 else { return }
-        let kind = String(decoding: bytes[4..<8], as: UTF8.self)
-        if ["ftyp", "styp", "moof", "sidx"].contains(kind) { hasPiecesOfMP4 = true }
-        guard kind == "ftyp" else { return }
-        let common = min(bytes.count, header.count)
-        if header.isEmpty {
-            header = bytes
-        } else if !bytes.prefix(common).elementsEqual(header.prefix(common)) {
-            hasOtherHeader.store(true, ordering: .relaxed)
-        }
+        guard let format = context.pointee.iformat, String(cString: format.pointee.name) == "hls" else { return }
+        if pieces.look(at: io) { hasOtherHeader.store(true, ordering: .relaxed) }
     }
 
     /// Opens what libavio opens, and follows where HTTP leads: `address` is then what has been opened.
@@ -255,20 +212,6 @@ final class FileInput: @unchecked Sendable {
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
         return Array(variants.list(with: choice) { HTTPAddress.resolve($0, against: address) }.utf8)
-    }
-
-    /// Whether `io` gives a list of DASH, as far as its demuxer would take it for one; it is at its beginning again then. Only what is said to be one here is
-    /// opened as one.
-    private func isDASH(_ io: UnsafeMutablePointer<AVIOContext>) -> Bool {
-        var (text, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 4096))
-        defer { avio_seek(io, 0, SEEK_SET) }
-        repeat {
-            let count = avio_read_partial(io, &piece, Int32(piece.count))
-            if count <= 0 { return false }
-            text += piece.prefix(Int(count))
-            if String(decoding: text, as: UTF8.self).firstRange(of: "<MPD") != nil { return true }
-        } while text.count < piece.count && [UInt8(ascii: "<"), 0xEF].contains(text.first)  // 0xEF begins a byte order mark
-        return false
     }
 
     /// Has `context` open its files here; must outlive it.
@@ -349,7 +292,7 @@ final class FileInput: @unchecked Sendable {
                 Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
-        if listBegun(io) != nil {
+        if case .hls = ListBeginning(of: io, mayBeHLS: reach.lists.contains("hls"), mayBeDASH: false) {
             let position = file.position
             let text = file.size > HLSVariants.longestList ? nil : file.bytes(at: 0, count: Int(file.size))
             _ = file.seek(to: position)
@@ -407,31 +350,5 @@ extension BoundedFile {
         }
         let (target, overflows) = base.addingReportingOverflow(offset)
         return !overflows && seek(to: target) ? target : Int64(shim_averror(EINVAL))
-    }
-}
-
-/// A text that libavformat reads as if it were a file.
-private final class TextInput {
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    /// An AVIOContext that reads it; this object must outlive it.
-    func makeContext() -> UnsafeMutablePointer<AVIOContext> {
-        let size = 32 << 10
-        return avio_alloc_context(
-            av_malloc(size).assumingMemoryBound(to: UInt8.self), Int32(size), 0, Unmanaged.passUnretained(self).toOpaque(),
-            { input, buffer, count in
-                Unmanaged<TextInput>.fromOpaque(input!).takeUnretainedValue().read(into: buffer!, count: Int(count))
-            }, nil, nil)!
-    }
-
-    private func read(into buffer: UnsafeMutablePointer<UInt8>, count: Int) -> Int32 {
-        let given = min(count, bytes.count - position)
-        guard given > 0 else { return kAVERROR_EOF }
-        for index in 0..<given { buffer[index] = bytes[position + index] }
-        position += given
-        return Int32(given)
     }
 }

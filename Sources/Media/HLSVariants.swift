@@ -165,8 +165,7 @@ enum HLSFault: Hashable, Sendable {
     func reason(isFirst: Bool) -> MediaError.Reason? {
         switch self {
         case .encryptsSamples: .encryptedSamples
-        case .isMixed, .isNested, .isEmpty:
-            isFirst ? .damaged("it is a list of HLS that names both parts and lists, of which it may have one kind") : nil
+        case .isMixed, .isNested, .isEmpty: isFirst ? .mixedList : nil
         }
     }
 }

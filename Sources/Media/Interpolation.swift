@@ -1,6 +1,6 @@
 import CKioskMedia
 
-/// The inner loop of reading sound between its samples, in C: a debug build of Swift takes vectors apart, lane by lane.
+/// The inner loop of reading sound between its samples (interpolation.c says why it is in C).
 package enum Interpolation {
     /// How many samples of the source take part in one.
     package static let taps = Int(KIOSK_INTERPOLATION_TAPS)

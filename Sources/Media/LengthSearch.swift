@@ -1,6 +1,8 @@
 import CKioskFFmpeg
 import Glibc
 import KioskPlatform
+import KioskVocabulary
+import Synchronization
 
 // How long a file is whose header does not say so: what a browser's MediaRecorder makes, and what comes out of a pipe. Such a file is no live
 // stream: all of it is there, so its last packets tell where it ends.
@@ -21,37 +23,60 @@ extension FormatContext {
     private static let longestJoinedWalk: Int64 = 16 << 20
     private static let mostPackets = 1_000_000
 
+    /// What has been found in a file, to be found once: a clip that loops is opened for each turn.
+    private struct Found: Sendable {
+        var version: FileVersion
+        /// Of the streams, in their order.
+        var ends: [MediaTime?]
+        var firstJoint: MediaTime?
+    }
+    private static let known = Mutex<[Path: Found]>([:])
+    private static let mostKnown = 1000
+
     /// Finds the length of the local file at `path`, where its container does not say it. Blocks for reading, as long as opening may.
     func findLength(of path: String, _ interruption: Interruption) {
-        if raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0, raw.pointee.duration > 0 {
-            guard let file = try? BoundedFile.open(path, interruption: interruption), file.size <= Self.longestJoinedWalk else { return }
-            var joints: Joints? = Joints(
+        let mayBeJoined = mayJump && raw.pointee.duration > 0
+        let isMatroska = String(cString: raw.pointee.iformat.pointee.name).hasPrefix("matroska")
+        if !mayBeJoined {
+            let isKnown = raw.pointee.duration > 0 && raw.pointee.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE
+            guard !isKnown, !isStill, !isImage, raw.pointee.pb?.pointee.seekable ?? 0 != 0 else { return }
+            // A bit rate tells well enough of all the others.
+            guard isMatroska || raw.pointee.duration <= 0 else { return }
+        }
+        let longest = mayBeJoined ? Self.longestJoinedWalk : isMatroska ? .max : Self.longestWalk
+        guard let file = try? BoundedFile.open(path, interruption: interruption), file.size <= longest else { return }
+        let key = Path(path)
+        var found = Self.known.withLock { $0[key] }
+        if found?.version != file.version {
+            guard let new = search(file, isMatroska: isMatroska, mayBeJoined: mayBeJoined), !interruption.isOver else { return }
+            found = new
+            Self.known.withLock { known in
+                if known.count >= Self.mostKnown { known.removeAll() }
+                known[key] = new
+            }
+        }
+        guard let found else { return }
+        firstJoint = found.firstJoint
+        if !mayBeJoined || firstJoint != nil { take(found.ends) }
+    }
+
+    /// nil where a file of Matroska has no cluster near its end.
+    private func search(_ file: BoundedFile, isMatroska: Bool, mayBeJoined: Bool) -> Found? {
+        var (input, joints): (SplicedFile, Joints?) = (SplicedFile(file, until: 0, goingOnAt: 0), nil)
+        if mayBeJoined {
+            joints = Joints(
                 video: av_find_best_stream(raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0),
                 sound: av_find_best_stream(raw, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0))
-            let ends = ends(of: SplicedFile(file, until: 0, goingOnAt: 0), &joints)
-            firstJoint = joints?.first
-            if firstJoint != nil { take(ends) }
-            return
-        }
-        let isKnown = raw.pointee.duration > 0 && raw.pointee.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE
-        guard !isKnown, !isStill, !isImage, raw.pointee.pb?.pointee.seekable ?? 0 != 0 else { return }
-        let isMatroska = String(cString: raw.pointee.iformat.pointee.name).hasPrefix("matroska")
-        // A bit rate tells well enough of all the others.
-        guard isMatroska || raw.pointee.duration <= 0, let file = try? BoundedFile.open(path, interruption: interruption) else { return }
-        let input: SplicedFile
-        if isMatroska {
+        } else if isMatroska {
             guard let header = Self.firstCluster(of: file, from: 0, count: Self.longestHeader),
                 let tail = Self.ends.lazy.compactMap({ length in
                     Self.firstCluster(of: file, from: max(header, file.size - length), count: Int(length))
                 }).first
-            else { return }
+            else { return nil }
             input = SplicedFile(file, until: header, goingOnAt: tail)
-        } else {
-            guard file.size <= Self.longestWalk else { return }
-            input = SplicedFile(file, until: 0, goingOnAt: 0)
         }
-        var joints: Joints?
-        take(ends(of: input, &joints))
+        let ends = ends(of: input, &joints)
+        return Found(version: file.version, ends: ends, firstJoint: joints?.first)
     }
 
     /// Where the times of a file jump that is read through.

@@ -43,6 +43,8 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case codecNotPlayed(String)
         /// It names a file or a server that it may not name (``SourceReach``).
         case namesWhatItMayNot(String)
+        /// It is a list of HLS with both parts and lists.
+        case mixedList
         /// It is a list of HLS with parts encrypted by SAMPLE-AES.
         case encryptedSamples
         /// Its server leads to this address, which is not followed.
@@ -106,6 +108,7 @@ extension MediaError.Reason {
         case .codecNotPlayed(let name):
             "its codec \(name) is not among those that kiosk plays: convert it, or add it to [playback] more-codecs"
         case .namesWhatItMayNot(let name): "names \(name.withoutCredentials.printable), which it may not: see docs/streams.md"
+        case .mixedList: "lists both parts of a stream and lists of HLS, of which it may have one kind: write it again"
         case .encryptedSamples: "its parts are encrypted by SAMPLE-AES, which is not played: encrypt them by AES-128, or not at all"
         case .redirected(let address): "its server redirects to \(address.withoutCredentials.printable), which is not followed"
         case .certificate:

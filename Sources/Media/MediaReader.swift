@@ -61,8 +61,6 @@ package struct MediaReader: ~Copyable, Sendable {
     package var hasPicture: Bool { demuxer.source.streams.video >= 0 }
     /// Whether there is sound that can be played.
     package var hasSound: Bool { demuxer.source.streams.audio >= 0 }
-    /// What its picture track has before item time zero, and nobody can decode: a recording begins between two key frames.
-    package var leadIn: MediaTime { max(origin - (description.video?.start ?? origin), .zero) }
     /// Item time at which the sound that has been read ends; nil where none has been.
     package var soundEnd: MediaTime? { demuxer.soundReadTo.map { $0 - origin } }
     /// Samples of its sound that have been converted and are in memory.
@@ -86,6 +84,8 @@ package struct MediaReader: ~Copyable, Sendable {
         try checkBeginning(description.video == nil || hasFirst)
         if description.video != nil {
             origin = pictures?.firstTime() ?? .zero
+            // Other containers tell when their track begins, not when its first picture does.
+            if demuxer.source.format.mayJump { description.leaveOut(before: origin) }
             pictures?.complete(&description.video)
             makesFields = description.video?.isDeinterlaced == true
             if let problem = description.video?.colorProblem { demuxer.report(problem) }

@@ -152,7 +152,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         let timestamp = stream(index).map { time.ticks(of: $0.pointee.time_base) } ?? time.nanoseconds / 1000
         if let receiver {
             let status = receiver.seek(
-                index: index, timestamp: timestamp, mayJump: isBeginning && mayJump, until: .now + openingLimit + Self.margin)
+                index: index, timestamp: timestamp, mayJump: isBeginning && format.mayJump, until: .now + openingLimit + Self.margin)
             if interruption.cancelled { throw MediaError(name, .cancelled) }
             guard let status else { throw MediaError(name, .timedOut(seconds: openingLimit.seconds)) }
             if status < 0 { throw MediaError(name, .notSeekable(describe(averror: status))) }
@@ -160,7 +160,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         }
         var status: Int32 = -1
         // To the first byte at once only in formats without an index: in others the demuxer would go on counting times from where it stood.
-        if !isBeginning || !mayJump {
+        if !isBeginning || !format.mayJump {
             let (index, timestamp) = soundPreroll(before: time) ?? (index, timestamp)
             status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
         }
@@ -223,9 +223,6 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return stream(packet.pointee.stream_index)?.time(value)
     }
 
-    /// Whether timestamps of this format may jump, as those of a transport stream do. The flag of the format is AVFMT_TS_DISCONT.
-    private var mayJump: Bool { format.raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 }
-
     /// What the container tells of its times so far: the end of a fragmented file grows as it is read.
     var extent: StreamClock.Extent { receiver?.extent ?? format.extent(of: streams) }
 }
@@ -248,6 +245,9 @@ extension FormatContext {
     /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.
     private static let retryPause: UInt32 = 5000
 
+    /// Whether timestamps of this format may jump, as those of a transport stream do. The flag of the format is AVFMT_TS_DISCONT.
+    var mayJump: Bool { raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 }
+
     /// Whether it is a list of parts, each fetched by itself (HLS, DASH).
     var isList: Bool { ["hls", "dash"].contains(String(cString: raw.pointee.iformat.pointee.name)) }
 
@@ -261,7 +261,7 @@ extension FormatContext {
     /// What the container tells of the times of these streams.
     func extent(of streams: StreamIndices) -> StreamClock.Extent {
         let context = raw.pointee
-        var extent = StreamClock.Extent(mayJump: context.iformat.pointee.flags & AVFMT_TS_DISCONT != 0, end: nil)
+        var extent = StreamClock.Extent(mayJump: mayJump, end: nil)
         // A duration that libavformat has computed from the bit rate says nothing.
         guard context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration > 0,
             let begin = MediaTime(ticks: context.start_time, of: shim_rational(1, AV_TIME_BASE)),

@@ -60,7 +60,7 @@ package struct HTTPAddress: Hashable, Sendable {
         return !isSecure && port == 80 && other.port == 443
     }
 
-    /// The URL that `reference` stands for in what came from `base` (RFC 3986, without its dot segments, which servers resolve).
+    /// The URL that `reference` stands for in what came from `base` (RFC 3986, 5.2).
     package static func resolve(_ reference: String, against base: String) -> String {
         // A query may have another URL in it.
         let name = reference.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+.-".contains($0)) }
@@ -68,10 +68,23 @@ package struct HTTPAddress: Hashable, Sendable {
         guard let scheme = base.firstRange(of: "://") else { return reference }
         let plain = base.prefix { $0 != "?" && $0 != "#" }
         if reference.hasPrefix("//") { return base[..<scheme.lowerBound] + ":" + reference }
-        let pathBegin = plain[scheme.upperBound...].firstIndex(of: "/") ?? plain.endIndex
-        if reference.hasPrefix("/") { return plain[..<pathBegin] + reference }
+        let server = plain.prefix(upTo: plain[scheme.upperBound...].firstIndex(of: "/") ?? plain.endIndex)
         if reference.hasPrefix("?") { return plain + reference }
-        let folder = plain[pathBegin...].lastIndex(of: "/").map { plain[...$0] } ?? plain + "/"
-        return folder + reference
+        if reference.hasPrefix("/") { return server + withoutDotSegments(reference) }
+        let path = plain[server.endIndex...]
+        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+        return server + withoutDotSegments(folder + reference)
+    }
+
+    /// A path that begins with a slash, with what follows it, without `.` and `..` among its names (RFC 3986, 5.2.4).
+    private static func withoutDotSegments(_ target: String) -> String {
+        let path = target.prefix { $0 != "?" && $0 != "#" }
+        var names: [Substring] = []
+        let given = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        for (index, name) in given.enumerated() {
+            if name == ".." { _ = names.popLast() }
+            if name != ".", name != ".." { names.append(name) } else if index == given.count - 1 { names.append("") }
+        }
+        return "/" + names.joined(separator: "/") + target[path.endIndex...]
     }
 }

@@ -127,11 +127,11 @@ extension Machine {
 
     /// Looks at the screen again and again until clips of `order` have followed one another so often.
     func watch(seams count: Int, of order: PlayOrder = .whole) throws -> Sightings {
-        try wait("\(count) seams", within: 180) { order.seams(in: $0) >= count }
+        try wait("\(count) seams") { order.seams(in: $0) >= count }
     }
 
     /// Looks at the screen again and again until a frame of `clip` is on it.
-    func watch(until clip: ClosedRange<Int>, within seconds: Double) throws -> Sightings {
+    func watch(until clip: ClosedRange<Int>, within seconds: Double? = nil) throws -> Sightings {
         try wait("frames \(clip)", within: seconds) { $0.frames.last.map { clip.contains($0.number) } ?? false }
     }
 
@@ -150,31 +150,34 @@ extension Machine {
         return screen
     }
 
-    /// The same until what was seen is as wanted.
-    private func wait(_ what: String, within seconds: Double = 120, untilSeen isEnough: (Sightings) -> Bool) throws -> Sightings {
+    /// Looks until the screen, or what was seen up to it, is as wanted. Without `seconds` it waits as long as the picture goes on: how fast that is on an
+    /// emulated machine is its host's affair.
+    private func wait(
+        _ what: String, within seconds: Double?, until isSo: (ScreenDump, Sightings) -> Bool
+    ) throws -> Sightings {
         var seen = Sightings()
-        let end = Date() + seconds
-        while !isEnough(seen) {
-            guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
-            try look(&seen)
+        let begin = Date()
+        while true {
+            if isSo(try look(&seen), seen) { return seen }
+            let end = seconds.map { begin + $0 } ?? min(seen.lastChange ?? begin, begin + 1080) + 120
+            guard Date() < end else {
+                throw MachineError("waited \(Int(Date().timeIntervalSince(begin))) s in vain for \(what); seen: \(seen)")
+            }
             usleep(50_000)
         }
-        return seen
     }
 
-    /// Waits until the screen shows what is asked for.
-    func wait(_ what: String, within seconds: Double = 120, until isSo: (ScreenDump) -> Bool) throws {
-        var seen = Sightings()
-        let end = Date() + seconds
-        while true {
-            if isSo(try look(&seen)) { return }
-            guard Date() < end else { throw MachineError("waited \(seconds) s in vain for \(what); seen: \(seen)") }
-            usleep(50_000)
-        }
+    private func wait(_ what: String, within seconds: Double? = nil, untilSeen isEnough: (Sightings) -> Bool) throws -> Sightings {
+        try wait(what, within: seconds) { _, seen in isEnough(seen) }
+    }
+
+    /// Waits until the screen shows what is asked for; without `seconds` as long as the picture goes on.
+    func wait(_ what: String, within seconds: Double? = nil, until isSo: (ScreenDump) -> Bool) throws {
+        _ = try wait(what, within: seconds) { screen, _ in isSo(screen) }
     }
 
     /// Waits for a picture of the clips that moves.
-    func waitForMovingPicture(within seconds: Double = 120) throws {
+    func waitForMovingPicture(within seconds: Double? = nil) throws {
         var first: Int?
         try wait("a moving picture", within: seconds) { screen in
             guard let number = screen.number, PlayOrder.whole.distance(from: number, to: number) != nil else { return false }
@@ -184,13 +187,13 @@ extension Machine {
     }
 
     /// Waits until frames of `clip` are shown.
-    func wait(for clip: ClosedRange<Int>, within seconds: Double = 120) throws {
+    func wait(for clip: ClosedRange<Int>, within seconds: Double? = nil) throws {
         try wait("frames \(clip)", within: seconds) { $0.number.map(clip.contains) ?? false }
     }
 
     /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing
     /// one can stand for a good second.)
-    func waitForStill(within seconds: Double = 15) throws -> ScreenDump {
+    func waitForStill(within seconds: Double = 120) throws -> ScreenDump {
         let end = Date() + seconds
         while true {
             let before = try screen()
@@ -213,6 +216,12 @@ struct Sightings: CustomStringConvertible {
     var foreign: Int { all.count { $0.number == nil } }
     /// The frames.
     var frames: [(number: Int, time: DateInterval)] { all.compactMap { seen in seen.number.map { ($0, seen.time) } } }
+
+    /// When something else was seen than before, the last time.
+    var lastChange: Date? {
+        for (before, seen) in zip(all, all.dropFirst()).reversed() where before.number != seen.number { return seen.time.end }
+        return all.first?.time.end
+    }
 
     /// For how many seconds at least the same stood on the screen, at most.
     var longestStill: Double {
@@ -249,7 +258,7 @@ extension Machine {
     /// Runs a command in the machine as root; its output. Throws when it does not end with status 0. `Tests/Machine/guest-setup` has the
     /// other end.
     @discardableResult
-    func shell(_ command: String, within seconds: Double = 60) throws -> String {
+    func shell(_ command: String, within seconds: Double = 120) throws -> String {
         let guest = try guest ?? UnixSocket(folder + "/shell.sock")
         self.guest = guest
         let tag = "end-\(UInt64.random(in: .min ... .max))"

@@ -249,11 +249,13 @@ import VADriver
     }
 
     @Test("Too few surfaces at the beginning, or all of them held") func exhaustion() throws {
-        va_driver_limit_surfaces(10)
+        va_driver_limit_surfaces(3)
         var reader = try open(try clip())
         #expect(numbers(&reader) == Array(1...120))
         #expect(reader.decoder == "software")
         va_driver_reset()
+        // FFmpeg 7 makes more surfaces when they are wanted, as long as the driver has some.
+        va_driver_limit_surfaces(60)
         reader = try open(try clip())
         #expect(numbers(&reader, holding: 80) == Array(1...120))
         #expect(reader.decoder == "software" && reader.problems.count == 1)

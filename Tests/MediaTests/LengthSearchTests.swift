@@ -81,4 +81,35 @@ import Testing
             #expect(count > 20)
         }
     }
+
+    @Test func anotherFileAtItsPathIsLookedThroughAnew() throws {
+        for seconds in [2, 3] {
+            let bytes = try Clips.bytes(
+                Clips.numbered(
+                    "length-\(seconds).h264", frames: 25 * seconds, rate: 25, sound: false, extra: ["-c:v", "libx264", "-g", "25"]))
+            let path = try Clips.file("length-replaced.h264", bytes)
+            for _ in 0..<2 {
+                let duration = try MediaReader.open(path, samples: nil).description.duration ?? .zero
+                #expect(abs(duration.seconds - Double(seconds)) < 0.1)
+            }
+        }
+    }
+
+    /// Recorders begin anywhere: nobody can decode what comes before the first key frame, and nothing counts it.
+    @Test func aRecordingThatBeginsBetweenTwoKeyFramesIsAsLongAsItIsShown() throws {
+        let whole = try Clips.bytes(
+            Clips.numbered(
+                "length-keys.ts", frames: 90, extra: ["-g", "45", "-keyint_min", "45", "-sc_threshold", "0", "-bf", "0"]))
+        var reader = try MediaReader.open(
+            Clips.file("length-between.ts", Array(whole.dropFirst(whole.count / 188 / 5 * 188))), samples: stereo)
+        let asset = reader.description
+        var (first, end) = (MediaTime?.none, MediaTime.zero)
+        while let frame = reader.nextFrame() {
+            first = first ?? frame.time
+            end = frame.time + frame.duration
+        }
+        #expect(first == .zero && abs(end.seconds - 1.5) < 0.1)
+        #expect(abs((asset.video?.duration ?? .zero).seconds - end.seconds) < 0.1)
+        #expect(abs((asset.duration ?? .zero).seconds - end.seconds) < 0.2)
+    }
 }

@@ -122,8 +122,7 @@ package struct ItemInspection: Sendable {
         if black > 0 { warnings.append("ends with \(black) black frame\(black == 1 ? "" : "s"): the loop will seem to have a gap") }
         if let problem = reader.prematureEnd { warnings.append("cannot be read to its end: \(problem)") }
         if isDamaged { warnings.append("is damaged near its end: copy or export it again") }
-        let leadIn = reader.leadIn
-        if let problem = Self.earlyEnd(end + leadIn, of: asset, soundEnd: reader.soundEnd.map { $0 + leadIn }) { warnings.append(problem) }
+        if let problem = Self.earlyEnd(end, of: asset, soundEnd: reader.soundEnd) { warnings.append(problem) }
     }
 }
 
