@@ -196,7 +196,7 @@ struct Play: ParsableCommand {
             if new.display.background != old.display.background { display.setBackground(new.display.background) }
             expansion.setConfiguration(new)
             shelf.setConfiguration(new)
-            if ConfigurationChange.concernsViewers(from: old, to: new) { interaction.setConfiguration(new, keyMap) }
+            if ConfigurationChange(from: old, to: new).concernsViewers { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
             recording.setConfiguration(new)
         }
