@@ -114,6 +114,7 @@ extension Key where Row: TableRow {
     ///   - inItem: fills a `[[playlist]]`, where the key may stand there, too.
     ///   - shown: the default in TOML, where the property's own value does not tell it.
     ///   - example: what kiosk.conf shows of a key without a default, in TOML.
+    ///   - missing: what to do where it is not given, of a key that must be.
     ///   - isSame: whether two values are the same to a reload.
     ///   - objection: what is wrong with a value that could be read; nil where nothing is.
     init<Value: Equatable & Sendable>(
