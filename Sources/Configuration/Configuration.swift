@@ -78,53 +78,31 @@ extension Configuration: TableRow {
     }
 }
 
-/// What the command line says, which beats the file. nil is what it leaves out.
-package struct ConfigurationOverrides: Hashable, Sendable {
-    /// For `[display] connector`.
-    package var connector: DisplayConnector?
-    /// For `[display] mode`.
-    package var mode: DisplayModeChoice?
-    /// For `[display] gravity`, and for the gravity of every playlist entry.
-    package var gravity: VideoGravity?
-    /// For `[display] rotation`.
-    package var rotation: Rotation?
-    /// For `[display] background`.
-    package var background: Color?
-    /// For `[audio] device`.
-    package var audioDevice: AudioDevice?
-    /// For `[audio] volume`, 0…100.
-    package var volume: Int?
-    /// For `[audio] muted`.
-    package var isMuted: Bool?
-    /// For `[playback] loop`.
-    package var loop: LoopMode?
-    /// For `[log] level`.
-    package var logLevel: LogLevel?
-    /// Instead of the whole playlist, when there are any; relative paths are relative to the working folder.
-    package var sources: [String] = []
+/// What the command line says of one key, which beats the file.
+package struct ConfigurationOverride: Sendable {
+    fileprivate let apply: @Sendable (inout Configuration) -> Void
 
-    /// Overrides that leave everything to the file.
-    package init() {}
+    /// nil leaves it to the file.
+    package init<Value: Sendable>(_ path: any WritableKeyPath<Configuration, Value> & Sendable, _ value: Value?) {
+        apply = { configuration in if let value { configuration[keyPath: path] = value } }
+    }
 }
 
 extension Configuration {
-    /// Puts what `overrides` says in place of what is here.
-    package mutating func apply(_ overrides: ConfigurationOverrides) {
-        if let connector = overrides.connector { display.connector = connector }
-        if let mode = overrides.mode { display.mode = mode }
-        if let rotation = overrides.rotation { display.rotation = rotation }
-        if let background = overrides.background { display.background = background }
-        if let device = overrides.audioDevice { audio.device = device }
-        if let volume = overrides.volume { audio.volume = volume }
-        if let isMuted = overrides.isMuted { audio.isMuted = isMuted }
-        if let loop = overrides.loop { playback.loop = loop }
-        if let level = overrides.logLevel { log.level = level }
-        if !overrides.sources.isEmpty {
-            let folder = workingFolder
-            playlist = overrides.sources.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: folder)) }
-        }
-        if let gravity = overrides.gravity {
-            display.gravity = gravity
+    /// Puts what `overrides` say in place of what is here.
+    package mutating func apply(_ overrides: [ConfigurationOverride]) { for override in overrides { override.apply(&self) } }
+
+    /// Those of the whole playlist; relative paths are relative to the working folder.
+    package var sources: [String] {
+        get { playlist.map(\.source.location) }
+        set { playlist = newValue.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: workingFolder)) } }
+    }
+
+    /// That of `[display]`; it becomes that of every playlist entry, too.
+    package var gravity: VideoGravity {
+        get { display.gravity }
+        set {
+            display.gravity = newValue
             for index in playlist.indices { playlist[index].gravity = nil }
         }
     }

@@ -31,51 +31,41 @@ enum Need: Sendable {
 
 /// One key of a table.
 struct Key<Row: Sendable>: Sendable {
-    let name: String
+    fileprivate(set) var facts: KeyFacts
     /// Fills the row; what cannot be read is complained about.
     let read: @Sendable (TOMLValue, inout Row, TableReader) -> Void
     /// What differs between two rows by this key, by its name.
     let differences: @Sendable (_ old: Row, _ new: Row) -> [(name: String, needs: Need?)]
-    private let made: @Sendable () -> KeyFacts
-    /// What kiosk.conf says of it; empty where it shares the paragraph of the key before.
-    fileprivate(set) var paragraph = ""
-    /// What to do where it is missing, if it must not be.
-    private(set) var missing: String?
     /// The same key of a `[[playlist]]`, which holds for that entry alone; one or none.
-    private(set) var inItem: [Key<PlaylistEntry>] = []
-    /// The table that it is from, of a key of a `[[playlist]]` that is one of another table, too.
-    private var origin: String?
+    fileprivate(set) var inItem: [Key<PlaylistEntry>] = []
 
-    var facts: KeyFacts {
-        var facts = made()
-        (facts.paragraph, facts.origin) = (paragraph, origin)
-        return facts
-    }
+    var name: String { facts.name }
 }
 
 /// What is said of a key: to a person who reads kiosk.conf, and to an editor.
 struct KeyFacts: Sendable {
-    var name: String
+    let name: String
     /// What stands above it in kiosk.conf, line by line; empty where it shares the paragraph of the key before.
     var paragraph = ""
-    /// The value that is shown there, in TOML: the default, or an example. Of a table that is open to any key its lines.
-    var sample = ""
-    /// Whether ``sample`` is the default.
-    var hasDefault = false
-    /// Whether it must be given.
-    var isRequired = false
+    var needs: Need?
+    /// What to do where it is missing, if it must not be.
+    var missing: String?
     /// The table whose key this is, too: where this one is left out that one holds.
     var origin: String?
+    /// Whether ``sample`` is the default, and no example.
+    var hasDefault = false
+    /// The value that stands in kiosk.conf. Of a table that is open to any key it is lines.
+    var sample: @Sendable () -> String = { "" }
     /// The members of its JSON Schema that say which values it takes.
-    var schema = ""
+    var schema: @Sendable () -> String = { "" }
     /// `[display]` and `[[playlist]]`, of a table that stands under its own heading.
     var heading: String?
-    /// The keys of a table.
-    var keys: [KeyFacts] = []
     /// Whether there may be any number of the table.
     var isList = false
-    /// Whether a change needs a restart of the player.
-    var needsRestart = false
+    /// Those of a table whose keys are known.
+    var keys: @Sendable () -> [KeyFacts] = { [] }
+
+    var isTable: Bool { !keys().isEmpty }
 }
 
 /// Lists keys as kiosk.conf does: a paragraph, and below it the keys that it is about.
@@ -95,7 +85,7 @@ struct KeyFacts: Sendable {
             switch part {
             case .paragraph(let text): paragraph = text
             case .key(var key):
-                if let paragraph = paragraph.take() { key.paragraph = paragraph }
+                if let paragraph = paragraph.take() { key.facts.paragraph = paragraph }
                 keys.append(key)
             }
         }
@@ -123,14 +113,11 @@ extension Key where Row: TableRow {
         missing: String? = nil, isSame: @escaping @Sendable (Value, Value) -> Bool = { $0 == $1 },
         objection: @escaping @Sendable (Value) -> String? = { _ in nil }
     ) {
+        let facts = KeyFacts(
+            name: name, needs: needs, missing: missing, hasDefault: example == nil,
+            sample: { example ?? shown ?? kind.shown(Row()[keyPath: path]) }, schema: kind.schema, heading: kind.heading)
         self.init(
-            name, kind, needs, inItem, objection, set: { $0[keyPath: path] = $1 }, isSame: { isSame($0[keyPath: path], $1[keyPath: path]) }
-        ) {
-            KeyFacts(
-                name: name, sample: example ?? shown ?? kind.shown(Row()[keyPath: path]), hasDefault: example == nil,
-                isRequired: missing != nil, schema: kind.schema(), heading: kind.heading, needsRestart: needs == .restart)
-        }
-        self.missing = missing
+            facts, kind, inItem, objection, set: { $0[keyPath: path] = $1 }, isSame: { isSame($0[keyPath: path], $1[keyPath: path]) })
     }
 
     /// The same for a property that is nil where nothing is said.
@@ -139,31 +126,25 @@ extension Key where Row: TableRow {
         inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)? = nil, shown: String? = nil, example: String? = nil,
         objection: @escaping @Sendable (Value) -> String? = { _ in nil }
     ) {
-        self.init(
-            name, kind, needs, inItem, objection, set: { $0[keyPath: path] = $1 }, isSame: { $0[keyPath: path] == $1[keyPath: path] }
-        ) {
-            KeyFacts(
-                name: name, sample: example ?? shown ?? "", hasDefault: shown != nil, schema: kind.schema(),
-                heading: kind.heading, needsRestart: needs == .restart)
-        }
+        let facts = KeyFacts(
+            name: name, needs: needs, hasDefault: shown != nil, sample: { example ?? shown ?? "" }, schema: kind.schema,
+            heading: kind.heading)
+        self.init(facts, kind, inItem, objection, set: { $0[keyPath: path] = $1 }, isSame: { $0[keyPath: path] == $1[keyPath: path] })
     }
 
     private init<Value>(
-        _ name: String, _ kind: Kind<Value>, _ needs: Need?, _ inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)?,
+        _ facts: KeyFacts, _ kind: Kind<Value>, _ inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)?,
         _ objection: @escaping @Sendable (Value) -> String?, set: @escaping @Sendable (inout Row, Value) -> Void,
-        isSame: @escaping @Sendable (Row, Row) -> Bool, facts: @escaping @Sendable () -> KeyFacts
+        isSame: @escaping @Sendable (Row, Row) -> Bool
     ) {
-        self.name = name
-        made = facts
+        self.facts = facts
         read = { value, row, table in
-            guard let made = kind.read(value, Place(key: name, table: table)) else { return }
+            guard let made = kind.read(value, Place(key: facts.name, table: table)) else { return }
             set(&row, made)
-            if let text = objection(made) { table.complain(text, about: name) }
+            if let text = objection(made) { table.complain(text, about: facts.name) }
         }
-        differences = { isSame($0, $1) ? [] : [(name, needs)] }
-        if let inItem {
-            self.inItem = [Key<PlaylistEntry>(name, kind, nil, nil, objection, set: inItem, isSame: { _, _ in true }, facts: facts)]
-        }
+        differences = { isSame($0, $1) ? [] : [(facts.name, facts.needs)] }
+        if let inItem { self.inItem = [Key<PlaylistEntry>(facts, kind, nil, objection, set: inItem, isSame: { _, _ in true })] }
     }
 }
 
@@ -178,8 +159,7 @@ extension Key {
         table name: String, _ path: any WritableKeyPath<Row, Sub> & Sendable, needs: Need = .nothing, isWhole: Bool = false
     ) {
         let (heading, name) = ("[\(name)]", String(name.split(separator: ".").last ?? ""))
-        self.name = name
-        made = { KeyFacts(name: name, heading: heading, keys: Sub.keys.map(\.facts)) }
+        facts = KeyFacts(name: name, needs: needs, heading: heading, keys: { Sub.keys.map(\.facts) })
         read = { value, row, outer in TableReader(value, heading: heading, in: outer)?.read(&row[keyPath: path]) }
         differences = { old, new in
             Sub.keys.flatMap { $0.differences(old[keyPath: path], new[keyPath: path]) }.map { difference in
@@ -192,8 +172,7 @@ extension Key {
     /// The tables `[[name]]`, any number of them, likewise.
     init<Sub: TableRow>(list name: String, _ path: any WritableKeyPath<Row, [Sub]> & Sendable) {
         let (heading, name) = ("[[\(name)]]", String(name.split(separator: ".").last ?? ""))
-        self.name = name
-        made = { KeyFacts(name: name, heading: heading, keys: Sub.keys.map(\.facts), isList: true) }
+        facts = KeyFacts(name: name, heading: heading, isList: true, keys: { Sub.keys.map(\.facts) })
         read = { value, row, outer in
             row[keyPath: path] = TableReader.list(value, heading: heading, in: outer).map { table in
                 var entry = Sub()
@@ -209,7 +188,7 @@ extension Key {
         keys.flatMap { key in
             key.inItem.map { inItem in
                 var inItem = inItem
-                (inItem.paragraph, inItem.origin) = (key.paragraph, table)
+                (inItem.facts.paragraph, inItem.facts.origin) = (key.facts.paragraph, table)
                 return inItem
             }
         }

@@ -18,11 +18,11 @@ extension KeyFacts {
     fileprivate static func object(_ keys: [KeyFacts], indentation: String) -> String {
         let next = "\n" + indentation
         var members = ["\"type\": \"object\"", "\"additionalProperties\": false"]
-        let required = keys.filter(\.isRequired).map { quoted($0.name) }
+        let required = keys.filter { $0.missing != nil }.map { quoted($0.name) }
         if !required.isEmpty { members.append("\"required\": [\(required.joined(separator: ", "))]") }
         var paragraph = ""
         let properties = keys.map { key in
-            if !key.paragraph.isEmpty || !key.keys.isEmpty { paragraph = key.paragraph }
+            if !key.paragraph.isEmpty || key.isTable { paragraph = key.paragraph }
             return "\n\(indentation)  \(quoted(key.name)): \(key.schemaText(described: paragraph, indentation: indentation + "  "))"
         }
         members.append("\"properties\": {\(properties.joined(separator: ","))\(next)}")
@@ -31,15 +31,15 @@ extension KeyFacts {
 
     private func schemaText(described paragraph: String, indentation: String) -> String {
         var text = [paragraph]
-        if keys.isEmpty, !hasDefault { text.append("\(name) = \(sample)") }
-        if needsRestart, origin == nil { text.append("A change needs a restart of the player.") }
+        if !isTable, !hasDefault { text.append("\(name) = \(sample())") }
+        if needs == .restart, origin == nil { text.append("A change needs a restart of the player.") }
         let description = text == [""] ? [] : ["\"description\": \(quoted(text.joined(separator: "\n")))"]
-        if keys.isEmpty {
+        if !isTable {
             let showsDefault = hasDefault && origin == nil && heading == nil
-            return "{ \((description + [schema] + (showsDefault ? ["\"default\": \(sample)"] : [])).joined(separator: ", ")) }"
+            return "{ \((description + [schema()] + (showsDefault ? ["\"default\": \(sample())"] : [])).joined(separator: ", ")) }"
         }
         let next = "\n" + indentation + "  "
-        let object = Self.object(keys, indentation: indentation + (isList ? "    " : "  "))
+        let object = Self.object(keys(), indentation: indentation + (isList ? "    " : "  "))
         let members = isList ? ["\"type\": \"array\"", "\"items\": {\(next)  \(object)\(next)}"] : [object]
         return "{\(next)\((description + members).joined(separator: ",\(next)"))\n\(indentation)}"
     }

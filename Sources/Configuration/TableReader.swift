@@ -11,12 +11,12 @@ final class ComplaintList {
     let lacksLines: Bool
     /// The tables that such a file can have, for advice.
     private(set) lazy var tables = listTables()
-    private let listTables: () -> [KeyFacts]
+    private let listTables: () -> [(name: String, heading: String, keys: [String])]
 
     /// About a file whose tables are keys of `Root`; begins with the complaints about the text's syntax.
     init<Root: TableRow>(_ type: Root.Type, path: String, _ complaints: [Complaint]) {
         (self.path, all, lacksLines) = (path, complaints, !complaints.isEmpty)
-        listTables = { Root.keys.map(\.facts) }
+        listTables = { Root.keys.map(\.facts).map { ($0.name, $0.heading ?? "", $0.keys().map(\.name)) } }
     }
 
     func add(_ text: String, at position: SourcePosition) { all.append(Complaint(path: path, position: position, text: text)) }
@@ -81,7 +81,7 @@ struct TableReader {
                 complaints.add("\(heading) \(shownKey(entry.key)): unknown key\(advice)", at: entry.position)
             }
         }
-        for key in Row.keys { if let advice = key.missing { require(key.name, advice) } }
+        for key in Row.keys { if let advice = key.facts.missing { require(key.name, advice) } }
         Row.check(&row, self)
     }
 
@@ -116,7 +116,7 @@ struct TableReader {
     private func complain(ofUnknownTable entry: TOMLEntry) {
         let isTable = if case .table = entry.value.kind { true } else { false }
         let homes = isTable || entry.value.kind.isArrayOfTables ? [] : homes(of: entry.key)
-        var advice = "; there are \(complaints.tables.compactMap(\.heading).joined(separator: ", "))"
+        var advice = "; there are \(complaints.tables.map(\.heading).joined(separator: ", "))"
         if !homes.isEmpty {
             advice = "; it belongs in \(alternatives(homes))"
         } else if let near = suggestion(for: entry.key, among: complaints.tables.map(\.name)) {
@@ -129,7 +129,7 @@ struct TableReader {
 
     /// The tables that have such a key.
     private func homes(of key: String) -> [String] {
-        complaints.tables.filter { $0.keys.contains { $0.name == key } }.compactMap(\.heading)
+        complaints.tables.filter { $0.keys.contains(key) }.map(\.heading)
     }
 }
 

@@ -84,9 +84,10 @@ struct Play: ParsableCommand {
 
     func run() throws {
         kiosk_tune_malloc()
-        var overrides = ConfigurationOverrides()
-        (overrides.rotation, overrides.gravity, overrides.background) = (rotation, gravity, background)
-        (overrides.volume, overrides.isMuted, overrides.loop, overrides.logLevel) = (volume, muted, loop, logLevel)
+        let overrides: [ConfigurationOverride] = [
+            .init(\.gravity, gravity), .init(\.display.rotation, rotation), .init(\.display.background, background),
+            .init(\.audio.volume, volume), .init(\.audio.isMuted, muted), .init(\.playback.loop, loop), .init(\.log.level, logLevel),
+        ]
         let configuration = try settings.load(overrides, sources: sources)
         let keyMap = try settings.keyMap(configuration)
         StartTrace.reached(.configured)

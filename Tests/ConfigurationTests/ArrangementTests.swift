@@ -161,7 +161,7 @@ import Testing
         for sample in samples { #expect(try !Self.parse(sample).clips.isEmpty) }
         // Every key has its line.
         for table in Arrangement.keys.map(\.facts) {
-            for key in table.keys { #expect(manual.contains("`\(key.name)`"), "\(table.name) \(key.name)") }
+            for key in table.keys() { #expect(manual.contains("`\(key.name)`"), "\(table.name) \(key.name)") }
         }
     }
 

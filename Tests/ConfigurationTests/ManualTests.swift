@@ -31,20 +31,20 @@ struct Manual {
 
     /// The file. With `uncommented` every key that has a default is given it, and every other one its example where `examples` are wanted, too.
     static func text(uncommented: Bool = false, examples: Bool = false) -> String {
-        func sign(_ key: KeyFacts) -> String { key.isRequired || uncommented && (key.hasDefault || examples) ? "" : "#" }
+        func sign(_ key: KeyFacts) -> String { key.missing != nil || uncommented && (key.hasDefault || examples) ? "" : "#" }
         func comment(_ text: String) -> String {
             text.isEmpty ? "" : text.split(separator: "\n", omittingEmptySubsequences: false).map { "# \($0)\n" }.joined()
         }
         func table(_ facts: KeyFacts) -> String {
             let heading = facts.heading ?? ""
-            if facts.keys.isEmpty {
-                let lines = facts.sample.split(separator: "\n").map { sign(facts) + $0 + "\n" }
+            if !facts.isTable {
+                let lines = facts.sample().split(separator: "\n").map { sign(facts) + $0 + "\n" }
                 return "\(heading)\n" + comment(facts.paragraph) + lines.joined()
             }
             var blocks: [String] = []
-            let values = facts.keys.filter { $0.heading == nil }
+            let values = facts.keys().filter { $0.heading == nil }
             for (index, key) in values.enumerated() {
-                let line = "\(sign(key))\(key.name) = \(key.sample)\n"
+                let line = "\(sign(key))\(key.name) = \(key.sample())\n"
                 let isFirst = index == 0 || values[index - 1].origin != key.origin
                 switch key.origin {
                 case nil where key.paragraph.isEmpty: blocks[blocks.count - 1] += line
@@ -56,7 +56,7 @@ struct Manual {
                 case _?: blocks[blocks.count - 1] += line
                 }
             }
-            let inner = facts.keys.filter { $0.heading != nil }.map(table)
+            let inner = facts.keys().filter { $0.heading != nil }.map(table)
             return comment(facts.paragraph) + ([heading + "\n" + blocks.joined(separator: "\n")] + inner).joined(separator: "\n")
         }
         let tables = Configuration.keys.map(\.facts)
@@ -117,7 +117,7 @@ struct Manual {
             Array(Manual.text(uncommented: true, examples: true).utf8), path: "kiosk.conf", folder: "/srv")
         let named = Set(Configuration.keys.flatMap { $0.differences(Configuration(), configuration) }.map(\.name))
         for table in Configuration.keys.map(\.facts) where table.name != "playlist" {
-            for key in table.keys where !key.hasDefault && key.keys.isEmpty {
+            for key in table.keys() where !key.hasDefault && !key.isTable {
                 let heading = table.heading ?? ""
                 #expect(named.contains("\(heading) \(key.name)") || named.contains(heading), "\(heading) \(key.name)")
             }
@@ -143,7 +143,7 @@ struct Manual {
         func check(_ table: KeyFacts) {
             let section = sections.first { $0[0] == "\"\(table.heading ?? "")\"" }
             #expect(section != nil, "\(table.name)")
-            for key in table.keys {
+            for key in table.keys() {
                 if key.heading != nil {
                     check(key)
                 } else {

@@ -292,20 +292,15 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         var configuration = try parsed(text)
         #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspectFill, .resize])
 
-        configuration.apply(ConfigurationOverrides())
+        configuration.apply([.init(\.gravity, nil), .init(\.sources, nil), .init(\.display.connector, nil)])
         #expect(configuration == (try parsed(text)))
 
-        var overrides = ConfigurationOverrides()
-        overrides.gravity = .resizeAspect
-        overrides.connector = .offscreen
-        overrides.mode = .size(width: 640, height: 480, refresh: nil)
-        overrides.background = Color(red: 1, green: 2, blue: 3)
-        overrides.audioDevice = .off
-        overrides.volume = 5
-        overrides.isMuted = true
-        overrides.loop = .item
-        overrides.logLevel = .trace
-        configuration.apply(overrides)
+        configuration.apply([
+            .init(\.gravity, .resizeAspect), .init(\.display.connector, .offscreen),
+            .init(\.display.mode, .size(width: 640, height: 480, refresh: nil)),
+            .init(\.display.background, Color(red: 1, green: 2, blue: 3)), .init(\.audio.device, .off), .init(\.audio.volume, 5),
+            .init(\.audio.isMuted, true), .init(\.playback.loop, .item), .init(\.log.level, .trace),
+        ])
         #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspect, .resizeAspect])
         #expect(configuration.display.connector == .offscreen)
         #expect(configuration.display.mode == .size(width: 640, height: 480, refresh: nil))
@@ -318,9 +313,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 }())
         #expect(configuration.playback.loop == .item && configuration.log.level == .trace)
 
-        overrides.rotation = .clockwise180
-        overrides.sources = ["x.mp4", "/y.mp4", "rtsp://camera/1"]
-        configuration.apply(overrides)
+        configuration.apply([.init(\.display.rotation, .clockwise180), .init(\.sources, ["x.mp4", "/y.mp4", "rtsp://camera/1"])])
         #expect(configuration.display.rotation == .clockwise180)
         #expect(configuration.playlist.map(\.source.location) == ["\(workingFolder)/x.mp4", "/y.mp4", "rtsp://camera/1"])
     }
