@@ -19,10 +19,8 @@ extension TableRow {
     static func check(_ row: inout Self, _ table: TableReader) {}
 }
 
-/// What a key needs to hold when kiosk.conf has been read again.
+/// What a key needs to hold when kiosk.conf has been read again. Where there is none it holds at once, or with the next item.
 enum Need: Sendable {
-    /// Nothing: it holds at once, or with the next item.
-    case nothing
     /// That what viewers touch and see is made anew.
     case viewers
     /// A restart of the player.
@@ -156,7 +154,7 @@ extension Key {
     ///   - needs: what those of its keys need that do not say so themselves.
     ///   - isWhole: whether a reload names the table, and not each key.
     init<Sub: TableRow>(
-        table name: String, _ path: any WritableKeyPath<Row, Sub> & Sendable, needs: Need = .nothing, isWhole: Bool = false
+        table name: String, _ path: any WritableKeyPath<Row, Sub> & Sendable, needs: Need? = nil, isWhole: Bool = false
     ) {
         let (heading, name) = ("[\(name)]", String(name.split(separator: ".").last ?? ""))
         facts = KeyFacts(name: name, needs: needs, heading: heading, keys: { Sub.keys.map(\.facts) })

@@ -173,6 +173,8 @@ struct Manual {
             ("", [], [], false), ("[audio]\nvolume = 100", [], [], false), ("[audio]\nvolume = 10", ["[audio] volume"], [], false),
             ("[audio]\nmix = true\ndevice = \"off\"", [], ["[audio] device", "[audio] mix"], false),
             ("[input]\ntouch = false\n[input.gestures]\ntap = \"none\"\n[input.keys]\nf1 = \"mute\"", ["[input]"], [], true),
+            ("[input.gestures]\ntap = \"none\"", ["[input]"], [], true), ("[input]\nscrub-plays = true", ["[input]"], [], true),
+            ("[input.keys]\nspace = \"mute\"", ["[input]"], [], true), ("[idle]\ndo = \"next\"", ["[idle]"], [], true),
             ("[input.keys]\nspace = \"toggle\"", ["[input]"], [], true),
             ("[theme]\ntoast = false\nopacity = 0.5\n[idle]\nafter = 5", ["[theme]", "[idle]"], [], true),
             ("[shelf]\nclose-after = 1", ["[shelf]"], [], true), ("[playback]\nseek-step = 5", ["[playback] seek-step"], [], true),
