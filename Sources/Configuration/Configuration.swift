@@ -86,7 +86,7 @@ package struct Configuration: Hashable, Sendable {
         /// `after`: how long after the last touch or key; nil is never.
         package var after: MediaTime?
         /// `do`.
-        package var command = Command.restartPlaylist
+        package var command = Command.player(.restartPlaylist)
     }
 
     /// `[control]`.
@@ -141,7 +141,7 @@ package struct Configuration: Hashable, Sendable {
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             + playlist.map(\.onTap) + [idle.after == nil ? nil : idle.command]
         var (sources, seen): ([String], Set<Path>) = ([], [])
-        for case .playSource(let source, _)? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
+        for case .player(.playSource(let source, _))? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources
     }
 

@@ -60,7 +60,7 @@ extension Configuration {
             case "shelf": if let table = reader(Grammar.shelf, entry, complaints) { shelf.read(table, folder: folder, complaints) }
             case "idle":
                 if let table = reader(Grammar.idle, entry, complaints) {
-                    idle.read(table, CommandWords(folder: folder, restart: .restartPlaylist))
+                    idle.read(table, CommandWords(folder: folder, restart: .player(.restartPlaylist)))
                 }
             case "control": if let table = reader(Grammar.control, entry, complaints) { control.read(table) }
             case "record": if let table = reader(Grammar.record, entry, complaints) { record.read(table, folder: folder) }

@@ -1,4 +1,5 @@
 // [input] and its tables: the values, their defaults, and how they are read.
+import Commands
 import KioskPlatform
 import KioskVocabulary
 
@@ -38,10 +39,13 @@ extension Configuration {
         package var allowedBindings: [KeyBinding] { bindings.filter { lock.allows($0.trigger) } }
 
         /// What gestures do where the file says nothing. The command of ``GestureName/volumeDrag`` is for a hundredth of the height.
-        package static let defaultGestures: [GestureName: Command] = [
-            .tap: .togglePlayback, .doubleTapLeft: .seekSteps(-1), .doubleTapRight: .seekSteps(1), .swipeLeft: .seekSteps(-1),
-            .swipeRight: .seekSteps(1), .twoFingerTap: .toggleMute, .volumeDrag: .changeVolume(by: 1),
-        ]
+        package static let defaultGestures: [GestureName: Command] = {
+            var result: [GestureName: Command] = [.volumeDrag: .player(.changeVolume(by: 1))]
+            for case .plain(let command, _, let gestures) in CommandTable.ofViewers.flatMap(\.forms) {
+                for gesture in gestures { result[gesture] = command }
+            }
+            return result
+        }()
     }
 }
 
@@ -108,7 +112,7 @@ extension Configuration.Input {
             if let command = table.command(name.rawValue, words) { ownGestures[name] = .some(command) }
         }
         if let isUsed = table.flag(GestureName.volumeDrag.rawValue) {
-            ownGestures[.volumeDrag] = .some(isUsed ? .changeVolume(by: 1) : nil)
+            ownGestures[.volumeDrag] = .some(isUsed ? Self.defaultGestures[.volumeDrag] : nil)
         }
     }
 
