@@ -12,9 +12,9 @@ struct Ctl: ParsableCommand {
         abstract: "Ask a running player for something: kiosk ctl seek +10.",
         usage: "kiosk ctl [--config <file>] [--socket <path>] [--json] <command> ...",
         discussion: """
-            The commands are those of docs/control-commands.md: play, pause, next, seek, volume, playlist, status and so on; watch shows what \
-            happens until it is ended. The exit status is 0 when what was asked for has happened, else 1, and 64 for words that are no \
-            command.
+            The commands: \(CommandTable.ofPrograms.map(\.name).joined(separator: ", ")); and watch, which shows what happens until it is \
+            ended. kiosk ctl help says what each does, and kiosk ctl help seek explains one. The exit status is 0 when what was asked for \
+            has happened, else 1, and 64 for words that are no command.
             """)
 
     @OptionGroup var address: SocketAddressOptions
