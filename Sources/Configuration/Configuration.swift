@@ -39,7 +39,7 @@ package struct Configuration: Hashable, Sendable {
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             + playlist.map(\.onTap) + [idle.after == nil ? nil : idle.command]
         var (sources, seen): ([String], Set<Path>) = ([], [])
-        for case .playSource(let source, _)? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
+        for case .player(.playSource(let source, _))? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources
     }
 

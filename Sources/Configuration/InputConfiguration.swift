@@ -1,4 +1,5 @@
 // [input] and its tables, and [theme].
+import Commands
 import KioskPlatform
 import KioskVocabulary
 
@@ -40,10 +41,13 @@ extension Configuration {
         package var allowedBindings: [KeyBinding] { bindings.filter { lock.allows($0.trigger) } }
 
         /// What gestures do where the file says nothing. The command of ``GestureName/volumeDrag`` is for a hundredth of the height.
-        package static let defaultGestures: [GestureName: Command] = [
-            .tap: .togglePlayback, .doubleTapLeft: .seekSteps(-1), .doubleTapRight: .seekSteps(1), .swipeLeft: .seekSteps(-1),
-            .swipeRight: .seekSteps(1), .twoFingerTap: .toggleMute, .volumeDrag: .changeVolume(by: 1),
-        ]
+        package static let defaultGestures: [GestureName: Command] = {
+            var result: [GestureName: Command] = [.volumeDrag: .player(.changeVolume(by: 1))]
+            for case .plain(let command, _, let gestures) in CommandTable.ofViewers.flatMap(\.forms) {
+                for gesture in gestures { result[gesture] = command }
+            }
+            return result
+        }()
     }
 
     /// `[input.gestures]`: what the file says; a command of nil is `none`.
@@ -162,7 +166,7 @@ extension Configuration.Gestures: TableRow {
         "true changes the volume with a finger that is drawn up or down along the right edge."
         Key(
             GestureName.volumeDrag.rawValue, \.commands[.volumeDrag],
-            Kind<Bool>.flag.map({ $0 ? .changeVolume(by: 1) : nil }, back: { $0 != nil }), shown: "true")
+            Kind<Bool>.flag.map({ $0 ? Configuration.Input.defaultGestures[.volumeDrag] : nil }, back: { $0 != nil }), shown: "true")
         "A finger drawn from the very edge inwards."
         gesture(.edgeLeft)
         gesture(.edgeRight)

@@ -1,4 +1,5 @@
 // The types of keys: how a value is read and complained about, how it is written, and how an editor checks it.
+import Commands
 import KioskPlatform
 import KioskVocabulary
 
@@ -343,8 +344,11 @@ extension Kind where Value == Command {
 
 /// A command as it is written in kiosk.conf: one of those that are defaults.
 private func shownCommand(_ command: Command) -> String {
-    if case .selectItem(let number) = command { return quoted("item \(number)") }
-    return quoted(CommandWords.plain.first { $0.command == command }?.word ?? "none")
+    if case .player(.selectItem(let number)) = command { return quoted("item \(number)") }
+    for entry in CommandTable.ofViewers {
+        for case .plain(command, _, _) in entry.forms { return quoted(entry.name) }
+    }
+    return quoted("none")
 }
 
 /// `a, b or c`.

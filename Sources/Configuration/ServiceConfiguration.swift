@@ -19,7 +19,7 @@ extension Configuration {
     package struct Idle: Hashable, Sendable {
         /// How long after the last touch or key; nil is never.
         package var after: MediaTime?
-        package var command = Command.restartPlaylist
+        package var command = Command.player(.restartPlaylist)
     }
 
     /// `[control]`.
@@ -67,7 +67,8 @@ extension Configuration.Idle: TableRow {
         Key("after", \.after, .timeOrNever)
         #"A command as in [input.keys], but "restart" is the playlist from its first item, playing."#
         Key(
-            "do", \.command, .command(otherwise: "leave after out to do nothing") { CommandWords(folder: $0, restart: .restartPlaylist) },
+            "do", \.command,
+            .command(otherwise: "leave after out to do nothing") { CommandWords(folder: $0, restart: .player(.restartPlaylist)) },
             shown: "\"restart\"")
     }
 }

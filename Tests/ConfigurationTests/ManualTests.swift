@@ -1,3 +1,4 @@
+import Commands
 import Foundation
 import KioskPlatform
 import KioskVocabulary
@@ -124,7 +125,7 @@ struct Manual {
         }
         let entry = try #require(configuration.playlist.first)
         #expect(entry.end == .seconds(90) && entry.duration == .seconds(20) && entry.title == "The making of")
-        #expect(entry.onTap == .playSource("/srv/demo/details.mp4", resumes: true))
+        #expect(entry.onTap == .player(.playSource("/srv/demo/details.mp4", resumes: true)))
         #expect(configuration.network.headers == ["Authorization: Bearer 0123"] && entry.stream.headers == configuration.network.headers)
         #expect(configuration.network.furtherFormats == ["xm"] && configuration.network.furtherCodecs == ["cinepak"])
     }
@@ -161,8 +162,10 @@ struct Manual {
 
     @Test("It names every command") func commands() throws {
         let text = Manual.text()
-        for command in CommandWords.plain { #expect(text.contains("\"\(command.word)\""), "\(command.word)") }
-        for command in CommandWords.withArgument { #expect(text.contains("\"\(command.word) "), "\(command.word)") }
+        for command in CommandTable.ofViewers {
+            if command.isWord { #expect(text.contains("\"\(command.name)\""), "\(command.name)") }
+            if command.argument != nil { #expect(text.contains("\"\(command.name) "), "\(command.name)") }
+        }
     }
 }
 
