@@ -39,7 +39,7 @@ let package = Package(
             name: "kiosk",
             dependencies: [
                 "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content",
-                "Configuration",
+                "Commands", "Configuration",
                 "KioskPlayback",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
@@ -52,7 +52,8 @@ let package = Package(
         .target(
             name: "Remote",
             dependencies: [
-                "CKioskPlatform", "Cache", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform", log,
+                "CKioskPlatform", "Cache", "Commands", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
+                log,
             ],
             swiftSettings: upcoming
         ),
@@ -115,7 +116,10 @@ let package = Package(
             path: "Sources/Media", swiftSettings: upcoming),
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(name: "Content", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform"], swiftSettings: pure),
-        .target(name: "Configuration", dependencies: ["CTOML", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
+        .target(
+            name: "Configuration", dependencies: ["CTOML", "Commands", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
+        // The table of commands.
+        .target(name: "Commands", dependencies: ["KioskVocabulary", "KioskPlatform", log], swiftSettings: pure),
         .target(name: "KioskVocabulary", dependencies: ["KioskPlatform"], path: "Sources/Vocabulary", swiftSettings: pure),
         .target(
             name: "KioskPlatform", dependencies: ["CKioskPlatform", "CKioskUdev", log, system, deque], path: "Sources/Platform",
@@ -151,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
-            name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
+            name: "ConfigurationTests",
+            dependencies: ["Commands", "Configuration", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
@@ -190,7 +195,8 @@ let package = Package(
         .testTarget(
             name: "RemoteTests",
             dependencies: [
-                "Remote", "Cache", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskPlatform", "TestSupport", "KioskVocabulary",
+                "Remote", "Cache", "Commands", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskPlatform", "TestSupport",
+                "KioskVocabulary",
             ],
             swiftSettings: upcoming),
         .testTarget(
@@ -217,7 +223,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "KioskAudio", "CKioskFFmpeg", "KioskDisplay", "KioskMedia", "KioskPlatform", "KioskPlayback", "Remote", log,
+                "KioskAudio", "CKioskFFmpeg", "KioskDisplay", "KioskMedia", "KioskPlatform", "KioskPlayback", "Commands", "Remote", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), "KioskVocabulary",
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),

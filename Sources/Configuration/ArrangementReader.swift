@@ -1,7 +1,6 @@
-// From an arrangement file to a film, with every mistake at its place: as kiosk.conf is read.
+// From an arrangement file to a film, with every mistake at its place: as kiosk.conf is read. docs/export.md describes the keys.
 import KioskPlatform
 import KioskVocabulary
-import SystemPackage
 
 extension Arrangement {
     /// Reads the file at `path`; complaints name it just so. Blocks for as long as the file system does.
@@ -16,81 +15,79 @@ extension Arrangement {
     ///
     /// - Throws: every complaint about the text.
     package static func parse(_ text: [UInt8], path: String, folder: String) throws(ConfigurationError) -> Arrangement {
-        let syntax = readSyntax(text, path: path)
-        let complaints = ComplaintList(path: path, syntax.complaints)
-        var arrangement = Arrangement()
-        if let root = syntax.root, case .table(let entries) = root.kind {
-            arrangement.read(entries, folder: folder, complaints)
-            if arrangement.clips.isEmpty, complaints.all.isEmpty {
-                complaints.add("[[clip]]: missing; say what is to be seen", at: SourcePosition(line: 1, column: 1))
-            }
-        }
-        if !complaints.all.isEmpty { throw ConfigurationError(complaints.all) }
-        return arrangement
-    }
-
-    private mutating func read(_ entries: [TOMLEntry], folder: String, _ complaints: ComplaintList) {
-        for entry in entries {
-            switch entry.key {
-            case "output": if let table = reader(Grammar.output, entry, complaints) { output.read(table) }
-            case "film": if let table = reader(Grammar.film, entry, complaints) { film.read(table) }
-            case "music": if let table = reader(Grammar.music, entry, complaints) { music = Music(table, folder: folder) }
-            case "clip":
-                clips = readTables(Grammar.clip, entry.value, complaints).compactMap { Clip($0, folder: folder) }
-            default:
-                let isTable = if case .table = entry.value.kind { true } else { entry.value.kind.isArrayOfTables }
-                let advice = Grammar.advice(outside: entry.key, isTable: isTable, among: Grammar.arrangementTables)
-                let name = shownKey(entry.key)
-                complaints.add(
-                    isTable ? "[\(name)]: unknown table\(advice)" : "\(name): unknown key outside of every table\(advice)",
-                    at: entry.position)
-            }
+        try parse(text, path: path, folder: folder) { arrangement, complaints in
+            guard arrangement.clips.isEmpty, complaints.all.isEmpty else { return }
+            complaints.add("[[clip]]: missing; say what is to be seen", at: SourcePosition(line: 1, column: 1))
         }
     }
 }
 
-extension Arrangement.Output {
-    fileprivate mutating func read(_ table: TableReader) {
-        size = table.text("size", PictureSize.self, "a size such as \"1920x1080\", even numbers from 16 to 8192")
-        rate =
-            table.value("rate", "pictures a second from 10 to 240, such as 25, \"29.97\" or \"30000/1001\"") { kind in
-                switch kind {
-                case .integer(let number): Int(exactly: number).flatMap { FrameRate($0) }
-                case .float(let number): FrameRate(number)
-                case .string(let text): FrameRate(text)
-                default: nil
-                }
-            }
-        codec = table.word("codec", ExportCodec.self)
-        encoder = table.word("encoder", EncoderSetting.self) ?? encoder
-        quality = table.number("quality", in: 0...51) ?? quality
-        bitRate = table.number("bit-rate", in: 50...500_000).map { $0 * 1000 }
+extension Arrangement: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        Key(table: "output", \.output)
+        Key(table: "film", \.film)
+        Key(list: "clip", \.clips)
+        Key(table: "music", \.givenMusic)
+    }
+
+    private var givenMusic: Music {
+        get { music ?? Music() }
+        set { music = newValue }
+    }
+}
+
+extension Arrangement.Output: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        Key("size", \.size, .text("a size such as \"1920x1080\", even numbers from 16 to 8192"))
+        Key("rate", \.rate, .frameRate)
+        Key("codec", \.codec, .word)
+        Key("encoder", \.encoder, .word)
+        Key("quality", \.quality, .number(in: 0...51))
+        Key("bit-rate", \.bitRate, .number(in: 50...500_000, unit: 1000))
+        Key("title", \.title, .line("a line of text", longest: 500))
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
         if table.entry("quality") != nil, table.entry("bit-rate") != nil {
             table.complain("takes the place of quality: leave one of them out", about: "bit-rate")
         }
-        title = table.line("title", "a line of text", longest: 500)
     }
 }
 
-extension Arrangement.Film {
-    fileprivate mutating func read(_ table: TableReader) {
-        gravity = table.word("gravity", VideoGravity.self) ?? gravity
-        background = table.text("background", Color.self, "a colour such as \"#000000\"") ?? background
-        imageDuration = table.time("image-duration") ?? imageDuration
-        transition = table.word("transition", Transition.self) ?? transition
-        transitionDuration = table.time("transition-duration") ?? transitionDuration
-        font = table.line("font", "the name of a font family", longest: 200) ?? font
+extension Arrangement.Film: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        Key("gravity", \.gravity, .word)
+        Key("background", \.background, .color("#000000"))
+        Key("image-duration", \.imageDuration, .time)
+        Key("transition", \.transition, .word)
+        Key("transition-duration", \.transitionDuration, .time)
+        Key("font", \.font, .line("the name of a font family", longest: 200))
     }
 }
 
-extension Arrangement.Clip {
-    /// nil where there is nothing to show; that has been complained about.
-    fileprivate init?(_ table: TableReader, folder: String) {
-        let source = table.path("source", "a path or a URL", folder: folder)
-        let card = table.line("card", "a line of text", longest: 500)
-        let subtitle = table.line("subtitle", "a line of text", longest: 500)
-        let background = table.text("background", Color.self, "a colour such as \"#202020\"")
-        let foreground = table.text("color", Color.self, "a colour such as \"#ffffff\"")
+extension Arrangement.Clip: TableRow {
+    /// One whose content has still to be read.
+    init() { self.init(.card(text: "", subtitle: nil, background: nil, foreground: .white)) }
+
+    static let keys: [Key<Self>] = keyList {
+        Key("source", \.file, .pathOrURL("a path or a URL"))
+        Key("card", \.card.text, .line("a line of text", longest: 500))
+        Key("subtitle", \.card.subtitle, .line("a line of text", longest: 500))
+        Key("background", \.card.background, .color("#202020"))
+        Key("color", \.card.foreground, .color("#ffffff"))
+        Key("start", \.start, .timeOrZero)
+        Key("end", \.end, .time)
+        Key("duration", \.duration, .time)
+        Key("gravity", \.gravity, .word)
+        Key("volume", \.volume, .number(in: 0...100))
+        Key("muted", \.isMuted, .flag)
+        Key("repeat", \.repeatCount, .number(in: 1...10_000))
+        Key("transition", \.transition, .word)
+        Key("transition-duration", \.transitionDuration, .time)
+        Key("deinterlace", \.deinterlace, .word)
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
         switch (table.entry("source"), table.entry("card")) {
         case (nil, nil): table.require("source", "say what to show, or write a title with card")
         case (.some, .some): table.complain("a clip is either a source or a card; write another [[clip]] for this", about: "card")
@@ -103,42 +100,42 @@ extension Arrangement.Clip {
                 table.complain("belongs to a source; a card has none", about: key)
             }
         }
-        var clip = Arrangement.Clip(
-            source.map { .file($0) }
-                ?? .card(text: card ?? "", subtitle: subtitle, background: background, foreground: foreground ?? .white))
-        clip.start = table.time("start", orZero: true) ?? .zero
-        clip.end = table.time("end")
-        clip.duration = table.time("duration")
-        clip.gravity = table.word("gravity", VideoGravity.self)
-        clip.volume = table.number("volume", in: 0...100) ?? 100
-        clip.isMuted = table.flag("muted") ?? false
-        clip.repeatCount = table.number("repeat", in: 1...10_000) ?? 1
-        clip.deinterlace = table.word("deinterlace", Deinterlace.self) ?? .auto
-        clip.transition = table.word("transition", Transition.self)
-        clip.transitionDuration = table.time("transition-duration")
-        if let end = clip.end, end <= clip.start {
-            table.complain("expected a time after start, found \(table.entry("end")?.value.kind.shown ?? "\(end)")", about: "end")
-        }
-        if clip.transition == .cut, clip.transitionDuration != nil {
+        table.require(row.end, after: row.start)
+        if row.transition == .cut, row.transitionDuration != nil {
             table.complain("a cut takes no time; write transition = \"fade\"", about: "transition-duration")
         }
-        if source == nil, card == nil { return nil }
-        self = clip
+    }
+
+    private var file: String {
+        get { if case .file(let path) = content { path } else { "" } }
+        set { content = .file(newValue) }
+    }
+
+    /// Without effect where the content is a file.
+    private var card: (text: String, subtitle: String?, background: Color?, foreground: Color) {
+        get {
+            guard case .card(let text, let subtitle, let background, let foreground) = content else { return ("", nil, nil, .white) }
+            return (text, subtitle, background, foreground)
+        }
+        set {
+            guard case .card = content else { return }
+            content = .card(
+                text: newValue.text, subtitle: newValue.subtitle, background: newValue.background, foreground: newValue.foreground)
+        }
     }
 }
 
-extension Arrangement.Music {
-    /// nil where there is no source; that has been complained about.
-    fileprivate init?(_ table: TableReader, folder: String) {
-        let source = table.path("source", "a path or a URL", folder: folder)
-        table.require("source", "say what to play")
-        self.init(source: source ?? "")
-        start = table.time("start", orZero: true) ?? start
-        volume = table.number("volume", in: 0...100) ?? volume
-        mode = table.word("mode", MusicMode.self) ?? mode
-        isRepeated = table.flag("repeat") ?? isRepeated
-        fadeIn = table.time("fade-in", orZero: true) ?? fadeIn
-        fadeOut = table.time("fade-out", orZero: true) ?? fadeOut
-        if source == nil { return nil }
+extension Arrangement.Music: TableRow {
+    /// One whose source has still to be read.
+    init() { self.init(source: "") }
+
+    static let keys: [Key<Self>] = keyList {
+        Key("source", \.source, .pathOrURL("a path or a URL"), missing: "say what to play")
+        Key("start", \.start, .timeOrZero)
+        Key("volume", \.volume, .number(in: 0...100))
+        Key("mode", \.mode, .word)
+        Key("repeat", \.isRepeated, .flag)
+        Key("fade-in", \.fadeIn, .timeOrZero)
+        Key("fade-out", \.fadeOut, .timeOrZero)
     }
 }

@@ -1,6 +1,6 @@
 // What a key, a gesture, a tap on an item or the idle time asks for, as it is written in kiosk.conf: a word, and for some words an
-// argument. `volume 40`, `seek 1:30`, `play special.mp4 then resume`.
-import KioskPlatform
+// argument. `volume 40`, `seek 1:30`, `play special.mp4 then resume`. The words are those of the table of commands.
+import Commands
 import KioskVocabulary
 
 /// Why a text is not a command; what to say after the name of the key.
@@ -15,34 +15,7 @@ struct CommandWords {
     /// Whether `play` returns to where it was when nothing is said about it: so it does in `on-tap`.
     var resumesByDefault = false
     /// What `restart` begins again: the item, or (in `[idle]`) the playlist.
-    var restart = Command.restartItem
-
-    /// Hundredths of full scale that `volume-up` and `volume-down` move by.
-    static let volumeStep = 5
-
-    /// The words that stand alone, and what they mean; in the order in which they are listed to users.
-    static let plain: [(word: String, command: Command)] = [
-        ("toggle", .togglePlayback), ("play", .play), ("pause", .pause), ("seek-forward", .seekSteps(1)), ("seek-back", .seekSteps(-1)),
-        ("next", .nextItem), ("previous", .previousItem), ("restart", .restartItem), ("restart-playlist", .restartPlaylist),
-        ("go-on", .waitEnded), ("volume-up", .changeVolume(by: volumeStep)), ("volume-down", .changeVolume(by: -volumeStep)),
-        ("mute", .toggleMute), ("next-audio-track", .nextAudioTrack), ("next-chapter", .skipChapters(1)),
-        ("previous-chapter", .skipChapters(-1)), ("rotate", .rotate(nil)), ("show-controls", .showControls),
-        ("hide-controls", .hideControls), ("shelf", .toggleShelf),
-        ("quit", .quit),
-    ]
-
-    /// The words with an argument, and what the argument is.
-    static let withArgument: [(word: String, argument: String)] = [
-        ("play", "a file or a URL, as in \"play special.mp4\" or \"play special.mp4 then resume\""),
-        ("item", "the place of an item, 1 to 10000, as in \"item 3\""),
-        ("seek", "a time, as in \"seek 1:30\", or \"seek +30\" and \"seek -30\""),
-        ("volume", "a whole number from 0 to 100, as in \"volume 40\""),
-        ("rate", "a number from 0.5 to 2, as in \"rate 1.5\""),
-        ("audio-track", "a language, a number or \"off\", as in \"audio-track de\""),
-        ("chapter", "the number of a chapter, 1 to 1000, as in \"chapter 3\""),
-        ("rotate", "0, 90, 180 or 270, as in \"rotate 90\""),
-        ("record", "\(alternatives(RecordingOrder.allCases.map(\.rawValue))), as in \"record start\""),
-    ]
+    var restart = Command.player(.restartItem)
 
     /// The command that a value is; nil for `none`.
     ///
@@ -60,64 +33,44 @@ struct CommandWords {
     func command(_ text: String) throws(CommandFault) -> Command? {
         var trimmed = text.drop { $0 == " " }
         while trimmed.last == " " { trimmed.removeLast() }
-        guard let blank = trimmed.firstIndex(of: " ") else { return try plain(String(trimmed)) }
-        let word = String(trimmed[..<blank])
-        let argument = String(trimmed[blank...].drop { $0 == " " })
-        guard let known = Self.withArgument.first(where: { $0.word == word }) else {
-            if Self.plain.contains(where: { $0.word == word }) || word == "none" {
-                throw CommandFault(text: "“\(word)” takes no argument, found \(TOMLValue.Kind.string(text).shown)")
-            }
-            throw unknown(word)
+        let word = String(trimmed.prefix { $0 != " " })
+        let argument = trimmed.dropFirst(word.count).drop { $0 == " " }
+        if word == "none" {
+            guard argument.isEmpty else { throw needless(word, text) }
+            return nil
         }
-        guard let command = command(word, argument) else {
-            throw CommandFault(text: "expected \(known.argument), found \(TOMLValue.Kind.string(text).shown)")
-        }
-        return command
+        guard let entry = CommandTable.bound(word) else { throw unknown(word) }
+        return argument.isEmpty ? try plain(entry) : try command(entry, String(argument), text)
     }
 
-    private func plain(_ word: String) throws(CommandFault) -> Command? {
-        if word == "none" { return nil }
-        if word == "restart" { return restart }
-        if let known = Self.plain.first(where: { $0.word == word }) { return known.command }
-        if let known = Self.withArgument.first(where: { $0.word == word }) {
-            throw CommandFault(text: "“\(word)” needs \(known.argument)")
+    private func plain(_ entry: CommandEntry) throws(CommandFault) -> Command {
+        if entry.name == "restart" { return restart }
+        for case .plain(let command, _, _) in entry.forms { return command }
+        throw CommandFault(text: "“\(entry.name)” needs \(entry.argument ?? "an argument")")
+    }
+
+    private func command(_ entry: CommandEntry, _ argument: String, _ text: String) throws(CommandFault) -> Command {
+        guard let expected = entry.argument else { throw needless(entry.name, text) }
+        for form in entry.forms {
+            switch form {
+            case .plain: continue
+            case .argument(_, let read): if let command = read(argument) { return command }
+            case .source: if let command = play(argument) { return command }
+            }
         }
-        throw unknown(word)
+        throw CommandFault(text: "expected \(expected), found \(TOMLValue.Kind.string(text).shown)")
+    }
+
+    private func needless(_ word: String, _ text: String) -> CommandFault {
+        CommandFault(text: "“\(word)” takes no argument, found \(TOMLValue.Kind.string(text).shown)")
     }
 
     private func unknown(_ word: String) -> CommandFault {
-        var words = Self.plain.map(\.word) + ["none"]
-        words += Self.withArgument.map(\.word).filter { !words.contains($0) }
+        let alone = CommandTable.ofViewers.filter(\.isWord).map(\.name)
+        let words = alone + ["none"] + CommandTable.ofViewers.map(\.name).filter { !alone.contains($0) }
         let shown = TOMLValue.Kind.string(word).shown
         if let near = suggestion(for: word, among: words) { return CommandFault(text: "no command \(shown), did you mean “\(near)”?") }
         return CommandFault(text: "no command \(shown); there are \(words.joined(separator: ", "))")
-    }
-
-    private func command(_ word: String, _ argument: String) -> Command? {
-        switch word {
-        case "play": play(argument)
-        case "item": number(argument, in: 1...10_000).map(Command.selectItem)
-        case "volume": number(argument, in: 0...100).map(Command.setVolume)
-        case "rate": Double(argument).flatMap { 0.5...2 ~= $0 ? .setRate($0) : nil }
-        case "rotate": Int(argument).flatMap(Rotation.init(rawValue:)).map { .rotate($0) }
-        case "record": RecordingOrder(rawValue: argument).map(Command.record)
-        case "audio-track": TrackChoice(argument).map(Command.selectAudioTrack)
-        case "chapter": number(argument, in: 1...1000).map(Command.selectChapter)
-        case "seek": seek(argument)
-        default: nil
-        }
-    }
-
-    private func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
-        Int(text).flatMap { range.contains($0) && text.allSatisfy(\.isNumber) ? $0 : nil }
-    }
-
-    private func seek(_ text: String) -> Command? {
-        let sign = text.first.flatMap { $0 == "+" ? 1 : $0 == "-" ? -1 : nil }
-        let digits = sign == nil ? text : String(text.dropFirst())
-        let seconds = digits.wholeMatch(of: /[0-9]{1,7}(\.[0-9]{1,9})?/).flatMap { _ in Double(digits) }.map(MediaTime.init(seconds:))
-        guard let time = MediaTime(clock: digits) ?? seconds, time <= .longest else { return nil }
-        return sign.map { .seekBy(time * Int64($0)) } ?? .seekTo(time)
     }
 
     /// `SOURCE`, `SOURCE then resume` or `SOURCE then next`. It is one file or a URL: a folder or a list is not played in between.
@@ -131,6 +84,18 @@ struct CommandWords {
         guard !text.isEmpty, !text.contains("\0"), isURL(text) || !text.hasSuffix("/") && !text.lowercased().hasSuffix(".m3u") else {
             return nil
         }
-        return .playSource(PlaylistSource(text, relativeTo: folder).location, resumes: resumes)
+        return .player(.playSource(PlaylistSource(text, relativeTo: folder).location, resumes: resumes))
+    }
+}
+
+extension CommandEntry {
+    /// Whether its word stands alone.
+    var isWord: Bool { forms.contains { if case .plain = $0 { true } else { false } } }
+
+    /// What its argument is; nil where it takes none.
+    var argument: String? {
+        for case .argument(let text, _) in forms { return text }
+        for case .source(let text) in forms { return text }
+        return nil
     }
 }

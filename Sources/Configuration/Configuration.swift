@@ -4,108 +4,6 @@ import KioskVocabulary
 /// Everything kiosk.conf says. As made here, every value is the default; kiosk.conf at the top of the repository explains each.
 package struct Configuration: Hashable, Sendable {
     /// `[display]`.
-    package struct Display: Hashable, Sendable {
-        /// `connector`.
-        package var connector = DisplayConnector.automatic
-        /// `mode`.
-        package var mode = DisplayModeChoice.preferred
-        /// `gravity`: of every item that has none of its own.
-        package var gravity = VideoGravity.resizeAspect
-        /// `rotation`: how the picture is turned on a display that was itself turned.
-        package var rotation = Rotation.none
-        /// `background`: of the bars beside the picture, and of the screen when nothing is played.
-        package var background = Color.black
-        /// `region`: where on the display the picture is.
-        package var region = Region.full
-        /// `physical-size`, where the connector's own is not to be believed.
-        package var physicalSize: PhysicalSize?
-        /// `picture-path`.
-        package var picturePath = PicturePathChoice.automatic
-    }
-
-    /// `[audio]`.
-    package struct Audio: Hashable, Sendable {
-        /// `device`.
-        package var device = AudioDevice.automatic
-        /// `volume` at the start, 0…100.
-        package var volume = 100
-        /// `muted` at the start.
-        package var isMuted = false
-        /// `mix`, `follow`, `interruption` and `duck-volume`.
-        package var session = AudioSession()
-    }
-
-    /// `[playback]`.
-    package struct Playback: Hashable, Sendable {
-        /// `loop`.
-        package var loop = LoopMode.playlist
-        /// `shuffle`: whether each round has an order of its own.
-        package var shuffles = false
-        /// `fallback`: what is shown when nothing can be played, an absolute path or a URL; nil is the background.
-        package var fallback: String?
-        /// `usb`: what is done with the videos of a USB stick.
-        package var usb = StickUse.off
-        /// `seek-step`: more than zero.
-        package var seekStep = MediaTime.seconds(10)
-        /// `image-duration`: more than zero.
-        package var imageDuration = MediaTime.seconds(10)
-        /// `transition`.
-        package var transition = Transition.cut
-        /// `transition-duration`: more than zero.
-        package var transitionDuration = MediaTime.seconds(1)
-        /// `deinterlace`: of every item that has none of its own.
-        package var deinterlace = Deinterlace.auto
-        /// `decoder`: of every item that has none of its own.
-        package var decoder = DecoderSetting.automatic
-        /// `cache`: how much of what comes over HTTP is kept on the disk.
-        package var cache = CacheChoice.off
-        /// `cache-folder`: where, an absolute path; nil is the service's own folder, else the user's.
-        package var cacheFolder: String?
-        /// `audio-track`: of every item that has none of its own.
-        package var audioTrack = TrackChoice.automatic
-        /// `decoder-device`: the node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
-        package var decoderDevice: String?
-        /// `more-formats`, `more-codecs`: FFmpeg's names of what is played beside what always is.
-        package var moreFormats: [String] = [], moreCodecs: [String] = []
-    }
-
-    /// `[shelf]`.
-    package struct Shelf: Hashable, Sendable {
-        /// `folders`: absolute paths; where there are none there is no shelf.
-        package var folders: [String] = []
-        /// `close-after`: how long after the last touch or key; nil is never.
-        package var closeAfter: MediaTime? = .seconds(120)
-        /// `cache`: how many bytes of thumbnails are kept on the disk.
-        package var cache = CacheChoice.limit(ByteCount(200_000_000))
-        /// `export-folder`: where films that are made on the shelf go, an absolute path; nil where none can be made.
-        package var exportFolder: String?
-    }
-
-    /// `[idle]`.
-    package struct Idle: Hashable, Sendable {
-        /// `after`: how long after the last touch or key; nil is never.
-        package var after: MediaTime?
-        /// `do`.
-        package var command = Command.restartPlaylist
-    }
-
-    /// `[control]`.
-    package struct Control: Hashable, Sendable {
-        /// `socket`.
-        package var socket = ControlSocketChoice.automatic
-        /// `metrics`.
-        package var metrics = MetricsChoice.off
-    }
-
-    /// `[log]`.
-    package struct Log: Hashable, Sendable {
-        /// `level`.
-        package var level = LogLevel.info
-        /// `proof-of-play`.
-        package var proofOfPlay = ProofOfPlayChoice.off
-    }
-
-    /// `[display]`.
     package var display = Display()
     /// `[audio]`.
     package var audio = Audio()
@@ -141,7 +39,7 @@ package struct Configuration: Hashable, Sendable {
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
             + playlist.map(\.onTap) + [idle.after == nil ? nil : idle.command]
         var (sources, seen): ([String], Set<Path>) = ([], [])
-        for case .playSource(let source, _)? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
+        for case .player(.playSource(let source, _))? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources
     }
 
@@ -153,58 +51,58 @@ package struct Configuration: Hashable, Sendable {
     }
 }
 
-/// How much is logged, least important first; the raw values are swift-log's.
-package enum LogLevel: String, Hashable, Sendable, CaseIterable {
-    case trace, debug, info, notice, warning, error, critical
+extension Configuration: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        Key(table: "display", \.display)
+        Key(table: "audio", \.audio)
+        Key(table: "playback", \.playback)
+        "How URLs are fetched, and what is done when a stream stops. docs/streams.md"
+        Key(table: "network", \.network, isWhole: true)
+        Key(table: "input", \.input, needs: .viewers, isWhole: true)
+        Key(table: "theme", \.theme, needs: .viewers, isWhole: true)
+        "A browser on the screen: viewers choose what is played, by touch, keys, a remote control or kiosk ctl shelf. docs/shelf.md"
+        Key(table: "shelf", \.shelf, needs: .viewers, isWhole: true)
+        Key(table: "idle", \.idle, needs: .viewers, isWhole: true)
+        "What is played: one [[playlist]] for each entry, in double brackets, in this order."
+        Key(list: "playlist", \.playlist)
+        Key(table: "control", \.control)
+        """
+        Films of visitors: what a camera sees and a microphone hears, when a key, a tap or a program says "record start" (docs/record.md).
+        """
+        Key(table: "record", \.record, isWhole: true)
+        Key(table: "log", \.log)
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        (row.network.furtherFormats, row.network.furtherCodecs) = (row.playback.moreFormats, row.playback.moreCodecs)
+    }
 }
 
-/// What the command line says, which beats the file. nil is what it leaves out.
-package struct ConfigurationOverrides: Hashable, Sendable {
-    /// For `[display] connector`.
-    package var connector: DisplayConnector?
-    /// For `[display] mode`.
-    package var mode: DisplayModeChoice?
-    /// For `[display] gravity`, and for the gravity of every playlist entry.
-    package var gravity: VideoGravity?
-    /// For `[display] rotation`.
-    package var rotation: Rotation?
-    /// For `[display] background`.
-    package var background: Color?
-    /// For `[audio] device`.
-    package var audioDevice: AudioDevice?
-    /// For `[audio] volume`, 0…100.
-    package var volume: Int?
-    /// For `[audio] muted`.
-    package var isMuted: Bool?
-    /// For `[playback] loop`.
-    package var loop: LoopMode?
-    /// For `[log] level`.
-    package var logLevel: LogLevel?
-    /// Instead of the whole playlist, when there are any; relative paths are relative to the working folder.
-    package var sources: [String] = []
+/// What the command line says of one key, which beats the file.
+package struct ConfigurationOverride: Sendable {
+    fileprivate let apply: @Sendable (inout Configuration) -> Void
 
-    /// Overrides that leave everything to the file.
-    package init() {}
+    /// nil leaves it to the file.
+    package init<Value: Sendable>(_ path: any WritableKeyPath<Configuration, Value> & Sendable, _ value: Value?) {
+        apply = { configuration in if let value { configuration[keyPath: path] = value } }
+    }
 }
 
 extension Configuration {
-    /// Puts what `overrides` says in place of what is here.
-    package mutating func apply(_ overrides: ConfigurationOverrides) {
-        if let connector = overrides.connector { display.connector = connector }
-        if let mode = overrides.mode { display.mode = mode }
-        if let rotation = overrides.rotation { display.rotation = rotation }
-        if let background = overrides.background { display.background = background }
-        if let device = overrides.audioDevice { audio.device = device }
-        if let volume = overrides.volume { audio.volume = volume }
-        if let isMuted = overrides.isMuted { audio.isMuted = isMuted }
-        if let loop = overrides.loop { playback.loop = loop }
-        if let level = overrides.logLevel { log.level = level }
-        if !overrides.sources.isEmpty {
-            let folder = workingFolder
-            playlist = overrides.sources.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: folder)) }
-        }
-        if let gravity = overrides.gravity {
-            display.gravity = gravity
+    /// Puts what `overrides` say in place of what is here.
+    package mutating func apply(_ overrides: [ConfigurationOverride]) { for override in overrides { override.apply(&self) } }
+
+    /// Those of the whole playlist; relative paths are relative to the working folder.
+    package var sources: [String] {
+        get { playlist.map(\.source.location) }
+        set { playlist = newValue.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: workingFolder)) } }
+    }
+
+    /// That of `[display]`; it becomes that of every playlist entry, too.
+    package var gravity: VideoGravity {
+        get { display.gravity }
+        set {
+            display.gravity = newValue
             for index in playlist.indices { playlist[index].gravity = nil }
         }
     }

@@ -1,28 +1,28 @@
-// [input] and its tables: the values, their defaults, and how they are read.
+// [input] and its tables, and [theme].
+import Commands
 import KioskPlatform
 import KioskVocabulary
 
 extension Configuration {
     /// `[input]`, `[input.gestures]` and `[input.keys]`.
     package struct Input: Hashable, Sendable {
-        /// `controls`.
         package var controls = ControlsMode.full
-        /// `touch`: whether touch screens are used.
+        /// Whether touch screens are used.
         package var usesTouch = true
-        /// `scrub-plays`: whether playback goes on while a finger holds the slider.
+        /// Whether playback goes on while a finger holds the slider.
         package var scrubPlays = false
-        /// `allow-quit`: whether a key bound to `quit` ends the program.
+        /// Whether a key bound to `quit` ends the program.
         package var allowsQuit = false
-        /// `grab`: whether the devices are kept from everything else on the machine, the console above all.
+        /// Whether the devices are kept from everything else on the machine, the console above all.
         package var grabsDevices = true
-        /// `locked` and `allow`.
-        package var lock = InputLock()
-        /// `map`: which touch screen belongs to which display.
+        package var isLocked = false
+        /// What acts where it is locked.
+        package var allowed: Set<InputLock.Entry> = []
+        /// Which touch screen belongs to which display.
         package var map: [DeviceMapping] = []
-        /// `accelerometer`: whether one turns the picture.
+        /// Whether one turns the picture.
         package var usesAccelerometer = false
-        /// What `[input.gestures]` says; nil is `none`.
-        package var ownGestures: [GestureName: Command?] = [:]
+        package var ownGestures = Gestures()
         /// The defaults without those the file binds anew, then the file's own in its order, those bound to `none` included.
         package var bindings = KeyBinding.defaults
 
@@ -30,18 +30,29 @@ extension Configuration {
         /// the swipes. What the lock does not allow is left out.
         package var gestures: [GestureName: Command] {
             var result = Self.defaultGestures.filter { controls != .none || [.tap, .swipeLeft, .swipeRight].contains($0.key) }
-            for (name, command) in ownGestures { result[name] = command }
+            for (name, command) in ownGestures.commands { result[name] = command }
             return result.filter { lock.allows($0.key) }
         }
+
+        /// What `locked` and `allow` come to.
+        package var lock: InputLock { InputLock(allowed: isLocked ? allowed : nil) }
 
         /// ``bindings`` without those that the lock does not allow.
         package var allowedBindings: [KeyBinding] { bindings.filter { lock.allows($0.trigger) } }
 
         /// What gestures do where the file says nothing. The command of ``GestureName/volumeDrag`` is for a hundredth of the height.
-        package static let defaultGestures: [GestureName: Command] = [
-            .tap: .togglePlayback, .doubleTapLeft: .seekSteps(-1), .doubleTapRight: .seekSteps(1), .swipeLeft: .seekSteps(-1),
-            .swipeRight: .seekSteps(1), .twoFingerTap: .toggleMute, .volumeDrag: .changeVolume(by: 1),
-        ]
+        package static let defaultGestures: [GestureName: Command] = {
+            var result: [GestureName: Command] = [.volumeDrag: .player(.changeVolume(by: 1))]
+            for case .plain(let command, _, let gestures) in CommandTable.ofViewers.flatMap(\.forms) {
+                for gesture in gestures { result[gesture] = command }
+            }
+            return result
+        }()
+    }
+
+    /// `[input.gestures]`: what the file says; a command of nil is `none`.
+    package struct Gestures: Hashable, Sendable {
+        package var commands: [GestureName: Command?] = [:]
     }
 }
 
@@ -56,110 +67,230 @@ package struct DeviceMapping: Hashable, Sendable {
     package init(device: String, connector: DisplayConnector) { (self.device, self.connector) = (device, connector) }
 }
 
-extension Configuration.Input {
-    mutating func read(_ table: TableReader, _ words: CommandWords, _ complaints: ComplaintList) {
-        controls = table.word("controls", ControlsMode.self) ?? controls
-        usesTouch = table.flag("touch") ?? usesTouch
-        scrubPlays = table.flag("scrub-plays") ?? scrubPlays
-        allowsQuit = table.flag("allow-quit") ?? allowsQuit
-        grabsDevices = table.flag("grab") ?? grabsDevices
-        usesAccelerometer = table.flag("accelerometer") ?? usesAccelerometer
-        if let entries = entries("map", table, complaints) { map = entries.compactMap { readMapping($0, complaints) } }
-        if let entries = entries("gestures", table, complaints) {
-            let position = table.entry("gestures")?.value.position ?? table.position
-            readGestures(TableReader(Grammar.gestures, entries, at: position, complaints), words)
-        }
-        if let entries = entries("keys", table, complaints) {
-            let own = readBindings(entries, words, complaints)
-            let triggers = Set(own.map(\.trigger.withoutRepeat))
-            bindings = bindings.filter { !triggers.contains($0.trigger.withoutRepeat) } + own
-        }
-        let isLocked = table.flag("locked") ?? false
-        let allowed = readAllowed(table, complaints)
-        if isLocked { lock = InputLock(allowed: allowed) }
+extension Configuration.Input: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        """
+        What is drawn when the screen is touched. "full" shows the controls: play, the slider, the volume, the title. They hide three seconds after the
+        last touch while it plays, and stay while it is paused. "tap-only" shows a short play or pause sign and nothing else, "none" draws nothing.
+        """
+        Key("controls", \.controls, .word)
+        "false ignores touch screens and mice, for a screen within reach that is not meant to be touched."
+        Key("touch", \.usesTouch, .flag)
+        "true lets playback go on while a finger holds the slider, false has it wait. Either way the picture follows the finger."
+        Key("scrub-plays", \.scrubPlays, .flag)
+        #"true lets the keys bound to "quit" end the player. Leave it false where the public has a keyboard."#
+        Key("allow-quit", \.allowsQuit, .flag)
+        "false lets keys and touches reach the rest of the machine too, such as a login prompt on the console behind the picture."
+        Key("grab", \.grabsDevices, .flag)
+        """
+        true is for public places: only what "allow" lists acts, and nothing where it lists nothing. What a list can have: keys as in [input.keys], but
+        with their KEY_, and "hold KEY_POWER" where that is meant; gestures by their names in [input.gestures]; the parts of the controls by their names
+        in [theme]; and devices: where one is listed no other device acts. "device NAME" is for those whose name (as kiosk devices shows it) contains NAME.
+        A device chooses its name: where strangers can plug one in, "place usb-0000:00:14.0-2" names the socket, and "id 222a:0001" vendor and product
+        (kiosk devices shows both where locked is set).
+        An example: allow = ["tap", "play-button", "slider", "KEY_VOLUMEUP", "KEY_VOLUMEDOWN", "device ILITEK"]
+        """
+        Key("locked", \.isLocked, .flag)
+        Key("allow", \.allowed, .lockEntries)
+        """
+        Where there are several displays with touch screens: which touch screen lies on which display, by its connector. The touch screen is named by a
+        part of its name or, where two have the same, of its place; kiosk devices shows both. Touches on another display than the one that is used are
+        left out. A touch screen that is not listed belongs to the connector in its udev property WL_OUTPUT, and where it has none to whatever
+        display is used. An example: map = { "ILITEK" = "HDMI-A-1", "usb-0000:00:14.0-2" = "HDMI-A-2" }
+        A touch screen whose axes are swapped, turned or off is put right by its udev property LIBINPUT_CALIBRATION_MATRIX, which kiosk calibrate
+        finds and writes.
+        """
+        Key("map", \.map, .mappings)
+        """
+        true turns the picture as the machine is turned, by its accelerometer (of the kernel's iio kind), half a second after it has come to rest.
+        """
+        Key("accelerometer", \.usesAccelerometer, .flag)
+        Key(table: "input.gestures", \.ownGestures)
+        """
+        What each key, button or knob does. Keys have the names of <linux/input-event-codes.h>, which evtest shows: KEY_SPACE, or space for short,
+        BTN_0. Remote controls (infrared, HDMI-CEC) and GPIO buttons have such names, too. "dial-up" and "dial-down" are a notch of a knob or of a mouse's
+        wheel. How a key is pressed stands in quotes before it or between several:
+          "ctrl+alt+KEY_Q"                 with Ctrl and Alt held (also "shift" and "meta"), and no other of these four
+          "KEY_VOLUMEUP+KEY_VOLUMEDOWN"    together, in any order; each of them alone then acts a tenth of a second later
+          "hold KEY_POWER"                 held for a second; what KEY_POWER alone does is then done when it is released sooner
+          "repeat KEY_N"                   again and again while it is held; what goes by steps (seek, volume) does so anyway
+          "once KEY_RIGHT"                 not so
+        What it does is one of these:
+          "toggle" (play or pause), "play", "pause"
+          "seek-forward", "seek-back" (by seek-step), "seek +30", "seek -30" (seconds), "seek 1:30" (to that time)
+          "next", "previous", "item 3" (the third of the playlist), "restart" (the item from its beginning), "restart-playlist" (the first item)
+          "go-on" (from an item that waits for a tap)
+          "play special.mp4" (that file or URL now, then the next item), "play special.mp4 then resume" (then on from where it was); a path that
+          does not begin with / is relative to the folder this file is in
+          "audio-track de", "audio-track 2", "audio-track off", "next-audio-track" (of a film with several languages)
+          "chapter 3", "next-chapter", "previous-chapter"
+          "volume-up", "volume-down", "volume 40", "mute", "rate 1.5" (the speed, 0.5 to 2)
+          "record start", "record stop", "record toggle", "record pause", "record resume", "record preview" (the camera, with a button that starts),
+            "record keep", "record retake" and "record cancel", where [record] has a folder
+          "rotate" (the picture by a quarter clockwise), "rotate 90" (as [display] rotation)
+          "show-controls", "hide-controls", "shelf" (opens the shelf, or closes it), "quit"
+          "none", which removes a default
+        An example: "KEY_F5" = "play /media/special.mp4 then resume"
+        Keys that are not bound here keep their defaults, which are these:
+        """
+        Key("keys", \.bindings, .bindings, isSame: { $0.elementsEqual($1) { ($0.trigger, $0.command) == ($1.trigger, $1.command) } })
     }
 
-    /// The entries of a table in `[input]`.
-    private func entries(_ key: String, _ table: TableReader, _ complaints: ComplaintList) -> [TOMLEntry]? {
-        guard let entry = table.entry(key) else { return nil }
-        if case .table(let entries) = entry.value.kind { return entries }
-        complaints.add("[input.\(key)]: expected a table, found \(entry.value.kind.shown)", at: entry.value.position)
-        return nil
-    }
-
-    private func readMapping(_ entry: TOMLEntry, _ complaints: ComplaintList) -> DeviceMapping? {
-        if entry.key.isEmpty {
-            complaints.add("[input.map] \"\": expected a part of the name of a touch screen; kiosk devices lists them", at: entry.position)
-            return nil
-        }
-        switch entry.value.kind.string.flatMap(DisplayConnector.init) {
-        case .named(let name, let card): return DeviceMapping(device: entry.key, connector: .named(name, card: card))
-        case .framebuffer(let path): return DeviceMapping(device: entry.key, connector: .framebuffer(path))
-        default:
-            let expected = "a connector such as \"HDMI-A-1\" or \"card1:HDMI-A-1\", or \"/dev/fb0\""
-            complaints.add(
-                "[input.map] \(shownKey(entry.key)): expected \(expected), found \(entry.value.kind.shown)", at: entry.value.position)
-            return nil
-        }
-    }
-
-    private mutating func readGestures(_ table: TableReader, _ words: CommandWords) {
-        for name in GestureName.allCases where name != .volumeDrag {
-            if let command = table.command(name.rawValue, words) { ownGestures[name] = .some(command) }
-        }
-        if let isUsed = table.flag(GestureName.volumeDrag.rawValue) {
-            ownGestures[.volumeDrag] = .some(isUsed ? .changeVolume(by: 1) : nil)
-        }
-    }
-
-    private func readBindings(_ entries: [TOMLEntry], _ words: CommandWords, _ complaints: ComplaintList) -> [KeyBinding] {
-        var bindings: [KeyBinding] = []
-        var writtenAs: [KeyTrigger: TOMLEntry] = [:]
-        for entry in entries {
-            let shown = "[input.keys] \(shownKey(entry.key))"
-            guard let trigger = KeyTrigger(entry.key) else {
-                complaints.add(
-                    "\(shown): not a key; keys are such as KEY_SPACE, space, \"ctrl+KEY_Q\" or \"hold KEY_POWER\"", at: entry.position)
-                continue
-            }
-            if let first = writtenAs[trigger.withoutRepeat] {
-                complaints.add("\(shown): the same key as “\(first.key)” in line \(first.position.line)", at: entry.position)
-                continue
-            }
-            writtenAs[trigger.withoutRepeat] = entry
-            do throws(CommandFault) {
-                bindings.append(KeyBinding(trigger: trigger, command: try words.command(entry.value.kind), position: entry.position))
-            } catch {
-                complaints.add("\(shown): \(error.text)", at: entry.value.position)
-            }
-        }
-        return bindings
-    }
-
-    /// What `allow` lists.
-    private func readAllowed(_ table: TableReader, _ complaints: ComplaintList) -> Set<InputLock.Entry> {
-        guard let entry = table.entry("allow") else { return [] }
-        guard case .array(let items) = entry.value.kind else {
-            table.complain("expected a list such as [\"tap\", \"KEY_SPACE\"], found \(entry.value.kind.shown)", about: "allow")
-            return []
-        }
-        var allowed: Set<InputLock.Entry> = []
-        let bound = Set(bindings.map(\.trigger.withoutRepeat))
+    static func check(_ row: inout Self, _ table: TableReader) {
+        guard case .array(let items)? = table.entry("allow")?.value.kind else { return }
+        let bound = Set(row.bindings.map(\.trigger.withoutRepeat))
         for item in items {
-            guard let text = item.kind.string, let found = InputLock.Entry(text) else {
-                let words = GestureName.allCases.map(\.rawValue) + ControlsPart.allCases.map(\.rawValue)
-                let near = item.kind.string.flatMap { suggestion(for: $0, among: words) }.map { ", did you mean “\($0)”?" } ?? ""
-                let expected =
-                    "a key such as \"KEY_SPACE\", a gesture such as \"tap\", a part of the controls such as \"slider\", or \"device NAME\", "
-                    + "\"place PLACE\" or \"id VENDOR:PRODUCT\""
-                complaints.add("[input] allow: expected \(expected), found \(item.kind.shown)\(near)", at: item.position)
-                continue
-            }
-            if case .key(let trigger) = found, !bound.contains(trigger) {
-                complaints.add("[input] allow: \(trigger) is not bound to anything in [input.keys]", at: item.position)
-            }
-            allowed.insert(found)
+            guard case .key(let trigger)? = item.kind.string.flatMap(InputLock.Entry.init), !bound.contains(trigger) else { continue }
+            table.complaints.add("[input] allow: \(trigger) is not bound to anything in [input.keys]", at: item.position)
         }
-        return allowed
+    }
+}
+
+extension Configuration.Gestures: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        """
+        What a gesture does: a command as in [input.keys]. With controls = "none" only the tap and the swipes have these defaults, the others
+        have "none".
+        """
+        gesture(.tap)
+        "Two taps in the left or the right third of the screen."
+        gesture(.doubleTapLeft)
+        gesture(.doubleTapRight)
+        "A finger that rests for 0.7 seconds."
+        gesture(.longPress)
+        "A finger drawn sideways. Long swipes do what goes by steps several times."
+        gesture(.swipeLeft)
+        gesture(.swipeRight)
+        "Two fingers at once."
+        gesture(.twoFingerTap)
+        "true changes the volume with a finger that is drawn up or down along the right edge."
+        Key(
+            GestureName.volumeDrag.rawValue, \.commands[.volumeDrag],
+            Kind<Bool>.flag.map({ $0 ? Configuration.Input.defaultGestures[.volumeDrag] : nil }, back: { $0 != nil }), shown: "true")
+        "A finger drawn from the very edge inwards."
+        gesture(.edgeLeft)
+        gesture(.edgeRight)
+        gesture(.edgeTop)
+        gesture(.edgeBottom)
+    }
+
+    private static func gesture(_ name: GestureName) -> Key<Self> {
+        let kind = Kind.commandOrNone
+        return Key(name.rawValue, \.commands[name], kind, shown: kind.shown(Configuration.Input.defaultGestures[name]))
+    }
+}
+
+extension Kind where Value == Set<InputLock.Entry> {
+    /// `[input] allow`.
+    fileprivate static var lockEntries: Self {
+        Self(schema: #""type": "array", "items": { "type": "string" }"#, shown: { _ in "[]" }) { value, place in
+            guard case .array(let items) = value.kind else {
+                place.refuse(value, "a list such as [\"tap\", \"KEY_SPACE\"]")
+                return nil
+            }
+            let entries = items.compactMap { item in
+                let entry = item.kind.string.flatMap(InputLock.Entry.init)
+                if entry == nil {
+                    let words = GestureName.allCases.map(\.rawValue) + ControlsPart.allCases.map(\.rawValue)
+                    let near = item.kind.string.flatMap { suggestion(for: $0, among: words) }.map { ", did you mean “\($0)”?" } ?? ""
+                    place.refuse(
+                        item,
+                        "a key such as \"KEY_SPACE\", a gesture such as \"tap\", a part of the controls such as \"slider\", or "
+                            + "\"device NAME\", \"place PLACE\" or \"id VENDOR:PRODUCT\"", near)
+                }
+                return entry
+            }
+            return Set(entries)
+        }
+    }
+}
+
+extension Kind where Value == [DeviceMapping] {
+    /// `[input] map`.
+    fileprivate static var mappings: Self {
+        Self(schema: #""type": "object", "additionalProperties": { "type": "string" }"#, shown: { _ in "{}" }) { value, place in
+            TableReader(value, heading: "[input.map]", in: place.table)?.entries.compactMap { entry in
+                if entry.key.isEmpty {
+                    place.table.complaints.add(
+                        "[input.map] \"\": expected a part of the name of a touch screen; kiosk devices lists them", at: entry.position)
+                    return nil
+                }
+                switch entry.value.kind.string.flatMap(DisplayConnector.init) {
+                case .named(let name, let card): return DeviceMapping(device: entry.key, connector: .named(name, card: card))
+                case .framebuffer(let path): return DeviceMapping(device: entry.key, connector: .framebuffer(path))
+                default:
+                    let expected = "a connector such as \"HDMI-A-1\" or \"card1:HDMI-A-1\", or \"/dev/fb0\""
+                    place.table.complaints.add(
+                        "[input.map] \(shownKey(entry.key)): expected \(expected), found \(entry.value.kind.shown)",
+                        at: entry.value.position)
+                    return nil
+                }
+            }
+        }
+    }
+}
+
+extension Kind where Value == [KeyBinding] {
+    /// `[input.keys]`, which is open to any key.
+    fileprivate static var bindings: Self {
+        let shown = { @Sendable (bindings: [KeyBinding]) in
+            bindings.map { binding in
+                var name = binding.trigger.description.lowercased()
+                if name.hasPrefix("key_") { name.removeFirst(4) }
+                return "\(name) = \(Kind<Command?>.commandOrNone.shown(binding.command))"
+            }.joined(separator: "\n")
+        }
+        let schema = #""type": "object", "additionalProperties": { "type": "string" }"#
+        return Self(schema: schema, shown: shown, heading: "[input.keys]") { value, place in
+            guard let table = TableReader(value, heading: "[input.keys]", in: place.table) else { return nil }
+            let words = CommandWords(folder: place.folder)
+            var bindings: [KeyBinding] = []
+            var writtenAs: [KeyTrigger: TOMLEntry] = [:]
+            for entry in table.entries {
+                let shown = "[input.keys] \(shownKey(entry.key))"
+                guard let trigger = KeyTrigger(entry.key) else {
+                    table.complaints.add(
+                        "\(shown): not a key; keys are such as KEY_SPACE, space, \"ctrl+KEY_Q\" or \"hold KEY_POWER\"", at: entry.position)
+                    continue
+                }
+                if let first = writtenAs[trigger.withoutRepeat] {
+                    table.complaints.add("\(shown): the same key as “\(first.key)” in line \(first.position.line)", at: entry.position)
+                    continue
+                }
+                writtenAs[trigger.withoutRepeat] = entry
+                do throws(CommandFault) {
+                    bindings.append(KeyBinding(trigger: trigger, command: try words.command(entry.value.kind), position: entry.position))
+                } catch {
+                    table.complaints.add("\(shown): \(error.text)", at: entry.value.position)
+                }
+            }
+            let triggers = Set(bindings.map(\.trigger.withoutRepeat))
+            return KeyBinding.defaults.filter { !triggers.contains($0.trigger.withoutRepeat) } + bindings
+        }
+    }
+}
+
+extension Theme: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        "How the controls look. The colour of what has been played of the slider:"
+        Key("accent", \.accent, .color("#339eff"))
+        """
+        The font, as fontconfig names it, or several with commas between; "fc-list : family" shows what there is. For characters that they lack
+        another font is taken, and where no font has one the log says so.
+        """
+        Key("font", \.font, .line("the name of a font family", longest: 200))
+        "From 0 (nothing can be seen) to 1."
+        Key("opacity", \.opacity, .fraction)
+        """
+        false leaves a part out: the disc in the middle that plays and pauses; the title; previous and next; the slider; the times beside it; the
+        picture above a finger that holds the slider; the button that mutes; the volume; what turns while the player waits for data; what tells
+        the volume, or a seek, that a key or a gesture asked for; and the button that opens the shelf.
+        """
+        for part in ControlsPart.allCases { Key(part.rawValue, \.[shows: part], .flag) }
+    }
+
+    fileprivate subscript(shows part: ControlsPart) -> Bool {
+        get { parts.contains(part) }
+        set { if newValue { parts.insert(part) } else { parts.remove(part) } }
     }
 }

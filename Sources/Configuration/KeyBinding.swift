@@ -1,3 +1,4 @@
+import Commands
 import KioskPlatform
 import KioskVocabulary
 
@@ -17,34 +18,17 @@ package struct KeyBinding: Hashable, Sendable {
         self.position = position
     }
 
-    /// The bindings a kiosk.conf without `[input.keys]` has.
+    /// The bindings a kiosk.conf without `[input.keys]` has: the keys of the table of commands, and digits for the first items.
     package static let defaults: [KeyBinding] = {
-        let step = CommandWords.volumeStep
-        let words: [(Command, [String])] = [
-            (.togglePlayback, ["SPACE", "PLAYPAUSE", "ENTER", "KPENTER", "OK", "SELECT"]),
-            (.play, ["PLAY", "PLAYCD"]),
-            (.pause, ["PAUSE", "PAUSECD", "STOP", "STOPCD"]),
-            (.seekSteps(1), ["RIGHT", "FASTFORWARD"]),
-            (.seekSteps(-1), ["LEFT", "REWIND"]),
-            (.changeVolume(by: step), ["UP", "VOLUMEUP"]),
-            (.changeVolume(by: -step), ["DOWN", "VOLUMEDOWN"]),
-            (.toggleMute, ["M", "MUTE"]),
-            (.nextItem, ["N", "PAGEDOWN", "NEXTSONG", "NEXT", "CHANNELUP"]),
-            (.previousItem, ["P", "PAGEUP", "PREVIOUSSONG", "PREVIOUS", "CHANNELDOWN"]),
-            (.restartItem, ["HOME", "RESTART"]),
-            (.toggleShelf, ["MENU", "LIST"]),
-            (.quit, ["ESC", "Q", "EXIT"]),
-        ]
-        let dial: [KeyBinding] = [
-            KeyBinding(trigger: KeyTrigger([KeyTrigger.dialUp]), command: .changeVolume(by: step)),
-            KeyBinding(trigger: KeyTrigger([KeyTrigger.dialDown]), command: .changeVolume(by: -step)),
-        ]
-        let numbers = (1...9).flatMap { number in
-            ["\(number)", "KP\(number)", "NUMERIC_\(number)"].map { (Command.selectItem(number), ["\($0)"]) }
+        let named = CommandTable.ofViewers.flatMap(\.forms).flatMap { form -> [KeyBinding] in
+            guard case .plain(let command, let keys, _) = form else { return [] }
+            return keys.compactMap(KeyTrigger.name).map { KeyBinding(trigger: KeyTrigger([$0]), command: command) }
         }
-        let keys = (words + numbers).flatMap { command, names in
-            names.map { KeyBinding(trigger: KeyTrigger(["KEY_" + $0]), command: command) }
+        let digits = (1...9).flatMap { number in
+            ["\(number)", "KP\(number)", "NUMERIC_\(number)"].map {
+                KeyBinding(trigger: KeyTrigger(["KEY_" + $0]), command: .player(.selectItem(number)))
+            }
         }
-        return keys + dial
+        return named + digits
     }()
 }

@@ -1,3 +1,5 @@
+// From a TOML tree to values. Reading goes on after a complaint, so that all of them come at once; what could not be read keeps its
+// default and is never seen, because a file with a complaint gives no value.
 import KioskPlatform
 import KioskVocabulary
 
@@ -7,161 +9,137 @@ final class ComplaintList {
     private(set) var all: [Complaint]
     /// Whether lines that could not be read were left out, so that what seems to be missing may have been in them.
     let lacksLines: Bool
+    /// The tables that such a file can have, for advice.
+    private(set) lazy var tables = listTables()
+    private let listTables: () -> [(name: String, heading: String, keys: [String])]
 
-    /// Begins with the complaints about the text's syntax.
-    init(path: String, _ complaints: [Complaint]) {
-        self.path = path
-        all = complaints
-        lacksLines = !complaints.isEmpty
+    /// About a file whose tables are keys of `Root`; begins with the complaints about the text's syntax.
+    init<Root: TableRow>(_ type: Root.Type, path: String, _ complaints: [Complaint]) {
+        (self.path, all, lacksLines) = (path, complaints, !complaints.isEmpty)
+        listTables = { Root.keys.map(\.facts).map { ($0.name, $0.heading ?? "", $0.keys().map(\.name)) } }
     }
 
     func add(_ text: String, at position: SourcePosition) { all.append(Complaint(path: path, position: position, text: text)) }
 }
 
-/// One table of kiosk.conf while it is being read. Each value is nil where the file does not give it, or gives one that is complained
-/// about.
+/// One table of a file while it is being read; the file itself is one, without a heading.
 struct TableReader {
     /// As it is written: `[display]`.
     let heading: String
     let position: SourcePosition
-    private let entries: [String: TOMLEntry]
-    private let keys: [String]
-    private let complaints: ComplaintList
+    /// What relative paths are relative to, an absolute path.
+    let folder: String
+    let complaints: ComplaintList
+    let entries: [TOMLEntry]
 
-    /// Complains about every entry whose key is not one of `keys`.
-    init(_ table: Grammar.Table, _ entries: [TOMLEntry], at position: SourcePosition, _ complaints: ComplaintList) {
-        heading = table.heading
-        keys = table.keys
-        self.position = position
-        self.complaints = complaints
-        self.entries = Dictionary(entries.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        for entry in entries where !keys.contains(entry.key) {
-            let name = shownKey(entry.key)
-            complaints.add("\(heading) \(name): unknown key\(Grammar.advice(entry.key, in: table))", at: entry.position)
+    private init(_ heading: String, _ entries: [TOMLEntry], at position: SourcePosition, in outer: TableReader) {
+        (self.heading, self.entries, self.position) = (heading, entries, position)
+        (folder, complaints) = (outer.folder, outer.complaints)
+    }
+
+    /// The file.
+    init(_ entries: [TOMLEntry], folder: String, _ complaints: ComplaintList) {
+        (heading, position, self.entries) = ("", SourcePosition(line: 1, column: 1), entries)
+        (self.folder, self.complaints) = (folder, complaints)
+    }
+
+    /// The table that `value` is; nil where it is none, which is complained about.
+    init?(_ value: TOMLValue, heading: String, in outer: TableReader) {
+        guard case .table(let entries) = value.kind else {
+            let brackets = value.kind.isArrayOfTables ? "; write \(heading), in single brackets, once" : ""
+            outer.complaints.add("\(heading): expected a table, found \(value.kind.shown)\(brackets)", at: value.position)
+            return nil
+        }
+        self.init(heading, entries, at: value.position, in: outer)
+    }
+
+    /// The tables of the list that `value` is; nothing where it is none, which is complained about.
+    static func list(_ value: TOMLValue, heading: String, in outer: TableReader) -> [TableReader] {
+        guard case .array(let items) = value.kind else {
+            let brackets = if case .table = value.kind { "; write \(heading), in double brackets, for every entry" } else { "" }
+            outer.complaints.add("\(heading): expected a list of tables, found \(value.kind.shown)\(brackets)", at: value.position)
+            return []
+        }
+        return items.compactMap { item in
+            guard case .table(let entries) = item.kind else {
+                outer.complaints.add("\(heading): expected a table, found \(item.kind.shown)", at: item.position)
+                return nil
+            }
+            return TableReader(heading, entries, at: item.position, in: outer)
         }
     }
 
-    /// The value of `key` as `read` understands it; what it does not (nil) is complained about with what was `expected`.
-    func value<Value>(_ key: String, _ expected: @autoclosure () -> String, _ read: (TOMLValue.Kind) -> Value?) -> Value? {
-        assert(keys.contains(key), "\(heading) \(key) is not in the grammar")
-        guard let entry = entries[key] else { return nil }
-        if let value = read(entry.value.kind) { return value }
-        complaints.add("\(heading) \(key): expected \(expected()), found \(entry.value.kind.shown)", at: entry.value.position)
-        return nil
+    /// Fills `row`.
+    func read<Row: TableRow>(_ row: inout Row) {
+        for entry in entries {
+            if let key = Row.keys.first(where: { $0.name == entry.key }) {
+                key.read(entry.value, &row, self)
+            } else if heading.isEmpty {
+                complain(ofUnknownTable: entry)
+            } else {
+                let advice = advice(entry.key, among: Row.keys.map(\.name))
+                complaints.add("\(heading) \(shownKey(entry.key)): unknown key\(advice)", at: entry.position)
+            }
+        }
+        for key in Row.keys { if let advice = key.facts.missing { require(key.name, advice) } }
+        Row.check(&row, self)
     }
 
     /// The entry of `key`, unread.
-    func entry(_ key: String) -> TOMLEntry? { entries[key] }
+    func entry(_ key: String) -> TOMLEntry? { entries.first { $0.key == key } }
 
     /// A complaint about the value of `key`.
     func complain(_ text: String, about key: String) {
-        complaints.add("\(heading) \(key): \(text)", at: entries[key]?.value.position ?? position)
+        complaints.add("\(heading) \(key): \(text)", at: entry(key)?.value.position ?? position)
     }
 
     /// A complaint where `key` is not given, at the table's heading.
     func require(_ key: String, _ advice: String) {
-        if entries[key] == nil, !complaints.lacksLines { complain("missing; \(advice)", about: key) }
+        if entry(key) == nil, !complaints.lacksLines { complain("missing; \(advice)", about: key) }
     }
 
-    /// `true` or `false`.
-    func flag(_ key: String) -> Bool? {
-        value(key, "true or false") { if case .boolean(let flag) = $0 { flag } else { nil } }
+    /// A complaint where the value of `end` is not after `start`.
+    func require(_ end: MediaTime?, after start: MediaTime) {
+        guard let end, end <= start else { return }
+        complain("expected a time after start, found \(entry("end")?.value.kind.shown ?? "\(end)")", about: "end")
     }
 
-    /// A whole number of `range`.
-    func number(_ key: String, in range: ClosedRange<Int>) -> Int? {
-        value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)") {
-            guard case .integer(let number) = $0, let number = Int(exactly: number), range.contains(number) else { return nil }
-            return number
+    /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
+    private func advice(_ key: String, among names: [String]) -> String {
+        let homes = homes(of: key).filter { $0 != heading }
+        if !homes.isEmpty { return "; it belongs in \(alternatives(homes))" }
+        if let near = suggestion(for: key, among: names) { return ", did you mean “\(near)”?" }
+        return "; there are \(names.joined(separator: ", "))"
+    }
+
+    /// The same for what stands outside of every table.
+    private func complain(ofUnknownTable entry: TOMLEntry) {
+        let isTable = if case .table = entry.value.kind { true } else { false }
+        let homes = isTable || entry.value.kind.isArrayOfTables ? [] : homes(of: entry.key)
+        var advice = "; there are \(complaints.tables.map(\.heading).joined(separator: ", "))"
+        if !homes.isEmpty {
+            advice = "; it belongs in \(alternatives(homes))"
+        } else if let near = suggestion(for: entry.key, among: complaints.tables.map(\.name)) {
+            advice = ", did you mean “\(near)”?"
         }
+        let name = shownKey(entry.key)
+        complaints.add(
+            isTable ? "[\(name)]: unknown table\(advice)" : "\(name): unknown key outside of every table\(advice)", at: entry.position)
     }
 
-    /// One of the words of an enumeration.
-    func word<Word: RawRepresentable<String> & CaseIterable>(_ key: String, _ type: Word.Type) -> Word? {
-        value(key, alternatives(type.allCases.map { "\"\($0.rawValue)\"" })) { $0.string.flatMap(Word.init(rawValue:)) }
+    /// The tables that have such a key.
+    private func homes(of key: String) -> [String] {
+        complaints.tables.filter { $0.keys.contains(key) }.map(\.heading)
     }
-
-    /// Which track of a kind is played.
-    func track(_ key: String) -> TrackChoice? {
-        value(key, "\"auto\", \"off\", the number of a track from 1, or a language such as \"de\"") { kind in
-            switch kind {
-            case .integer(let number): Int(exactly: number).flatMap { TrackChoice.numbers ~= $0 ? .number($0) : nil }
-            case .string(let text): TrackChoice(text)
-            default: nil
-            }
-        }
-    }
-
-    /// A string that `Value` can be made of.
-    func text<Value: LosslessStringConvertible>(_ key: String, _ type: Value.Type, _ expected: @autoclosure () -> String) -> Value? {
-        value(key, expected()) { $0.string.flatMap(Value.init) }
-    }
-
-    /// A text of one line, neither empty nor longer than `longest` characters, without control characters.
-    func line(_ key: String, _ expected: @autoclosure () -> String, longest: Int) -> String? {
-        value(key, "\(expected()), at most \(longest) characters") { kind in
-            guard let text = kind.string, 1...longest ~= text.unicodeScalars.count else { return nil }
-            return text.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : text
-        }
-    }
-
-    /// A list of FFmpeg's short names, such as `example`.
-    func names(_ key: String, _ example: @autoclosure () -> String) -> [String]? {
-        value(key, "a list of FFmpeg’s names, such as \(example())") { kind in
-            guard case .array(let items) = kind, items.count <= 100 else { return nil }
-            let names = items.compactMap { $0.kind.string }.filter { name in
-                1...40 ~= name.utf8.count && name.utf8.allSatisfy { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") }
-            }
-            return names.count == items.count ? names : nil
-        }
-    }
-
-    /// A path, relative to `folder`, or a URL: an absolute path, or the URL.
-    func path(_ key: String, _ expected: @autoclosure () -> String, folder: String) -> String? {
-        value(key, expected()) { kind in
-            guard let text = kind.string, !text.isEmpty, !text.contains("\0") else { return nil }
-            return PlaylistSource(text, relativeTo: folder).location
-        }
-    }
-
-    /// A command, as `words` reads it; a command of nil is `none`.
-    func command(_ key: String, _ words: CommandWords) -> Command?? {
-        assert(keys.contains(key), "\(heading) \(key) is not in the grammar")
-        guard let entry = entries[key] else { return nil }
-        do throws(CommandFault) { return .some(try words.command(entry.value.kind)) } catch {
-            complain(error.text, about: key)
-            return nil
-        }
-    }
-
-    /// Seconds, or a clock time in a string; zero only where `orZero`.
-    func time(_ key: String, orZero: Bool = false) -> MediaTime? {
-        value(key, "seconds \(orZero ? "(0 or more)" : "(more than 0)") or \"mm:ss\", at most 1000 hours") { kind in
-            let time: MediaTime
-            switch kind {
-            case .integer(let seconds):
-                guard 0...3_600_000 ~= seconds else { return nil }
-                time = MediaTime(nanoseconds: seconds * 1_000_000_000)
-            case .float(let seconds):
-                guard 0...3_600_000 ~= seconds else { return nil }
-                time = MediaTime(seconds: seconds)
-            case .string(let text):
-                guard let clock = MediaTime(clock: text), clock <= .longest else { return nil }
-                time = clock
-            default: return nil
-            }
-            return time > .zero || orZero ? time : nil
-        }
-    }
-}
-
-/// `a, b or c`.
-func alternatives(_ words: [String]) -> String {
-    words.count < 2 ? words.joined() : words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1]
 }
 
 extension TOMLValue.Kind {
     var string: String? { if case .string(let text) = self { text } else { nil } }
+
+    var isArrayOfTables: Bool {
+        guard case .array(let items) = self, let first = items.first, case .table = first.kind else { return false }
+        return true
+    }
 
     /// What was found, for a complaint; as it stands in the file where that is short.
     var shown: String {

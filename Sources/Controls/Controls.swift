@@ -43,15 +43,18 @@ package final class Controls: Sendable {
     /// What the shelf needs of the program.
     let surroundings: ShelfSurroundings
     private let screen: any ControlsScreen
+    private let program: @Sendable (ProgramCommand) -> Void
     private let previews: Mutex<Previews?> = Mutex(nil)
     private let thread = Mutex<Thread?>(nil)
     private let observer = Mutex<PlayerObserver?>(nil)
 
-    /// Controls of `player` on `screen`; `keys` says what keys do.
+    /// Controls of `player` on `screen`; `keys` says what keys do. `program` carries out what the program has to; it is called with the lock held,
+    /// from any thread, and returns at once.
     package init(
         _ settings: ControlsSettings, keys: KeyMap, player: Player, screen: any ControlsScreen,
-        shelf surroundings: ShelfSurroundings = ShelfSurroundings()
+        shelf surroundings: ShelfSurroundings = ShelfSurroundings(), program: @escaping @Sendable (ProgramCommand) -> Void = { _ in }
     ) {
+        self.program = program
         shared = Monitor(
             Shared(state: ControlsState(settings, keys: keys), shelf: ShelfState(settings.shelf)), groups: ShelfWorker.allCases.count + 1)
         self.surroundings = surroundings
@@ -195,23 +198,25 @@ package final class Controls: Sendable {
 
     func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
         for asked in commands {
-            if asked.command == .toggleShelf {
-                perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
-                continue
+            switch asked.command {
+            case .player(let command): player.perform(command, at: asked.time)
+            case .rotate(let rotation): turn(rotation, &shared)
+            case .toggleShelf: perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
+            case .showControls, .hideControls: break  // ControlsState has
+            case .program(let command): program(command)
             }
-            guard case .rotate(let rotation) = asked.command else {
-                player.perform(asked.command, at: asked.time)
-                continue
-            }
-            if let earlier = shared.turning { screen.rotate(earlier) }
-            // What is seen turns with the picture: it is drawn first.
-            if shared.draws, shared.shelf.isOpen || shared.state.isSeen(at: .now) {
-                shared.turning = .some(rotation)
-                shared.turns += 1
-            } else {
-                shared.turning = nil
-                screen.rotate(rotation)
-            }
+        }
+    }
+
+    private func turn(_ rotation: Rotation?, _ shared: inout Shared) {
+        if let earlier = shared.turning { screen.rotate(earlier) }
+        // What is seen turns with the picture: it is drawn first.
+        if shared.draws, shared.shelf.isOpen || shared.state.isSeen(at: .now) {
+            shared.turning = .some(rotation)
+            shared.turns += 1
+        } else {
+            shared.turning = nil
+            screen.rotate(rotation)
         }
     }
 

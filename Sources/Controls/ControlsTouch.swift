@@ -70,7 +70,8 @@ extension ControlsState {
             ? []
             : asked.filter { asked in
                 switch asked.command {
-                case .toggleShelf, .changeVolume, .setVolume, .toggleMute, .rotate, .quit: true
+                case .toggleShelf, .rotate, .program(.quit): true
+                case .player(.changeVolume), .player(.setVolume), .player(.toggleMute): true
                 default: false
                 }
             }
@@ -144,13 +145,13 @@ extension ControlsState {
     private mutating func dragged(_ press: Press, at time: HostTime) -> [TimedCommand] {
         guard let value = press.value else { return [] }
         switch press.control {
-        case .slider: return [TimedCommand(.scrub(now.time(at: value)), at: time)]
+        case .slider: return [TimedCommand(.player(.scrub(now.time(at: value))), at: time)]
         case .volume:
             // Who asks for loudness wants to hear it.
             let unmutes = now.isMuted && value > 0
             if unmutes { now.isMuted = false }
-            return (unmutes ? [TimedCommand(.toggleMute, at: time)] : []) + [
-                TimedCommand(.setVolume(Int((value * 100).rounded())), at: time)
+            return (unmutes ? [TimedCommand(.player(.toggleMute), at: time)] : []) + [
+                TimedCommand(.player(.setVolume(Int((value * 100).rounded()))), at: time)
             ]
         default: return []
         }
@@ -161,16 +162,16 @@ extension ControlsState {
         if press.control == .slider, let value = press.value {
             // Also where the finger is lost: what is seen is where it was last.
             now.time = now.time(at: value)
-            return [TimedCommand(.endScrub(now.time), at: time)]
+            return [TimedCommand(.player(.endScrub(now.time)), at: time)]
         }
         guard acts else { return [] }
         switch press.control {
-        case .playPause: return perform(.togglePlayback, .control, at: time)
-        case .skipBack: return perform(.seekSteps(-1), .control, at: time)
-        case .skipForward: return perform(.seekSteps(1), .control, at: time)
-        case .previousItem: return perform(.previousItem, .control, at: time)
-        case .nextItem: return perform(.nextItem, .control, at: time)
-        case .mute: return perform(.toggleMute, .control, at: time)
+        case .playPause: return perform(.player(.togglePlayback), .control, at: time)
+        case .skipBack: return perform(.player(.seekSteps(-1)), .control, at: time)
+        case .skipForward: return perform(.player(.seekSteps(1)), .control, at: time)
+        case .previousItem: return perform(.player(.previousItem), .control, at: time)
+        case .nextItem: return perform(.player(.nextItem), .control, at: time)
+        case .mute: return perform(.player(.toggleMute), .control, at: time)
         case .shelf: return perform(.toggleShelf, .control, at: time)
         case .remaining:
             showsTotal.toggle()
@@ -200,14 +201,17 @@ extension ControlsState {
     /// A tap beside the controls.
     private mutating func tap(at time: HostTime) -> [TimedCommand] {
         tapToggled = false
-        if settings.mayTap, let command = now.onTap { return perform(command, .item, at: time) }
-        if settings.mayTap, now.waitsForTap { return perform(.waitEnded, .item, at: time) }
+        if settings.mayTap, let command = now.onTap {
+            tapToggled = command == .player(.togglePlayback)
+            return perform(command, .item, at: time)
+        }
+        if settings.mayTap, now.waitsForTap { return perform(.player(.waitEnded), .item, at: time) }
         // A screen that is locked against taps and controls shows none.
         guard let command = settings.gestures[.tap] else {
             if settings.mayTap || !settings.allowed.isEmpty { revealByTap(at: time) }
             return []
         }
-        tapToggled = command == .togglePlayback
+        tapToggled = command == .player(.togglePlayback)
         revealByTap(at: time)
         return perform(command, .gesture, at: time)
     }
@@ -221,7 +225,7 @@ extension ControlsState {
     private mutating func doubleTap(_ gesture: Gesture, at time: HostTime) -> [TimedCommand] {
         guard let command = gesture.command(settings.gestures) else { return tap(at: time) }
         var requests: [TimedCommand] = []
-        if tapToggled { requests = perform(.togglePlayback, .gesture, at: time) }
+        if tapToggled { requests = perform(.player(.togglePlayback), .gesture, at: time) }
         tapToggled = false
         return requests + perform(command, .gesture, at: time)
     }
@@ -237,23 +241,28 @@ extension ControlsState {
         case .hideControls:
             isShown = false
             return []
+        case .toggleShelf: isShown = false
+        case .rotate, .program: break
+        case .player(let player): show(player, origin, at: time)
+        }
+        return [TimedCommand(command, at: time)]
+    }
+
+    /// Shows what a viewer should see of what the player is asked for.
+    private mutating func show(_ command: PlayerCommand, _ origin: Origin, at time: HostTime) {
+        switch command {
         case .togglePlayback: setPlaying(now.status == .paused, origin, at: time)
         case .play: setPlaying(true, origin, at: time)
         case .pause: setPlaying(false, origin, at: time)
-        case .changeVolume, .setVolume, .toggleMute:
+        case .changeVolume, .setVolume, .toggleMute, .setMuted:
             if origin != .control, settings.mode == .full, settings.theme.parts.contains(.toast) { toastSince = time }
-            return [TimedCommand(command, at: time)]
+            return
         case .seekSteps(let count): signSeek(settings.seekStep.seconds * Double(count), origin, at: time)
         case .seekBy(let span): signSeek(span.seconds, origin, at: time)
         case .seekTo, .nextItem, .previousItem, .selectItem, .restartItem, .restartPlaylist, .setRate, .selectChapter, .skipChapters: break
-        case .toggleShelf:
-            isShown = false
-            return [TimedCommand(command, at: time)]
-        case .scrub, .endScrub, .playSource, .waitEnded, .selectAudioTrack, .nextAudioTrack, .rotate, .record, .quit:
-            return [TimedCommand(command, at: time)]
+        default: return
         }
         if origin != .item { reveal(at: time) }
-        return [TimedCommand(command, at: time)]
     }
 
     /// The player is told to play or to pause: what is drawn does not wait until it says that it does.

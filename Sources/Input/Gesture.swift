@@ -62,9 +62,9 @@ package enum Gesture: Hashable, Sendable {
     package func command(_ commands: [GestureName: Command]) -> Command? {
         guard let name, let command = commands[name] else { return nil }
         switch (self, command) {
-        case (.swipe(let steps), .seekSteps(let count)): return .seekSteps(count * abs(steps))
-        case (.swipe(let steps), .seekBy(let span)): return .seekBy(span * Int64(abs(steps)))
-        case (.volumeDrag(let change), .changeVolume(let count)): return .changeVolume(by: count * change)
+        case (.swipe(let steps), .player(.seekSteps(let count))): return .player(.seekSteps(count * abs(steps)))
+        case (.swipe(let steps), .player(.seekBy(let span))): return .player(.seekBy(span * Int64(abs(steps))))
+        case (.volumeDrag(let change), .player(.changeVolume(let count))): return .player(.changeVolume(by: count * change))
         default: return command
         }
     }

@@ -75,7 +75,7 @@ extension Command {
     /// Whether it goes by steps, so that a held key asks for it again and again.
     fileprivate var goesBySteps: Bool {
         switch self {
-        case .seekSteps, .seekBy, .changeVolume: true
+        case .player(.seekSteps), .player(.seekBy), .player(.changeVolume): true
         default: false
         }
     }

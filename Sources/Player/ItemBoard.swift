@@ -92,7 +92,6 @@ final class ItemBoard: Sendable {
         case .statusChanged(let status): return .timeControlStatusChanged(TimeControlStatus(status))
         case .interruptionBegan: return .interruptionBegan
         case .interruptionEnded: return .interruptionEnded
-        case .recordingRequested, .quitRequested: return nil
         }
     }
 

@@ -1,9 +1,10 @@
+import Commands
 import KioskPlatform
 import KioskVocabulary
 
 /// What `kiosk ctl` prints of an answer, for people: lines of a name and a text, and beneath them a table of what the answer lists.
 ///
-/// ``page(of:)`` says what the commands that have one show; of any other the members are printed as they are.
+/// ``page(of:)`` says what the requests that have one show; of any other the members are printed as they are.
 package struct AnswerPage {
     private struct Column {
         var heading: String
@@ -21,8 +22,8 @@ package struct AnswerPage {
     private var columns: [Column] = []
 
     /// Some lines, without the last line's end.
-    package static func text(_ command: ControlCommand, _ answer: JSONValue) -> String {
-        guard let page = page(of: command) else {
+    package static func text(_ request: Request, _ answer: JSONValue) -> String {
+        guard let page = page(of: request) else {
             return answer.members.filter { $0.name != "ok" && $0.name != "id" }.map { "\($0): \($1.shown.printable)" }.joined(
                 separator: "\n")
         }
@@ -34,10 +35,10 @@ package struct AnswerPage {
         return text + table.text
     }
 
-    private static func page(of command: ControlCommand) -> AnswerPage? {
-        switch command {
+    private static func page(of request: Request) -> AnswerPage? {
+        switch request {
         case .status: return AnswerPage { StatusPage.lines($0) }
-        case .playlist:
+        case .playlist(.list):
             return AnswerPage(
                 lines: { [("Playlist", counted($0["count"], "item"))] }, list: "items",
                 columns: [Column("", "place"), Column("title", "title"), Column("source", "source")])

@@ -1,4 +1,5 @@
 import CKioskPlatform
+import Commands
 import Glibc
 import KioskPlatform
 
@@ -11,7 +12,7 @@ package enum ControlClient {
     ///
     /// - Throws: ``ControlError``: nobody listens, or why the player does not give one.
     package static func screenshot(_ path: String) throws(ControlError) -> [UInt8] {
-        let (line, attachment) = try ask(path, JSONValue.object(["command": .string(ControlCommand.screenshot.rawValue)]).line)
+        let (line, attachment) = try ask(path, JSONValue.object(["command": .string("screenshot")]).line)
         guard let answer = JSONValue(line) else { throw ControlError("\(path): what listens there is no kiosk: \(line.prefix(100))") }
         guard answer["ok"] == .bool(true) else {
             throw ControlError("the player at \(path) gives no screenshot: \(answer["error"]?["message"]?.text ?? line)")

@@ -1,4 +1,5 @@
 import CKioskPlatform
+import Commands
 import Glibc
 import KioskPlatform
 

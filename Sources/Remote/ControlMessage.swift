@@ -1,11 +1,13 @@
+import Commands
+
 /// What a program asks a running player for, in a line of JSON: `{"id":7,"command":"seek","to":12.5}`.
-package struct ControlRequest: Hashable, Sendable {
+package struct ControlRequest: Sendable {
     /// What the answer is to be known by; null where there is none.
     package var id: JSONValue
+    /// The command that it names.
+    package var entry: CommandEntry
     /// What is asked for.
-    package var command: ControlCommand
-    /// What it says about that, checked against the command's schema.
-    package var arguments: ControlArguments
+    package var request: Request
 
     /// Reads a line.
     ///
@@ -16,20 +18,43 @@ package struct ControlRequest: Hashable, Sendable {
                 code: "invalid-json", message: "expected an object of JSON on one line, such as {\"command\":\"status\"}")
         }
         id = value["id"] ?? .null
-        let names = ControlCommand.allCases.map(\.rawValue).joined(separator: ", ")
+        let names = CommandTable.ofPrograms.map(\.name).joined(separator: ", ")
         guard let name = value["command"]?.text else {
             throw ControlRefusal(id: id, code: "no-command", message: "expected a text \"command\"; there are \(names)")
         }
-        guard let known = ControlCommand(name: name) else {
+        guard let known = CommandTable.named(name), let make = known.request else {
             throw ControlRefusal(id: id, code: "unknown-command", message: "there is no such command; there are \(names)")
         }
-        command = known
-        do throws(ControlRefusal) {
-            arguments = try ControlArguments(members, of: known.schema)
-        } catch {
+        do throws(ControlRefusal) { try known.check(members) } catch {
             var refusal = error
             refusal.id = id
             throw refusal
+        }
+        (entry, request) = (known, make(members))
+    }
+}
+
+extension CommandEntry {
+    /// Checks the members of a request against the parameters.
+    ///
+    /// - Throws: the refusal, without an id.
+    func check(_ members: [String: JSONValue]) throws(ControlRefusal) {
+        for (member, value) in members.sorted(by: { $0.key < $1.key }) where member != "id" && member != "command" {
+            guard let parameter = parameters.first(where: { $0.name == member }) else {
+                let names = parameters.map(\.name).joined(separator: ", ")
+                throw ControlRefusal(
+                    code: "unknown-parameter",
+                    message: "\(name) has no parameter “\(member.prefix(40))”; there \(names.isEmpty ? "is none" : "are \(names)")")
+            }
+            guard parameter.allows(value) else {
+                throw ControlRefusal(code: "invalid-parameter", message: "\(name) \(member): expected \(parameter.expectation)")
+            }
+        }
+        for parameter in parameters where parameter.isRequired && members[parameter.name] == nil {
+            throw ControlRefusal(code: "missing-parameter", message: "\(name) needs \(parameter.name): \(parameter.expectation)")
+        }
+        if !oneOf.isEmpty, oneOf.count(where: { members[$0] != nil }) != 1 {
+            throw ControlRefusal(code: "missing-parameter", message: "\(name) needs one of \(oneOf.joined(separator: " and "))")
         }
     }
 }

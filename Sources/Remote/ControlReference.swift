@@ -1,4 +1,5 @@
 // docs/control-commands.md, made of the table of commands. A test compares the two.
+import Commands
 
 /// The reference page of the control socket.
 package enum ControlReference {
@@ -6,11 +7,11 @@ package enum ControlReference {
     package static var page: String {
         var lines = [
             "# Commands of the control socket", "",
-            "Made of the table in `Sources/Remote/ControlCommands.swift`; do not edit: "
+            "Made of the table in `Sources/Commands/CommandTable.swift`; do not edit: "
                 + "`KIOSK_RECORD=1 swift test --filter ControlReferenceTests` writes it anew. [remote.md](remote.md) explains the socket.",
             "",
         ]
-        for command in ControlCommand.allCases { lines += section(command.schema) }
+        for command in CommandTable.ofPrograms { lines += section(command) }
         lines += ["## Events", "", "A line for each, to clients that `observe`: `{\"event\":\"status\",\"state\":\"paused\"}`.", ""]
         lines += ["| event | when, and its members |", "|---|---|"]
         lines += ControlTopic.allCases.map { "| `\($0.rawValue)` | \($0.text) |" }
@@ -21,33 +22,35 @@ package enum ControlReference {
     package static func help(_ words: [String]) -> String? {
         if words.isEmpty {
             let names =
-                ControlCommand.allCases.map { ($0.rawValue, $0.schema.summary) } + [("watch", "Shows what happens, a line of JSON each.")]
+                CommandTable.ofPrograms.map { ($0.name, $0.summary) } + [("watch", "Shows what happens, a line of JSON each.")]
             let width = names.map(\.0.count).max() ?? 0
             return names.map { $0 + String(repeating: " ", count: width - $0.count + 2) + $1 }.joined(separator: "\n")
         }
-        guard let (command, rest) = ControlCommand.find(words), rest.isEmpty else { return nil }
-        let schema = command.schema
+        guard let (command, rest) = CommandTable.find(words), rest.isEmpty else { return nil }
         return
-            ([schema.usage, schema.summary]
-            + schema.parameters.map {
-                "  \($0.name): \($0.text) \($0.kind.expectation.prefix(1).uppercased() + $0.kind.expectation.dropFirst())."
+            ([command.usage, command.summary]
+            + command.parameters.map {
+                "  \($0.name): \($0.text) \($0.expectation.prefix(1).uppercased() + $0.expectation.dropFirst())."
             })
             .joined(separator: "\n")
     }
 
-    private static func section(_ schema: ControlSchema) -> [String] {
-        var lines = ["## \(schema.command.rawValue)", "", schema.summary, "", "    \(schema.usage)", ""]
-        if !schema.parameters.isEmpty {
+    private static func section(_ command: CommandEntry) -> [String] {
+        var lines = ["## \(command.name)", "", command.summary, "", "    \(command.usage)", ""]
+        if !command.parameters.isEmpty {
             lines += ["| parameter | values | |", "|---|---|---|"]
-            lines += schema.parameters.map { parameter in
-                "| `\(parameter.name)`\(parameter.isRequired ? " (required)" : "") | \(parameter.kind.expectation) | \(parameter.text) |"
+            lines += command.parameters.map { parameter in
+                "| `\(parameter.name)`\(parameter.isRequired ? " (required)" : "") | \(parameter.expectation) | \(parameter.text) |"
             }
             lines.append("")
-            if !schema.oneOf.isEmpty { lines += ["One of \(schema.oneOf.map { "`\($0)`" }.joined(separator: " and ")) is required.", ""] }
+            if !command.oneOf.isEmpty {
+                lines += ["One of \(command.oneOf.map { "`\($0)`" }.joined(separator: " and ")) is required.", ""]
+            }
         }
-        lines.append("Answered \(schema.effect)\(schema.answer.isEmpty ? "." : ":")")
+        let answer = command.answer.members
+        lines.append("Answered \(command.effect)\(answer.isEmpty ? "." : ":")")
         lines.append("")
-        if !schema.answer.isEmpty { lines += schema.answer.map { "- `\($0.name)`: \($0.text)" } + [""] }
+        if !answer.isEmpty { lines += answer.map { "- `\($0.name)`: \($0.text)" } + [""] }
         return lines
     }
 }

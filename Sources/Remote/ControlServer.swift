@@ -1,3 +1,4 @@
+import Commands
 import Glibc
 import KioskPlatform
 import Logging
@@ -118,7 +119,7 @@ struct ControlServer: ~Copyable {
     private func answer(_ line: String, _ client: ControlConnection) {
         do throws(ControlRefusal) {
             let request = try ControlRequest(line: line)
-            if request.command == .observe { return observe(request, client) }
+            if case .observe(let topics) = request.request { return observe(topics, request.id, client) }
             do throws(ControlRefusal) {
                 switch try handler(request) {
                 case .answer(let answer): client.send(answer, id: request.id)
@@ -134,10 +135,9 @@ struct ControlServer: ~Copyable {
         }
     }
 
-    private func observe(_ request: ControlRequest, _ client: ControlConnection) {
-        let topics = request.arguments.texts("events")?.compactMap(ControlTopic.init) ?? ControlTopic.allCases
+    private func observe(_ topics: [ControlTopic], _ id: JSONValue, _ client: ControlConnection) {
         client.topics = Set(topics)
         shared.setObserved(clients.contains { !$0.topics.isEmpty })
-        client.send(ControlAnswer(["events": .array(topics.map { .string($0.rawValue) })]), id: request.id)
+        client.send(ControlAnswer(["events": .array(topics.map { .string($0.rawValue) })]), id: id)
     }
 }

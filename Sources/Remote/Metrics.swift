@@ -1,3 +1,4 @@
+import Commands
 import Glibc
 import KioskPlatform
 import KioskPlayback

@@ -1,5 +1,5 @@
 import Cache
-import Glibc
+import Commands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -17,7 +17,7 @@ package struct RemoteSurroundings: Sendable {
     package var audio: @Sendable () -> String
     /// How often the sound device ran dry since the player was started.
     package var underruns: @Sendable () -> Int
-    /// What is not the player's to carry out: turns, and what concerns the controls.
+    /// Carries out what is not the player's as if a viewer had asked for it.
     package var perform: @Sendable (Command) -> Void
     /// Begins to take a picture of the screen; the reply's check says when it is encoded.
     package var screenshot: @Sendable () throws(ControlRefusal) -> ControlReply
@@ -26,12 +26,14 @@ package struct RemoteSurroundings: Sendable {
     /// What is kept of what comes over the network; nil where nothing is.
     package var cache: AssetCache?
     /// Carries out a command of the shelf; the members of the answer.
-    package var shelf: @Sendable (ControlRequest) throws(ControlRefusal) -> [String: JSONValue] = { _ throws(ControlRefusal) in
+    package var shelf: @Sendable (ShelfRequest) throws(ControlRefusal) -> [String: JSONValue] = { _ throws(ControlRefusal) in
         throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
     }
     /// Asks for something of the recording, if anything, and how that is then: `opening` until it is known what has come of it. nil where nothing can be
     /// recorded.
     package var record: @Sendable (RecordingOrder?) -> [String: JSONValue]? = { _ in nil }
+    /// Whether programs may end this one.
+    package var mayQuit: @Sendable () -> Bool = { false }
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
@@ -51,7 +53,7 @@ package struct RemoteSurroundings: Sendable {
     }
 }
 
-/// Carries out what programs ask for by the control socket (``ControlCommands``).
+/// Carries out what programs ask for by the control socket (``CommandTable``).
 ///
 /// A command whose effect is seen is answered when it is, and refused as `not-yet` where that takes longer than ``longestEffect``: it may still
 /// come then. What is about the playlist is in RemotePlaylist.swift, what the player tells in RemoteStatus.swift.
@@ -94,63 +96,28 @@ package final class RemoteControl: Sendable {
     ///
     /// - Throws: why it is not carried out.
     package func handle(_ request: ControlRequest) throws(ControlRefusal) -> ControlReply {
-        let arguments = request.arguments
-        switch request.command {
-        case .play: return try play(arguments)
-        case .pause: return perform(.pause)
-        case .toggle: return perform(.togglePlayback)
-        case .seek: return try seek(arguments.time("to").map(Command.seekTo) ?? .seekBy(arguments.time("by") ?? .zero))
-        case .seekForward: return try seek(.seekSteps(1))
-        case .seekBack: return try seek(.seekSteps(-1))
-        case .next: return try move(.nextItem, or: "there is no next item: the playlist ends here")
-        case .previous: return try move(.previousItem, or: "there is no item before")
-        case .item:
-            let item = try item(arguments)
-            return try move(.selectItem(item.place + 1), or: "there is nothing to go to", expecting: item.id)
-        case .restart: return try move(.restartItem, or: "there is nothing on the screen")
-        case .restartPlaylist: return try move(.restartPlaylist, or: "the playlist is empty")
-        case .goOn: return try move(.waitEnded, or: "what is on the screen waits for no tap")
-        case .volume: return volume(arguments.integer("to").map(Command.setVolume) ?? .changeVolume(by: arguments.integer("by") ?? 0))
-        case .volumeUp: return volume(.changeVolume(by: 5))
-        case .volumeDown: return volume(.changeVolume(by: -5))
-        case .mute:
-            if let isMuted = arguments.flag("on") { player.isMuted = isMuted } else { player.perform(.toggleMute) }
-            return .answer(ControlAnswer(["muted": .bool(player.isMuted)]))
-        case .interruptionBegin:
-            player.beginInterruption(arguments.text("by") ?? "", for: .seconds(arguments.number("for") ?? 3600))
-            return .answer(ControlAnswer(["interrupted": .bool(player.isInterrupted)]))
-        case .interruptionEnd:
-            player.endInterruption(arguments.text("by") ?? "")
-            return .answer(ControlAnswer(["interrupted": .bool(player.isInterrupted)]))
-        case .rate:
-            player.rate = arguments.number("to") ?? 1
-            return .answer(ControlAnswer(["rate": .number(player.rate)]))
-        case .rotate: return rotate(arguments.integer("to").flatMap(Rotation.init(rawValue:)))
-        case .gravity: return gravity(arguments.text("to").flatMap(VideoGravity.init(rawValue:)) ?? .resizeAspect)
-        case .region: return region(arguments)
-        case .showControls: return surround(.showControls)
-        case .hideControls: return surround(.hideControls)
-        case .recordPreview, .recordStart, .recordStop, .recordPause, .recordResume, .recordToggle, .recordKeep, .recordRetake,
-            .recordCancel,
-            .recordStatus:
-            return try record(request.command)
+        if let refusal = request.entry.need.flatMap(refusal) { throw refusal }
+        switch request.request {
+        case .command(.player(let command)): return try carryOut(command, request.entry)
+        case .command(.rotate(let rotation)): return rotate(rotation)
+        case .command(.program(.record(let order))): return .answer(ControlAnswer(surroundings.record(order) ?? [:]))
+        case .command(let command):
+            surroundings.perform(command)
+            return .answer(ControlAnswer([:]))
+        case .item(let name, let plays): return try go(to: name, plays: plays)
+        case .gravity(let gravity): return self.gravity(gravity)
+        case .region(let region, let time): return self.region(region, within: time)
+        case .recording: return .answer(ControlAnswer(surroundings.record(nil) ?? [:]))
         case .status: return .answer(ControlAnswer(status))
         case .statistics: return .answer(ControlAnswer(statistics))
-        case .playlist: return .answer(ControlAnswer(list))
-        case .playlistSet, .playlistAppend, .playlistInsert, .playlistRemove, .playlistMove:
-            return try change(request.command, arguments)
-        case .tracks: return .answer(ControlAnswer(try tracks(arguments)))
-        case .select: return try select(arguments)
-        case .chapters: return .answer(ControlAnswer(try chapters(arguments)))
-        case .chapter: return try seek(.selectChapter(arguments.integer("to") ?? 1), or: "it has no such chapter")
-        case .nextChapter: return try seek(.skipChapters(1), or: "there is no chapter behind this one")
-        case .previousChapter: return try seek(.skipChapters(-1), or: "it has no chapters")
-        case .metadata: return .answer(ControlAnswer(try metadata(arguments)))
-        case .cover: return try cover(arguments)
-        case .cache: return .answer(ControlAnswer(try cached()))
-        case .shelfOpen, .shelfClose, .shelfSearch, .shelfList, .shelfPlay, .shelfPlayFrom, .shelfAdd, .shelfRemove, .shelfMove,
-            .shelfClear, .shelfFilm, .shelfExport, .shelfCancel:
-            return .answer(ControlAnswer(try surroundings.shelf(request)))
+        case .playlist(let request): return try change(request)
+        case .tracks(let name): return .answer(ControlAnswer(try tracks(name)))
+        case .select(let choice, let kind, let name): return try select(choice, kind, name)
+        case .chapters(let name): return .answer(ControlAnswer(try chapters(name)))
+        case .metadata(let name): return .answer(ControlAnswer(try metadata(name)))
+        case .cover(let name): return try cover(name)
+        case .cache: return .answer(ControlAnswer(cached))
+        case .shelf(let request): return .answer(ControlAnswer(try surroundings.shelf(request)))
         case .screenshot: return try surroundings.screenshot()
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own
         case .reload:
@@ -158,69 +125,58 @@ package final class RemoteControl: Sendable {
             ownGravity.withLock { $0 = nil }
             surroundings.reload()
             return .answer(ControlAnswer([:]))
-        case .logLevel:
-            if let level = arguments.text("to").flatMap(Logger.Level.init(rawValue:)) { StandardErrorLog.level = level }
+        case .logLevel(let level):
+            if let level { StandardErrorLog.level = level }
             return .answer(ControlAnswer(["level": .string(StandardErrorLog.level.rawValue)]))
-        case .quit:
-            guard player.allowsQuit else {
-                throw ControlRefusal(code: "not-allowed", message: "[input] allow-quit is not set in kiosk.conf")
-            }
-            player.perform(.quit)
-            return .answer(ControlAnswer([:]))
         }
     }
 
-    private func record(_ command: ControlCommand) throws(ControlRefusal) -> ControlReply {
-        guard let facts = surroundings.record(RecordingOrder(rawValue: String(command.rawValue.dropFirst("record ".count)))) else {
-            throw ControlRefusal(code: "not-configured", message: "[record] folder is not set in kiosk.conf")
-        }
-        return .answer(ControlAnswer(facts))
-    }
-
-    private func surround(_ command: Command) -> ControlReply {
-        surroundings.perform(command)
-        return .answer(ControlAnswer([:]))
-    }
-
-    private func volume(_ command: Command) -> ControlReply {
-        player.perform(command)
-        return .answer(ControlAnswer(["volume": .number((player.volume * 100).rounded())]))
-    }
-
-    private func play(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
-        if let source = arguments.text("source") {
-            let command = Command.playSource(withoutFileScheme(source), resumes: arguments.text("then") != "next")
-            return try move(command, or: "it cannot be played")
-        }
-        guard arguments.value("item") != nil else { return perform(.play) }
-        let item = try item(arguments)
-        let effect = player.carryOut(.selectItem(item.place + 1))
-        guard effect != .none else { throw ControlRefusal(code: "no-such-item", message: "it has left the playlist") }
-        player.play()
-        return reply(effect, expecting: item.id)
-    }
-
-    private func seek(_ command: Command, or problem: String = "there is nothing to seek in") throws(ControlRefusal) -> ControlReply {
-        let now = player.snapshot
-        guard now.isSeekable else {
+    /// Why nobody is asked for what needs this; nil where it is there.
+    private func refusal(without need: CommandNeed) -> ControlRefusal? {
+        switch need {
+        case .seekableItem:
+            let now = player.snapshot
+            if now.isSeekable { return nil }
             let message =
                 now.item == nil
                 ? "there is nothing on the screen"
                 : now.duration == nil
                     ? "a live stream cannot seek" : "this stream cannot seek: its server or its format does not offer it"
-            throw ControlRefusal(code: "not-seekable", message: message)
+            return ControlRefusal(code: "not-seekable", message: message)
+        case .recorder:
+            return surroundings.record(nil) == nil
+                ? ControlRefusal(code: "not-configured", message: "[record] folder is not set in kiosk.conf") : nil
+        case .cache:
+            return surroundings.cache == nil
+                ? ControlRefusal(code: "no-effect", message: "[playback] cache is not set in kiosk.conf") : nil
+        case .permissionToQuit:
+            return surroundings.mayQuit()
+                ? nil : ControlRefusal(code: "not-allowed", message: "[input] allow-quit is not set in kiosk.conf")
         }
-        return try move(command, or: problem)
     }
 
-    /// Carries out what moves the playhead; refused as `no-effect` where it does not.
-    private func move(_ command: Command, or problem: String, expecting item: PlayerItem.ID? = nil) throws(ControlRefusal) -> ControlReply {
+    /// Has the player carry something out. Answered with what the table says: the place when it is seen, or members of the status.
+    private func carryOut(_ command: PlayerCommand, _ entry: CommandEntry) throws(ControlRefusal) -> ControlReply {
         let effect = player.carryOut(command)
-        guard case .move = effect else { throw ControlRefusal(code: "no-effect", message: problem) }
-        return reply(effect, expecting: item)
+        if let problem = entry.problem {
+            guard case .move = effect else { throw ControlRefusal(code: "no-effect", message: problem) }
+        }
+        switch entry.answer {
+        case .place: return reply(effect)
+        case .members(let members):
+            let status = status
+            return .answer(ControlAnswer(status.filter { member in members.contains { $0.name == member.key } }))
+        }
     }
 
-    private func perform(_ command: Command) -> ControlReply { reply(player.carryOut(command)) }
+    private func go(to name: ItemName, plays: Bool) throws(ControlRefusal) -> ControlReply {
+        let item = try item(name)
+        let effect = player.carryOut(.selectItem(item.place + 1))
+        if plays, effect == .none { throw ControlRefusal(code: "no-such-item", message: "it has left the playlist") }
+        if plays { player.play() }
+        guard case .move = effect else { throw ControlRefusal(code: "no-effect", message: "there is nothing to go to") }
+        return reply(effect, expecting: item.id)
+    }
 
     /// The reply that comes when an effect is seen; with another item on the screen than was expected it is a refusal.
     private func reply(_ effect: PlayerEffect, expecting item: PlayerItem.ID? = nil) -> ControlReply {
@@ -260,10 +216,8 @@ package final class RemoteControl: Sendable {
         }
     }
 
-    private func region(_ arguments: ControlArguments) -> ControlReply {
-        func share(_ name: String) -> Double { (arguments.number(name) ?? 0) / 100 }
-        let region = Region(x: share("x"), y: share("y"), width: share("width"), height: share("height"))
-        player.setRegion(region, within: .seconds(arguments.number("within") ?? 0))
+    private func region(_ region: Region, within time: MediaTime) -> ControlReply {
+        player.setRegion(region, within: time)
         func hundredths(_ share: Double) -> JSONValue { .number((share * 1e4).rounded() / 100) }
         return .answer(
             ControlAnswer([

@@ -1,4 +1,5 @@
 import Cache
+import Commands
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -28,8 +29,8 @@ extension RemoteControl {
     }
 
     /// The members of the answer to `tracks`.
-    func tracks(_ arguments: ControlArguments) throws(ControlRefusal) -> [String: JSONValue] {
-        let (item, facts) = try opened(arguments)
+    func tracks(_ name: ItemName?) throws(ControlRefusal) -> [String: JSONValue] {
+        let (item, facts) = try opened(name)
         let tracks = facts.tracks.map { track -> JSONValue in
             var members: [String: JSONValue] = [
                 "kind": .string(track.kind.rawValue), "number": .number(Double(track.number)), "codec": .string(track.codec),
@@ -47,11 +48,8 @@ extension RemoteControl {
     }
 
     /// Plays another track of an item.
-    func select(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
-        let id = try optionalItem(arguments)
-        guard let text = arguments.text("track") ?? arguments.integer("track").map({ "\($0)" }), let choice = TrackChoice(text),
-            let kind = arguments.text("kind").flatMap(TrackKind.init(rawValue:))
-        else { return .answer(ControlAnswer([:])) }
+    func select(_ choice: TrackChoice, _ kind: TrackKind, _ name: ItemName?) throws(ControlRefusal) -> ControlReply {
+        let id = try optionalItem(name)
         if let facts = player.facts(of: id), !facts.tracks.isEmpty, !facts.tracks.contains(where: { $0.kind == kind && $0.fits(choice) }) {
             let have = facts.tracks.filter { $0.kind == kind }.map(\.summary).joined(separator: "; ")
             throw ControlRefusal(
@@ -63,10 +61,10 @@ extension RemoteControl {
     }
 
     /// The members of the answer to `chapters`.
-    func chapters(_ arguments: ControlArguments) throws(ControlRefusal) -> [String: JSONValue] {
-        let (item, facts) = try opened(arguments)
+    func chapters(_ name: ItemName?) throws(ControlRefusal) -> [String: JSONValue] {
+        let (item, facts) = try opened(name)
         let now = player.snapshot
-        let isOnScreen = try optionalItem(arguments) == now.item
+        let isOnScreen = try optionalItem(name) == now.item
         let current = isOnScreen ? facts.chapters.place(at: now.time) : nil
         let chapters = facts.chapters.enumerated().map { place, chapter in
             JSONValue.object([
@@ -78,8 +76,8 @@ extension RemoteControl {
     }
 
     /// The members of the answer to `metadata`.
-    func metadata(_ arguments: ControlArguments) throws(ControlRefusal) -> [String: JSONValue] {
-        let (item, facts) = try opened(arguments)
+    func metadata(_ name: ItemName?) throws(ControlRefusal) -> [String: JSONValue] {
+        let (item, facts) = try opened(name)
         func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
         let metadata = facts.metadata
         return [
@@ -89,9 +87,9 @@ extension RemoteControl {
     }
 
     /// Reads the cover of an item, on a thread of its own: its disk or its network may be slow.
-    func cover(_ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
-        let (_, facts) = try opened(arguments)
-        guard facts.metadata.cover != nil, let entry = player.item(try optionalItem(arguments))?.entry else {
+    func cover(_ name: ItemName?) throws(ControlRefusal) -> ControlReply {
+        let (_, facts) = try opened(name)
+        guard facts.metadata.cover != nil, let entry = player.item(try optionalItem(name))?.entry else {
             throw ControlRefusal(code: "no-picture", message: "its file has no cover")
         }
         let cache = surroundings.cache
@@ -120,10 +118,8 @@ extension RemoteControl {
     }
 
     /// The members of the answer to `cache`.
-    func cached() throws(ControlRefusal) -> [String: JSONValue] {
-        guard let cache = surroundings.cache else {
-            throw ControlRefusal(code: "no-effect", message: "[playback] cache is not set in kiosk.conf")
-        }
+    var cached: [String: JSONValue] {
+        guard let cache = surroundings.cache else { return [:] }
         let (items, bytes) = cache.contents
         return [
             "folder": .string(cache.folder), "limit": .number(Double(cache.limit.bytes)), "bytes": .number(Double(bytes)),
@@ -141,15 +137,15 @@ extension RemoteControl {
     // MARK: Which item
 
     /// The item that is named, else the one on the screen.
-    private func optionalItem(_ arguments: ControlArguments) throws(ControlRefusal) -> PlayerItem.ID {
-        if arguments.value("item") != nil { return try item(arguments).id }
+    private func optionalItem(_ name: ItemName?) throws(ControlRefusal) -> PlayerItem.ID {
+        if let name { return try item(name).id }
         if let item = player.snapshot.item { return item }
         throw ControlRefusal(code: "no-such-item", message: "nothing is on the screen; name an item")
     }
 
     /// What is known of it, where it has been opened.
-    private func opened(_ arguments: ControlArguments) throws(ControlRefusal) -> (item: JSONValue, facts: ItemFacts) {
-        let id = try optionalItem(arguments)
+    private func opened(_ name: ItemName?) throws(ControlRefusal) -> (item: JSONValue, facts: ItemFacts) {
+        let id = try optionalItem(name)
         guard let facts = player.facts(of: id), let known = player.item(id) else {
             throw ControlRefusal(code: "no-such-item", message: "it has left the playlist")
         }

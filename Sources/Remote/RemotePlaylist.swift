@@ -1,3 +1,4 @@
+import Commands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -8,13 +9,12 @@ extension RemoteControl {
     /// The item that a request names, and its place from 0.
     ///
     /// - Throws: there is none.
-    func item(_ arguments: ControlArguments) throws(ControlRefusal) -> (id: PlayerItem.ID, place: Int) {
+    func item(_ name: ItemName) throws(ControlRefusal) -> (id: PlayerItem.ID, place: Int) {
         let items = player.items
         let place: Int?
-        if let number = arguments.integer("item") {
-            place = items.indices.contains(number - 1) ? number - 1 : nil
-        } else {
-            let text = arguments.text("item") ?? ""
+        switch name {
+        case .place(let number): place = items.indices.contains(number - 1) ? number - 1 : nil
+        case .text(let text):
             let id = text.hasPrefix("id:") ? Int(text.dropFirst(3)) : nil
             place = items.firstIndex {
                 id == $0.id.number || $0.entry.title == text || $0.entry.path == Path(text) || $0.entry.name == text
@@ -45,28 +45,28 @@ extension RemoteControl {
         ])
     }
 
-    /// Changes the playlist. Sources are looked up on a thread of their own: a folder may be on a disk that does not answer.
-    func change(_ command: ControlCommand, _ arguments: ControlArguments) throws(ControlRefusal) -> ControlReply {
-        let change: Player.ListChange = arguments.text("at") == "now" ? .now : .atNextBoundary
-        let apply: @Sendable ([PlaylistItem]) -> Void
-        switch command {
-        case .playlistRemove:
-            let item = try item(arguments)
+    /// Changes the playlist, or tells it. Sources are looked up on a thread of their own: a folder may be on a disk that does not answer.
+    func change(_ request: PlaylistRequest) throws(ControlRefusal) -> ControlReply {
+        switch request {
+        case .list: return .answer(ControlAnswer(list))
+        case .remove(let name, let atOnce):
+            let item = try item(name)
             hasOwnPlaylist.withLock { $0 = true }
-            player.remove([item.id], at: change)
+            player.remove([item.id], at: atOnce ? .now : .atNextBoundary)
             return .answer(counted())
-        case .playlistMove:
-            let item = try item(arguments)
+        case .move(let name, let place):
+            let item = try item(name)
             hasOwnPlaylist.withLock { $0 = true }
-            player.move(item.id, to: (arguments.integer("to") ?? 1) - 1)
+            player.move(item.id, to: place - 1)
             return .answer(counted())
-        case .playlistAppend: apply = { [player] in player.append($0) }
-        case .playlistInsert:
-            let place = (arguments.integer("before") ?? 1) - 1
-            apply = { [player] in player.insert($0, at: place) }
-        default: apply = { [player] in player.setItems($0, at: change) }
+        case .append(let sources): return try look(up: sources) { [player] in player.append($0) }
+        case .insert(let sources, let place): return try look(up: sources) { [player] in player.insert($0, at: place - 1) }
+        case .set(let sources, let atOnce):
+            return try look(up: sources) { [player] in player.setItems($0, at: atOnce ? .now : .atNextBoundary) }
         }
-        let sources = arguments.texts("sources") ?? []
+    }
+
+    private func look(up sources: [String], _ apply: @escaping @Sendable ([PlaylistItem]) -> Void) throws(ControlRefusal) -> ControlReply {
         if let source = sources.first(where: { !withoutFileScheme($0).hasPrefix("/") && !isURL($0) }) {
             throw ControlRefusal(
                 code: "invalid-parameter", message: "sources: expected an absolute path or a URL, found \(source.prefix(200))")

@@ -1,3 +1,4 @@
+import Commands
 import Glibc
 import KioskPlatform
 import KioskPlayback
@@ -133,7 +134,7 @@ extension RemoteControl {
                     ])
             case .nothingPlayable:
                 socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
-            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .recordingRequested, .quitRequested: break
+            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded: break
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in

@@ -1,3 +1,4 @@
+import Commands
 import KioskPlatform
 
 /// The lines of the answer to `status`, for people (``AnswerPage``).

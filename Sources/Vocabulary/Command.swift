@@ -1,7 +1,29 @@
 import KioskPlatform
 
-/// What a viewer or an operator asks of the player: the one vocabulary of keys, fingers and (later) the control socket.
+/// What a viewer, a key or a program asks for, by who carries it out. How it is written, in kiosk.conf and on the control socket, is in the
+/// table of commands (CommandTable.swift).
 package enum Command: Hashable, Sendable {
+    case player(PlayerCommand)
+    /// The display's: turns the picture as `[display] rotation` does; nil is a quarter further clockwise than it is.
+    case rotate(Rotation?)
+    /// The controls': shows them as a touch does.
+    case showControls
+    case hideControls
+    /// Opens the shelf, or closes it.
+    case toggleShelf
+    case program(ProgramCommand)
+}
+
+/// What the program around the player and the controls carries out.
+package enum ProgramCommand: Hashable, Sendable {
+    /// Something about the recording, where `[record]` is set.
+    case record(RecordingOrder)
+    /// Ends the program, where the configuration lets viewers do that.
+    case quit
+}
+
+/// What the player carries out.
+package enum PlayerCommand: Hashable, Sendable {
     case play
     case pause
     /// Pauses when playing or waiting, plays when paused; replays when the playlist has ended.
@@ -33,6 +55,10 @@ package enum Command: Hashable, Sendable {
     /// Sets the volume, in hundredths of full scale, 0…100.
     case setVolume(Int)
     case toggleMute
+    case setMuted(Bool)
+    /// Has the sound give way to the program of this name, until it ends that or for this time; and ends that.
+    case beginInterruption(String, for: MediaTime)
+    case endInterruption(String)
     /// Sets the speed, 0.5…2.
     case setRate(Double)
     /// Plays another sound track of the item, and in its later turns, too.
@@ -43,15 +69,4 @@ package enum Command: Hashable, Sendable {
     case selectChapter(Int)
     /// Moves to the beginning of the chapter so many behind the present one; negative is back, first of all to the beginning of the present one.
     case skipChapters(Int)
-    /// Turns the picture as `[display] rotation` does; nil is a quarter further clockwise than it is.
-    case rotate(Rotation?)
-    /// Something about the recording, where `[record]` is set.
-    case record(RecordingOrder)
-    /// Shows the controls as a touch does.
-    case showControls
-    case hideControls
-    /// Opens the shelf, or closes it.
-    case toggleShelf
-    /// Ends the program, where the configuration lets viewers do that.
-    case quit
 }

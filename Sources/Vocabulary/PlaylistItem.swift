@@ -66,7 +66,7 @@ package struct PlaylistItem: Hashable, Sendable {
     package func slot(isStill: Bool) -> MediaTime? { isStill ? imageDuration ?? duration : duration }
 
     /// What a tap does while it is shown; nil where that is what a tap does otherwise.
-    package var tap: Command? { onTap ?? (waitsForTap ? .waitEnded : nil) }
+    package var tap: Command? { onTap ?? (waitsForTap ? .player(.waitEnded) : nil) }
 
     /// An item that plays all of `source` once.
     package init(

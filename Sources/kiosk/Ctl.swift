@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import Configuration
 import Glibc
 import KioskPlatform
@@ -11,9 +12,9 @@ struct Ctl: ParsableCommand {
         abstract: "Ask a running player for something: kiosk ctl seek +10.",
         usage: "kiosk ctl [--config <file>] [--socket <path>] [--json] <command> ...",
         discussion: """
-            The commands are those of docs/control-commands.md: play, pause, next, seek, volume, playlist, status and so on; watch shows what \
-            happens until it is ended. The exit status is 0 when what was asked for has happened, else 1, and 64 for words that are no \
-            command.
+            The commands: \(CommandTable.ofPrograms.map(\.name).joined(separator: ", ")); and watch, which shows what happens until it is \
+            ended. kiosk ctl help says what each does, and kiosk ctl help seek explains one. The exit status is 0 when what was asked for \
+            has happened, else 1, and 64 for words that are no command.
             """)
 
     @OptionGroup var address: SocketAddressOptions
@@ -25,8 +26,8 @@ struct Ctl: ParsableCommand {
         parsing: .captureForPassthrough, help: ArgumentHelp("What to ask for.", valueName: "command"),
         completion: .custom { words, _, _ in
             let words = words.drop { $0 != "ctl" }.dropFirst().dropLast().filter { $0 != "--json" }
-            if words.first == "watch" { return ControlCommand.completions(after: ["observe"] + words.dropFirst()) }
-            return ControlCommand.completions(after: Array(words)) + (words.isEmpty ? ["watch"] : [])
+            if words.first == "watch" { return CommandTable.completions(after: ["observe"] + words.dropFirst()) }
+            return CommandTable.completions(after: Array(words)) + (words.isEmpty ? ["watch"] : [])
         })
     var words: [String] = []
 
@@ -48,13 +49,14 @@ struct Ctl: ParsableCommand {
     private func carryOut(_ words: [String], isJSON: Bool) throws(Unanswered) {
         let place = try address.place()
         if words.first == "watch" { return try watch(place, Array(words.dropFirst())) }
-        var answer = try place.answer(to: Self.line(words))
+        let line = try Self.line(words)
+        var answer = try place.answer(to: line)
         if words.first == "record", words.dropFirst().first != "status" { answer = try Self.settled(answer, place) }
         place.mentionMistakes()
         if isJSON {
             Swift.print(answer.line)
-        } else if let (command, _) = ControlCommand.find(words) {
-            let text = AnswerPage.text(command, answer)
+        } else if let asked = try? ControlRequest(line: line) {
+            let text = AnswerPage.text(asked.request, answer)
             if !text.isEmpty { print(text) }
         }
     }

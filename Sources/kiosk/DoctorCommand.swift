@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import Configuration
 import Doctor
 import Glibc

@@ -1,3 +1,4 @@
+import Commands
 import Export
 import Glibc
 import KioskPlatform

@@ -9,8 +9,7 @@ import Synchronization
 
 /// What viewers do and what answers them: input devices, controls, an accelerometer.
 ///
-/// Where controls are drawn they take everything that happens on the devices. Where nothing is drawn (`[input] controls = "none"`) gestures and
-/// keys become commands at once, and nothing of the controls is there.
+/// ``Controls`` take everything that happens on the devices, also where they draw nothing (`[input] controls = "none"`).
 ///
 /// Another configuration while it runs replaces all of it (``Viewers``): contacts are cancelled, the devices are let go and opened again, which
 /// takes some milliseconds, and what was drawn goes. The picture and the sound know nothing of it.
@@ -19,10 +18,10 @@ final class Interaction: Sendable {
     fileprivate struct Viewers {
         var input: InputReader
         var handler: InputHandler
-        var controls: Controls?
+        var controls: Controls
+        /// The same where they draw.
+        var drawn: Controls?
         var accelerometer: Accelerometer?
-        /// Carries out a command as if a viewer had asked for it.
-        var perform: @Sendable (Command, HostTime) -> Void
     }
 
     private struct State {
@@ -40,16 +39,18 @@ final class Interaction: Sendable {
     private let shelf: ShelfWiring
     /// What takes events before anything here, and is not to be disturbed while somebody uses it.
     private let recording: RecordWiring
+    private let quit: @Sendable () -> Void
 
+    /// `quit` ends the program, where the configuration lets viewers do that.
     init(
         _ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput, shelf: ShelfWiring,
-        recording: RecordWiring
+        recording: RecordWiring, quit: @escaping @Sendable () -> Void
     ) {
-        (self.player, self.display, self.shelf, self.recording) = (player, display, shelf, recording)
+        (self.player, self.display, self.shelf, self.recording, self.quit) = (player, display, shelf, recording, quit)
         let viewers = Viewers(
-            configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf, recording: recording)
+            configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf, recording: recording, quit: quit)
         state = Mutex(State(viewers: viewers))
-        shelf.attach(viewers.controls)
+        shelf.attach(viewers.drawn)
     }
 
     /// Begins to listen.
@@ -61,7 +62,7 @@ final class Interaction: Sendable {
                 return state.viewers
             }
             viewers.input.setRotation(rotation)
-            viewers.controls?.noteScreen()
+            viewers.drawn?.noteScreen()
         }
         start(viewers)
         display.observeTerminal { [self] isActive in
@@ -74,9 +75,9 @@ final class Interaction: Sendable {
     }
 
     private func start(_ viewers: Viewers) {
-        viewers.controls?.start { viewers.input.hasDevices }
+        viewers.drawn?.start { viewers.input.hasDevices }
         viewers.input.start(viewers.handler)
-        viewers.accelerometer?.start { rotation, time in viewers.perform(.rotate(rotation), time) }
+        viewers.accelerometer?.start { rotation, time in viewers.controls.perform(.rotate(rotation), at: time) }
     }
 
     /// Goes by another configuration from now on. Blocks until nothing more is asked for by the one before. Not from two threads at once.
@@ -85,10 +86,10 @@ final class Interaction: Sendable {
         stop(old)
         player.setOverlay(Overlay())
         let new = Viewers(
-            configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display, shelf: shelf, recording: recording
-        )
-        if let controls = old.controls { new.controls?.adoptShelf(of: controls) }
-        shelf.attach(new.controls)
+            configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display, shelf: shelf,
+            recording: recording, quit: quit)
+        if let controls = old.drawn { new.drawn?.adoptShelf(of: controls) }
+        shelf.attach(new.drawn)
         let isWanted = state.withLock { state in
             if state.hasStopped { return false }
             state.viewers = new
@@ -101,10 +102,10 @@ final class Interaction: Sendable {
     }
 
     /// Carries out a command as if a viewer had asked for it.
-    func perform(_ command: Command, at time: HostTime) { state.withLock { $0.viewers }.perform(command, time) }
+    func perform(_ command: Command, at time: HostTime) { state.withLock { $0.viewers }.controls.perform(command, at: time) }
 
     /// Shows how much of something that takes a while is done, 0…100, where there are controls; nil ends that.
-    func show(progress percent: Int?) { state.withLock { $0.viewers }.controls?.show(progress: percent) }
+    func show(progress percent: Int?) { state.withLock { $0.viewers }.controls.show(progress: percent) }
 
     /// Ends listening and drawing. Blocks until nothing more is asked for.
     func stop() {
@@ -118,7 +119,7 @@ final class Interaction: Sendable {
     private func stop(_ viewers: Viewers) {
         viewers.accelerometer?.stop()
         viewers.input.stop()
-        viewers.controls?.stop()
+        viewers.controls.stop()
     }
 }
 
@@ -126,42 +127,31 @@ extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
     init(
         _ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput, shelf: ShelfWiring,
-        recording: RecordWiring
+        recording: RecordWiring, quit: @escaping @Sendable () -> Void
     ) {
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
         }
         accelerometer = configuration.input.usesAccelerometer ? Accelerometer() : nil
-        let beIdle: @Sendable (HostTime) -> Void
-        let idle = configuration.idle.command
-        let handler: InputHandler
-        if configuration.input.controls == .none {
-            controls = nil
-            let perform: @Sendable (Command, HostTime) -> Void = { command, time in
-                if case .rotate(let rotation) = command { display.rotate(rotation) } else { player.perform(command, at: time) }
+        let (idle, allowsQuit) = (configuration.idle.command, configuration.input.allowsQuit)
+        let controls = Controls(
+            ControlsSettings(configuration), keys: keyMap, player: player, screen: display, shelf: shelf.surroundings
+        ) { command in
+            switch command {
+            case .record(let order): recording.order(order)
+            case .quit: if allowsQuit { quit() }
             }
-            self.perform = perform
-            beIdle = { perform(idle, $0) }
-            let mayTap = configuration.input.lock.allows(GestureName.tap)
-            handler = CommandRecognizer.handler(
-                keyMap, gestures: configuration.input.gestures,
-                tap: { [player] in mayTap ? player.snapshot.item.flatMap { player.item($0) }?.entry.tap : nil }, perform: perform)
-        } else {
-            let controls = Controls(
-                ControlsSettings(configuration), keys: keyMap, player: player, screen: display, shelf: shelf.surroundings)
-            self.controls = controls
-            perform = { controls.perform($0, at: $1) }
-            beIdle = { time in
-                shelf.giveBackPlaylist()
-                controls.beIdle(idle, at: time)
-            }
-            handler = controls.handler
+        }
+        (self.controls, drawn) = (controls, configuration.input.controls == .none ? nil : controls)
+        let beIdle: @Sendable (HostTime) -> Void = { time in
+            shelf.giveBackPlaylist()
+            controls.beIdle(idle, at: time)
         }
         // Whoever touches what is recorded touches something, and whoever stands before the camera is not to be taken for nobody.
-        let all = handler.without { event in
+        let all = controls.handler.without { event in
             // A key that is bound to something of the recording does that, and no button.
-            if case .key(let key) = event, case .record? = keyMap.command(for: key.key) { return false }
+            if case .key(let key) = event, case .program(.record)? = keyMap.command(for: key.key) { return false }
             return recording.takes(event)
         }
         self.handler =
@@ -180,7 +170,7 @@ extension ControlsSettings {
         theme = configuration.theme
         gestures = configuration.input.gestures
         seekStep = configuration.playback.seekStep
-        shelf.isOffered = !configuration.shelf.folders.isEmpty
+        shelf.isOffered = mode != .none && !configuration.shelf.folders.isEmpty
         (shelf.closeAfter, shelf.makesFilms) = (configuration.shelf.closeAfter, configuration.shelf.exportFolder != nil)
         apply(configuration.input.lock)
     }

@@ -21,7 +21,7 @@ import Remote
         version: kioskVersion,
         subcommands: [
             Play.self, Check.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self, Calibrate.self,
-            ExportCommand.self, RecordCommand.self, WantsSticks.self,
+            ExportCommand.self, RecordCommand.self, SchemaCommand.self, WantsSticks.self,
         ],
         defaultSubcommand: Play.self)
 

@@ -84,9 +84,10 @@ struct Play: ParsableCommand {
 
     func run() throws {
         kiosk_tune_malloc()
-        var overrides = ConfigurationOverrides()
-        (overrides.rotation, overrides.gravity, overrides.background) = (rotation, gravity, background)
-        (overrides.volume, overrides.isMuted, overrides.loop, overrides.logLevel) = (volume, muted, loop, logLevel)
+        let overrides: [ConfigurationOverride] = [
+            .init(\.gravity, gravity), .init(\.display.rotation, rotation), .init(\.display.background, background),
+            .init(\.audio.volume, volume), .init(\.audio.isMuted, muted), .init(\.playback.loop, loop), .init(\.log.level, logLevel),
+        ]
         let configuration = try settings.load(overrides, sources: sources)
         let keyMap = try settings.keyMap(configuration)
         StartTrace.reached(.configured)
@@ -142,12 +143,14 @@ struct Play: ParsableCommand {
         cache?.start { [player] in player.items.map(\.entry) + others }
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
-        player.addObserver { if $0 == .quitRequested { signals.raise(SIGTERM) } }
         // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
-        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf, recording: recording)
+        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf, recording: recording) {
+            log.info("asked to quit")
+            signals.raise(SIGTERM)
+        }
         let expansion = PlaylistExpansion(configuration) { probe($0) }
         let stickCopy = StickCopy(check: { probe(ofStick: $0) }) { news in
             switch news {
@@ -196,7 +199,7 @@ struct Play: ParsableCommand {
             if new.display.background != old.display.background { display.setBackground(new.display.background) }
             expansion.setConfiguration(new)
             shelf.setConfiguration(new)
-            if ConfigurationChange.concernsViewers(from: old, to: new) { interaction.setConfiguration(new, keyMap) }
+            if ConfigurationChange(from: old, to: new).concernsViewers { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
             recording.setConfiguration(new)
         }
@@ -297,7 +300,6 @@ extension Player.Options {
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted
         audioSession = configuration.audio.session
-        allowsQuit = configuration.input.allowsQuit
         stream = configuration.network
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }

@@ -1,3 +1,4 @@
+import Commands
 import Configuration
 import KioskCapture
 import KioskDisplay
@@ -25,11 +26,6 @@ final class RecordWiring: Sendable {
         (self.player, self.display) = (player, display)
         let screen = Self.screen(configuration, player, display, observer)
         state = Mutex((screen, configuration.record, configuration.theme))
-        player.addObserver { [weak self] event in
-            guard case .recordingRequested(let order) = event, let self else { return }
-            if let screen = self.screen { return screen.order(order) }
-            Logger(label: "kiosk").warning("“record \(order.rawValue)”: nothing is recorded, as [record] folder is not set in kiosk.conf")
-        }
     }
 
     private static func screen(
@@ -66,7 +62,13 @@ final class RecordWiring: Sendable {
     /// Whether somebody records, or looks at what has been recorded.
     var isInUse: Bool { screen?.isInUse ?? false }
 
-    /// Asks for something, if anything; what programs are told then, nil where nothing can be recorded.
+    /// A viewer asks for something. Any thread; returns at once.
+    func order(_ order: RecordingOrder) {
+        if let screen { return screen.order(order) }
+        Logger(label: "kiosk").warning("“record \(order.rawValue)”: nothing is recorded, as [record] folder is not set in kiosk.conf")
+    }
+
+    /// A program asks for something, if anything; what programs are told then, nil where nothing can be recorded.
     func record(_ order: RecordingOrder?) -> [String: JSONValue]? {
         screen.map { screen in
             if let order { screen.order(order) }

@@ -1,4 +1,5 @@
 import Cache
+import Commands
 import Configuration
 import Glibc
 import KioskAudio
@@ -45,6 +46,7 @@ final class RemoteWiring: Sendable {
             screenshot: { [display] () throws(ControlRefusal) in try screenshot(of: display) },
             items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload)
         surroundings.shelf = { [shelf] request throws(ControlRefusal) in try shelf.handle(request) }
+        surroundings.mayQuit = { [present] in present.withLock { $0.input.allowsQuit } }
         surroundings.record = { [recording] in recording.record($0) }
         let control = RemoteControl(player, surroundings)
         (self.control, self.player, self.present) = (control, player, present)

@@ -48,8 +48,6 @@ final class Reporter: Sendable {
         case .itemStatusChanged: break  // said when it begins, or fails
         case .interruptionBegan: log.info("another program has the sound give way")
         case .interruptionEnded: log.info("the sound is back")
-        case .recordingRequested: break
-        case .quitRequested: log.info("asked to quit")
         }
     }
 

@@ -36,17 +36,18 @@ struct Settings: ParsableArguments {
     ///
     /// Without a file anywhere it is the defaults, provided that there is something to play on the command line or `orDefaults` is set.
     func load(
-        _ overrides: ConfigurationOverrides = ConfigurationOverrides(), sources: [String] = [], orDefaults: Bool = false
+        _ overrides: [ConfigurationOverride] = [], sources: [String] = [], orDefaults: Bool = false
     ) throws
         -> Configuration
     {
-        var overrides = overrides
-        (overrides.connector, overrides.mode, overrides.audioDevice, overrides.sources) = (display, mode, audio, sources)
-
         guard var configuration = try Self.read(config) ?? (sources.isEmpty && !orDefaults ? nil : Configuration()) else {
             throw ValidationError("there is no kiosk.conf here or in /etc/kiosk: name what to play, or a file with --config")
         }
-        configuration.apply(overrides)
+        configuration.apply(
+            [
+                .init(\.sources, sources.isEmpty ? nil : sources), .init(\.display.connector, display), .init(\.display.mode, mode),
+                .init(\.audio.device, audio),
+            ] + overrides)
         return configuration
     }
 

@@ -1,4 +1,5 @@
 import Cache
+import Commands
 import Configuration
 import Content
 import Controls
@@ -163,7 +164,7 @@ final class ShelfWiring: Sendable {
     // MARK: What programs ask for
 
     /// Carries out a command of the control socket.
-    func handle(_ request: ControlRequest) throws(ControlRefusal) -> [String: JSONValue] {
+    func handle(_ request: ShelfRequest) throws(ControlRefusal) -> [String: JSONValue] {
         let (controls, configuration) = state.withLock { ($0.controls, $0.configuration) }
         guard !configuration.shelf.folders.isEmpty else {
             throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
@@ -171,7 +172,6 @@ final class ShelfWiring: Sendable {
         guard let controls else {
             throw ControlRefusal(code: "no-shelf", message: "there is no shelf where nothing is drawn: [input] controls is \"none\"")
         }
-        let arguments = request.arguments
         func change<Result>(_ body: (inout ShelfState) -> (actions: [ShelfAction], Result)) -> Result {
             var result: Result?
             controls.changeShelf { shelf in
@@ -181,68 +181,79 @@ final class ShelfWiring: Sendable {
             }
             return result!
         }
-        switch request.command {
-        case .shelfOpen: change { ($0.open(at: .now), ()) }
-        case .shelfClose: change { ($0.close(), ()) }
-        case .shelfSearch:
+        func entry(_ name: ItemName) throws(ControlRefusal) -> ShelfEntry {
+            if let entry = controls.shelf.entry(named: name.description) { return entry }
+            throw ControlRefusal(code: "no-such-item", message: "there is none such on the shelf")
+        }
+        func playable(_ name: ItemName) throws(ControlRefusal) -> ShelfEntry {
+            let entry = try entry(name)
+            guard let problem = controls.shelf.facts[entry]?.problem else { return entry }
+            throw ControlRefusal(code: "item-failed", message: "\(entry.source): \(problem)")
+        }
+        func clips(_ count: Int) -> [String: JSONValue] { ["clips": .number(Double(count))] }
+        switch request {
+        case .open: change { ($0.open(at: .now), ()) }
+        case .close: change { ($0.close(), ()) }
+        case .search(let text):
             let count = change { shelf in
                 let actions = shelf.open(at: .now)
-                shelf.find(arguments.text("text") ?? "", at: .now)
+                shelf.find(text ?? "", at: .now)
                 return (actions, shelf.found.count)
             }
             return ["count": .number(Double(count))]
-        case .shelfList: return list(controls.shelf, arguments)
-        case .shelfFilm: return film(controls.shelf)
-        case .shelfMove:
-            let place = arguments.integer("clip") ?? 1, other = arguments.integer("to") ?? 1
+        case .list(let first, let most): return list(controls.shelf, from: first, most)
+        case .film: return film(controls.shelf)
+        case .move(let place, let other):
             let (isMoved, film) = change { shelf in ([], (shelf.moveClip(at: place - 1, to: other - 1), shelf.film)) }
             guard isMoved else {
                 throw ControlRefusal(code: "no-such-item", message: "the film has no clip \(place): it has \(film.clips.count)")
             }
             return ["clips": Self.paths(film)]
-        case .shelfClear:
+        case .clear:
             change { shelf in
                 shelf.clearFilm()
                 return ([], ())
             }
-        case .shelfCancel: filmMaker?.cancel()
-        case .shelfExport:
+        case .cancel: filmMaker?.cancel()
+        case .export:
             guard configuration.shelf.exportFolder != nil else {
                 throw ControlRefusal(code: "no-folder", message: "[shelf] export-folder of kiosk.conf names no folder for films")
             }
             let shelf = controls.shelf
             if shelf.film.clips.isEmpty { throw ControlRefusal(code: "no-clips", message: "there is no clip in the film: add one") }
             if shelf.export?.isRunning == true { throw ControlRefusal(code: "busy", message: "a film is being made") }
-            return ["clips": .number(Double(change { ($0.makeFilm(), $0.film.clips.count) }))]
-        case .shelfPlay, .shelfPlayFrom, .shelfAdd, .shelfRemove:
-            let name = arguments.integer("item").map(String.init) ?? arguments.text("item") ?? ""
-            guard let entry = controls.shelf.entry(named: name) else {
-                throw ControlRefusal(code: "no-such-item", message: "there is none such on the shelf")
-            }
-            if request.command == .shelfPlay || request.command == .shelfPlayFrom {
-                if let problem = controls.shelf.facts[entry]?.problem {
-                    throw ControlRefusal(code: "item-failed", message: "\(entry.source): \(problem)")
-                }
-                change { (request.command == .shelfPlay ? $0.play(entry) : $0.playFrom(entry), ()) }
-                return [:]
-            }
-            if request.command == .shelfAdd, let objection = controls.shelf.objection(toAdding: entry) {
+            return clips(change { ($0.makeFilm(), $0.film.clips.count) })
+        case .play(let name):
+            let entry = try playable(name)
+            change { ($0.play(entry), ()) }
+        case .playFrom(let name):
+            let entry = try playable(name)
+            change { ($0.playFrom(entry), ()) }
+        case .add(let name):
+            let entry = try entry(name)
+            if let objection = controls.shelf.objection(toAdding: entry) {
                 throw ControlRefusal(code: "item-failed", message: objection)
             }
-            let count = change { shelf in
-                if request.command == .shelfAdd { shelf.add(entry) } else { shelf.remove(entry) }
-                return ([], shelf.film.clips.count)
-            }
-            return ["clips": .number(Double(count))]
-        default: break
+            return clips(
+                change { shelf in
+                    shelf.add(entry)
+                    return ([], shelf.film.clips.count)
+                })
+        case .remove(let name):
+            let entry = try entry(name)
+            return clips(
+                change { shelf in
+                    shelf.remove(entry)
+                    return ([], shelf.film.clips.count)
+                })
         }
         return [:]
     }
 
-    private func list(_ shelf: ShelfState, _ arguments: ControlArguments) -> [String: JSONValue] {
+    private func list(_ shelf: ShelfState, from place: Int, _ most: Int) -> [String: JSONValue] {
         let found = shelf.found
-        let first = min(max((arguments.integer("from") ?? 1) - 1, 0), found.count)
-        let items = found[first...].prefix(arguments.integer("most") ?? 100).enumerated().map { offset, entry -> JSONValue in
+        let first = min(place - 1, found.count)
+        let items = found[first...].prefix(most).enumerated().map { offset, entry -> JSONValue in
             let facts = shelf.facts[entry]
             var members: [String: JSONValue] = [
                 "place": .number(Double(first + offset + 1)), "title": .string(facts?.title ?? entry.title),

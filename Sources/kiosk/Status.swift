@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import KioskPlatform
 import Remote
 
@@ -16,7 +17,7 @@ struct Status: ParsableCommand {
     func run() throws {
         do throws(Unanswered) {
             let place = try address.place()
-            let answer = try place.answer(to: JSONValue.object(["command": .string(ControlCommand.status.rawValue)]).line)
+            let answer = try place.answer(to: JSONValue.object(["command": .string("status")]).line)
             place.mentionMistakes()
             if json { Swift.print(answer.line) } else { print(AnswerPage.text(.status, answer)) }
         } catch { throw error.told(asJSON: json) }

@@ -160,8 +160,8 @@ import Testing
         try #require(!samples.isEmpty)
         for sample in samples { #expect(try !Self.parse(sample).clips.isEmpty) }
         // Every key has its line.
-        for table in Grammar.arrangementTables {
-            for key in table.keys { #expect(manual.contains("`\(key)`"), "\(table.heading) \(key)") }
+        for table in Arrangement.keys.map(\.facts) {
+            for key in table.keys() { #expect(manual.contains("`\(key.name)`"), "\(table.name) \(key.name)") }
         }
     }
 

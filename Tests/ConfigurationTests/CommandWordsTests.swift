@@ -8,20 +8,23 @@ import Testing
     private let words = CommandWords(folder: "/srv/signs")
 
     private static let good: [(String, Command?)] = [
-        ("toggle", .togglePlayback), ("none", nil), ("go-on", .waitEnded), ("restart", .restartItem),
-        ("restart-playlist", .restartPlaylist),
-        ("play", .play), ("item 3", .selectItem(3)), ("item 10000", .selectItem(10_000)), ("volume 0", .setVolume(0)),
-        ("volume 40", .setVolume(40)), ("volume-up", .changeVolume(by: 5)), ("rate 1.5", .setRate(1.5)), ("rate 2", .setRate(2)),
+        ("toggle", .player(.togglePlayback)), ("none", nil), ("go-on", .player(.waitEnded)), ("restart", .player(.restartItem)),
+        ("restart-playlist", .player(.restartPlaylist)),
+        ("play", .player(.play)), ("item 3", .player(.selectItem(3))), ("item 10000", .player(.selectItem(10_000))),
+        ("volume 0", .player(.setVolume(0))),
+        ("volume 40", .player(.setVolume(40))), ("volume-up", .player(.changeVolume(by: 5))), ("rate 1.5", .player(.setRate(1.5))),
+        ("rate 2", .player(.setRate(2))),
         ("rotate", .rotate(nil)), ("rotate 0", .rotate(Rotation.none)), ("rotate 270", .rotate(.clockwise270)),
-        ("seek 1:30", .seekTo(.seconds(90))), ("seek 0", .seekTo(.zero)), ("seek 12.5", .seekTo(.milliseconds(12_500))),
-        ("seek +30", .seekBy(.seconds(30))), ("seek -1:00:00.5", .seekBy(.milliseconds(-3_600_500))),
-        ("show-controls", .showControls), ("hide-controls", .hideControls), ("quit", .quit), ("  next  ", .nextItem),
-        ("play special.mp4", .playSource("/srv/signs/special.mp4", resumes: false)),
-        ("play /media/special.mp4 then resume", .playSource("/media/special.mp4", resumes: true)),
-        ("play ../a then b.mp4 then next", .playSource("/srv/a then b.mp4", resumes: false)),
-        ("play   rtsp://camera/1   then resume ", .playSource("rtsp://camera/1", resumes: true)),
-        ("play then resume", .playSource("/srv/signs/then resume", resumes: false)),
-        ("play http://host/live.m3u8", .playSource("http://host/live.m3u8", resumes: false)),
+        ("seek 1:30", .player(.seekTo(.seconds(90)))), ("seek 0", .player(.seekTo(.zero))),
+        ("seek 12.5", .player(.seekTo(.milliseconds(12_500)))),
+        ("seek +30", .player(.seekBy(.seconds(30)))), ("seek -1:00:00.5", .player(.seekBy(.milliseconds(-3_600_500)))),
+        ("show-controls", .showControls), ("hide-controls", .hideControls), ("quit", .program(.quit)), ("  next  ", .player(.nextItem)),
+        ("play special.mp4", .player(.playSource("/srv/signs/special.mp4", resumes: false))),
+        ("play /media/special.mp4 then resume", .player(.playSource("/media/special.mp4", resumes: true))),
+        ("play ../a then b.mp4 then next", .player(.playSource("/srv/a then b.mp4", resumes: false))),
+        ("play   rtsp://camera/1   then resume ", .player(.playSource("rtsp://camera/1", resumes: true))),
+        ("play then resume", .player(.playSource("/srv/signs/then resume", resumes: false))),
+        ("play http://host/live.m3u8", .player(.playSource("http://host/live.m3u8", resumes: false))),
     ]
 
     @Test(arguments: good) func command(_ text: String, _ command: Command?) throws { #expect(try words.command(text) == command) }
@@ -59,16 +62,16 @@ import Testing
         for text in ["", "xyzzyplugh", "x y"] {
             let fault = #expect(throws: CommandFault.self) { try words.command(text) }
             #expect(
-                fault?.text.contains("; there are toggle, play, pause, ") == true
-                    && fault?.text.contains(", none, item, seek, volume, rate") == true)
+                fault?.text.contains("; there are play, pause, toggle, ") == true
+                    && fault?.text.contains(", none, seek, item, volume, rate") == true)
         }
     }
 
     @Test("On a tap play returns, and idle restarts the playlist") func context() throws {
         let tap = CommandWords(folder: "/srv", resumesByDefault: true)
-        #expect(try tap.command("play a.mp4") == .playSource("/srv/a.mp4", resumes: true))
-        #expect(try tap.command("play a.mp4 then next") == .playSource("/srv/a.mp4", resumes: false))
-        #expect(try CommandWords(folder: "/srv", restart: .restartPlaylist).command("restart") == .restartPlaylist)
+        #expect(try tap.command("play a.mp4") == .player(.playSource("/srv/a.mp4", resumes: true)))
+        #expect(try tap.command("play a.mp4 then next") == .player(.playSource("/srv/a.mp4", resumes: false)))
+        #expect(try CommandWords(folder: "/srv", restart: .player(.restartPlaylist)).command("restart") == .player(.restartPlaylist))
     }
 
     private static let triggers: [(String, String?)] = [

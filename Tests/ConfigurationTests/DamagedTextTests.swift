@@ -7,8 +7,7 @@ import Testing
     @Test("A damaged kiosk.conf gives values, or complaints that each say where", arguments: 0..<8 as Range<UInt64>) func damage(
         seed: UInt64
     ) throws {
-        let manual = try Manual()
-        let originals = [Array(manual.text.utf8), Array(manual.uncommented.utf8)]
+        let originals = [Array(Manual.text().utf8), Array(Manual.text(uncommented: true, examples: true).utf8)]
         var random = Proof.Random(seed: seed)
         for _ in 0..<60 {
             var text = originals.randomElement(using: &random)!

@@ -85,10 +85,12 @@ import Testing
 
     @Test func commands() throws {
         let words = CommandWords(folder: "/srv")
-        #expect(try words.command("audio-track de") == .selectAudioTrack(.language(LanguageCode("de")!)))
-        #expect(try words.command("audio-track off") == .selectAudioTrack(.off))
-        #expect(try words.command("chapter 3") == .selectChapter(3))
-        #expect(try words.command("next-chapter") == .skipChapters(1) && words.command("previous-chapter") == .skipChapters(-1))
+        #expect(try words.command("audio-track de") == .player(.selectAudioTrack(.language(LanguageCode("de")!))))
+        #expect(try words.command("audio-track off") == .player(.selectAudioTrack(.off)))
+        #expect(try words.command("chapter 3") == .player(.selectChapter(3)))
+        #expect(
+            try words.command("next-chapter") == .player(.skipChapters(1))
+                && words.command("previous-chapter") == .player(.skipChapters(-1)))
         #expect(throws: CommandFault.self) { try words.command("chapter 0") }
     }
 }

@@ -1,3 +1,4 @@
+import Commands
 import KioskPlatform
 import KioskVocabulary
 import Testing
@@ -34,18 +35,23 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.playlist.isEmpty)
         #expect(Set(KeyBinding.defaults.map(\.trigger)).count == KeyBinding.defaults.count)
         let commands = Dictionary(uniqueKeysWithValues: KeyBinding.defaults.map { ($0.trigger.description, $0.command) })
-        #expect(commands["KEY_SPACE"] == .togglePlayback && commands["KEY_PLAYPAUSE"] == .togglePlayback)
-        #expect(commands["KEY_RIGHT"] == .seekSteps(1) && commands["KEY_LEFT"] == .seekSteps(-1))
-        #expect(commands["KEY_UP"] == .changeVolume(by: 5) && commands["KEY_DOWN"] == .changeVolume(by: -5))
-        #expect(commands["KEY_M"] == .toggleMute && commands["KEY_N"] == .nextItem && commands["KEY_PAGEUP"] == .previousItem)
-        #expect(commands["KEY_HOME"] == .restartItem && commands["KEY_ESC"] == .quit && commands["KEY_Q"] == .quit)
-        #expect(commands["KEY_1"] == .selectItem(1) && commands["KEY_KP9"] == .selectItem(9) && commands["KEY_NUMERIC_5"] == .selectItem(5))
-        #expect(commands["DIAL-UP"] == .changeVolume(by: 5) && commands["DIAL-DOWN"] == .changeVolume(by: -5))
+        #expect(commands["KEY_SPACE"] == .player(.togglePlayback) && commands["KEY_PLAYPAUSE"] == .player(.togglePlayback))
+        #expect(commands["KEY_RIGHT"] == .player(.seekSteps(1)) && commands["KEY_LEFT"] == .player(.seekSteps(-1)))
+        #expect(commands["KEY_UP"] == .player(.changeVolume(by: 5)) && commands["KEY_DOWN"] == .player(.changeVolume(by: -5)))
+        #expect(
+            commands["KEY_M"] == .player(.toggleMute) && commands["KEY_N"] == .player(.nextItem)
+                && commands["KEY_PAGEUP"] == .player(.previousItem))
+        #expect(
+            commands["KEY_HOME"] == .player(.restartItem) && commands["KEY_ESC"] == .program(.quit) && commands["KEY_Q"] == .program(.quit))
+        #expect(
+            commands["KEY_1"] == .player(.selectItem(1)) && commands["KEY_KP9"] == .player(.selectItem(9))
+                && commands["KEY_NUMERIC_5"] == .player(.selectItem(5)))
+        #expect(commands["DIAL-UP"] == .player(.changeVolume(by: 5)) && commands["DIAL-DOWN"] == .player(.changeVolume(by: -5)))
         #expect(configuration.input.controls == .full && !configuration.input.scrubPlays && !configuration.input.usesAccelerometer)
         #expect(configuration.input.lock == InputLock() && configuration.input.map.isEmpty)
         #expect(configuration.theme == Theme() && configuration.theme.accent.description == "#339eff")
         #expect(configuration.theme.parts == Set(ControlsPart.allCases))
-        #expect(configuration.idle.after == nil && configuration.idle.command == .restartPlaylist)
+        #expect(configuration.idle.after == nil && configuration.idle.command == .player(.restartPlaylist))
     }
 
     @Test func everyValue() throws {
@@ -130,7 +136,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 == PlaylistItem(
                     source: "/srv/signs/a.mp4", gravity: .resize, volume: 0.25, isMuted: true, repeatCount: 3, start: .seconds(1),
                     end: .seconds(2), duration: .seconds(7), imageDuration: .seconds(8), waitsForTap: true,
-                    onTap: .playSource("/srv/b c.mp4", resumes: true),
+                    onTap: .player(.playSource("/srv/b c.mp4", resumes: true)),
                     title: "Ä first 日本", deinterlace: .auto, decoder: .software))
         #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
         #expect(configuration.playback.decoder == .hardware && configuration.playback.decoderDevice == "/dev/dri/renderD129")
@@ -147,7 +153,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         // What is bound and allowed: the rest is left out.
         #expect(input.gestures == [.edgeTop: .showControls])
         #expect(input.allowedBindings.map(\.trigger.description) == ["KEY_HOME", "hold ctrl+KEY_POWER"])
-        #expect(input.allowedBindings.map(\.command) == [.restartItem, .rotate(nil)])
+        #expect(input.allowedBindings.map(\.command) == [.player(.restartItem), .rotate(nil)])
         #expect(input.lock.allows(.slider) && !input.lock.allows(.mute) && !input.lock.allows(GestureName.twoFingerTap))
         #expect(
             input.lock.allows(.init(identity: "ILITEK Multi-Touch")) && input.lock.allows(.init(identity: "my ilitek multi"))
@@ -155,7 +161,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.theme.accent == Color(red: 255, green: 0, blue: 0) && configuration.theme.opacity == 0.5)
         #expect(configuration.theme.font == "Noto Sans, Noto Sans CJK JP")
         #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.toast, .preview]))
-        #expect(configuration.idle.after == .seconds(90) && configuration.idle.command == .selectItem(2))
+        #expect(configuration.idle.after == .seconds(90) && configuration.idle.command == .player(.selectItem(2)))
     }
 
     @Test("A device is told by where it is plugged in, and by its ids, whatever it calls itself") func devicesOfALock() throws {
@@ -204,9 +210,9 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
 
     @Test("Where nothing is drawn the defaults are a tap and the swipes, and what the file binds") func gesturesWithoutControls() throws {
         let input = try parsed("[input]\ncontrols = \"none\"\n[input.gestures]\nlong-press = \"mute\"\nswipe-left = \"none\"").input
-        #expect(input.gestures == [.tap: .togglePlayback, .swipeRight: .seekSteps(1), .longPress: .toggleMute])
+        #expect(input.gestures == [.tap: .player(.togglePlayback), .swipeRight: .player(.seekSteps(1)), .longPress: .player(.toggleMute)])
         let drags = try parsed("[input.gestures]\nvolume-drag = false").input
-        #expect(drags.gestures[.volumeDrag] == nil && drags.gestures[.twoFingerTap] == .toggleMute)
+        #expect(drags.gestures[.volumeDrag] == nil && drags.gestures[.twoFingerTap] == .player(.toggleMute))
     }
 
     @Test func physicalSizes() {
@@ -275,10 +281,12 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(bindings.count == KeyBinding.defaults.count + 2)
         #expect(
             bindings.suffix(4) == [
-                KeyBinding(trigger: KeyTrigger(["KEY_SPACE"]), command: .nextItem, position: SourcePosition(line: 2, column: 1)),
+                KeyBinding(trigger: KeyTrigger(["KEY_SPACE"]), command: .player(.nextItem), position: SourcePosition(line: 2, column: 1)),
                 KeyBinding(trigger: KeyTrigger(["KEY_ESC"], press: .once), command: nil, position: SourcePosition(line: 3, column: 1)),
-                KeyBinding(trigger: KeyTrigger(["BTN_LEFT"]), command: .togglePlayback, position: SourcePosition(line: 4, column: 1)),
-                KeyBinding(trigger: KeyTrigger(["KEY_F1"]), command: .changeVolume(by: -5), position: SourcePosition(line: 5, column: 1)),
+                KeyBinding(
+                    trigger: KeyTrigger(["BTN_LEFT"]), command: .player(.togglePlayback), position: SourcePosition(line: 4, column: 1)),
+                KeyBinding(
+                    trigger: KeyTrigger(["KEY_F1"]), command: .player(.changeVolume(by: -5)), position: SourcePosition(line: 5, column: 1)),
             ])
         #expect(
             configuration.complaint(unknownKey: bindings.last!)?.description
@@ -292,20 +300,15 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         var configuration = try parsed(text)
         #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspectFill, .resize])
 
-        configuration.apply(ConfigurationOverrides())
+        configuration.apply([.init(\.gravity, nil), .init(\.sources, nil), .init(\.display.connector, nil)])
         #expect(configuration == (try parsed(text)))
 
-        var overrides = ConfigurationOverrides()
-        overrides.gravity = .resizeAspect
-        overrides.connector = .offscreen
-        overrides.mode = .size(width: 640, height: 480, refresh: nil)
-        overrides.background = Color(red: 1, green: 2, blue: 3)
-        overrides.audioDevice = .off
-        overrides.volume = 5
-        overrides.isMuted = true
-        overrides.loop = .item
-        overrides.logLevel = .trace
-        configuration.apply(overrides)
+        configuration.apply([
+            .init(\.gravity, .resizeAspect), .init(\.display.connector, .offscreen),
+            .init(\.display.mode, .size(width: 640, height: 480, refresh: nil)),
+            .init(\.display.background, Color(red: 1, green: 2, blue: 3)), .init(\.audio.device, .off), .init(\.audio.volume, 5),
+            .init(\.audio.isMuted, true), .init(\.playback.loop, .item), .init(\.log.level, .trace),
+        ])
         #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspect, .resizeAspect])
         #expect(configuration.display.connector == .offscreen)
         #expect(configuration.display.mode == .size(width: 640, height: 480, refresh: nil))
@@ -318,9 +321,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 }())
         #expect(configuration.playback.loop == .item && configuration.log.level == .trace)
 
-        overrides.rotation = .clockwise180
-        overrides.sources = ["x.mp4", "/y.mp4", "rtsp://camera/1"]
-        configuration.apply(overrides)
+        configuration.apply([.init(\.display.rotation, .clockwise180), .init(\.sources, ["x.mp4", "/y.mp4", "rtsp://camera/1"])])
         #expect(configuration.display.rotation == .clockwise180)
         #expect(configuration.playlist.map(\.source.location) == ["\(workingFolder)/x.mp4", "/y.mp4", "rtsp://camera/1"])
     }

@@ -148,7 +148,8 @@ struct Gallery {
     }
 
     static let keys: [(String, Command)] = [
-        ("i", .showControls), ("volumeup", .changeVolume(by: 5)), ("mute", .toggleMute), ("right", .seekSteps(1)),
+        ("i", .showControls), ("volumeup", .player(.changeVolume(by: 5))), ("mute", .player(.toggleMute)),
+        ("right", .player(.seekSteps(1))),
     ]
 
     /// A picture of 16:9.

@@ -175,7 +175,7 @@ import Testing
                 var bare: [UInt32] = []
                 let seen = try screen.watch {
                     screen.tap(0.5, 0.3)
-                    screen.controls.perform(.pause)
+                    screen.controls.perform(.player(.pause))
                     #expect(screen.until { screen.player.snapshot.status == .paused })
                     bare = try screen.settled()
                 }

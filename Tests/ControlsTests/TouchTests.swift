@@ -25,32 +25,32 @@ import Testing
     }
 
     private static let rows: [Row] = [
-        Row("a tap beside the controls pauses", [.togglePlayback]) { $0.tap(0.3, 0.3) },
-        Row("a tap in the middle, where nothing is shown, too", [.togglePlayback]) { $0.tap(0.5, 0.5) },
+        Row("a tap beside the controls pauses", [.player(.togglePlayback)]) { $0.tap(0.3, 0.3) },
+        Row("a tap in the middle, where nothing is shown, too", [.player(.togglePlayback)]) { $0.tap(0.5, 0.5) },
         Row("nothing is asked for before the finger is lifted", []) { $0.down(0.3, 0.3) },
-        Row("a mouse has no place on the screen: its button is a tap", [.togglePlayback]) { viewer in
+        Row("a mouse has no place on the screen: its button is a tap", [.player(.togglePlayback)]) { viewer in
             show(&viewer)
             viewer.click()
         },
-        Row("the button in the middle", [.togglePlayback]) { viewer in
+        Row("the button in the middle", [.player(.togglePlayback)]) { viewer in
             show(&viewer)
             viewer.tap(.playPause)
         },
-        Row("back", [.seekSteps(-1)]) { viewer in
+        Row("back", [.player(.seekSteps(-1))]) { viewer in
             show(&viewer)
             viewer.tap(.skipBack)
         },
-        Row("forward, twice", [.seekSteps(1), .seekSteps(1)]) { viewer in
+        Row("forward, twice", [.player(.seekSteps(1)), .player(.seekSteps(1))]) { viewer in
             show(&viewer)
             viewer.tap(.skipForward)
             viewer.tap(.skipForward)
         },
-        Row("previous and next", [.previousItem, .nextItem]) { viewer in
+        Row("previous and next", [.player(.previousItem), .player(.nextItem)]) { viewer in
             show(&viewer)
             viewer.tap(.previousItem)
             viewer.tap(.nextItem)
         },
-        Row("mute", [.toggleMute]) { viewer in
+        Row("mute", [.player(.toggleMute)]) { viewer in
             show(&viewer)
             viewer.tap(.mute)
         },
@@ -70,7 +70,7 @@ import Testing
             viewer.move(finger, 0.2, 0.2)
             viewer.up(finger)
         },
-        Row("one that comes back does", [.togglePlayback]) { viewer in
+        Row("one that comes back does", [.player(.togglePlayback)]) { viewer in
             show(&viewer)
             let place = viewer.place(.playPause)
             let finger = viewer.down(place.x, place.y)
@@ -78,7 +78,7 @@ import Testing
             viewer.move(finger, place.x, place.y)
             viewer.up(finger)
         },
-        Row("a few millimetres beside it are still on it", [.togglePlayback]) { viewer in
+        Row("a few millimetres beside it are still on it", [.player(.togglePlayback)]) { viewer in
             show(&viewer)
             let place = viewer.place(.playPause)
             let finger = viewer.down(place.x, place.y)
@@ -90,7 +90,7 @@ import Testing
             let place = viewer.place(.playPause)
             viewer.cancel(viewer.down(place.x, place.y))
         },
-        Row("another finger of the hand that holds a control means nothing", [.togglePlayback]) { viewer in
+        Row("another finger of the hand that holds a control means nothing", [.player(.togglePlayback)]) { viewer in
             show(&viewer)
             let place = viewer.place(.playPause)
             let finger = viewer.down(place.x, place.y)
@@ -99,7 +99,7 @@ import Testing
             viewer.up(other)
             viewer.up(finger)
         },
-        Row("a finger on another screen does", [.togglePlayback, .togglePlayback]) { viewer in
+        Row("a finger on another screen does", [.player(.togglePlayback), .player(.togglePlayback)]) { viewer in
             show(&viewer)
             let place = viewer.place(.playPause)
             let finger = viewer.down(place.x, place.y)
@@ -108,37 +108,43 @@ import Testing
             viewer.up(other, device: 1)
             viewer.up(finger)
         },
-        Row("two fingers mute", [.toggleMute]) { viewer in
+        Row("two fingers mute", [.player(.toggleMute)]) { viewer in
             let first = viewer.down(0.4, 0.4), second = viewer.down(0.6, 0.4)
             viewer.wait(.milliseconds(80))
             viewer.up(first)
             viewer.up(second)
         },
-        Row("where controls go away a touch is beside them", [.togglePlayback]) { viewer in
+        Row("where controls go away a touch is beside them", [.player(.togglePlayback)]) { viewer in
             show(&viewer)
             viewer.wait(.milliseconds(2700))
             viewer.tap(.skipBack)
         },
-        Row("a swipe seeks", [.seekSteps(2)]) { viewer in
+        Row("a swipe seeks", [.player(.seekSteps(2))]) { viewer in
             let finger = viewer.down(0.2, 0.3)
             viewer.wait(.milliseconds(60))
             viewer.move(finger, 0.6, 0.3)
             viewer.wait(.milliseconds(60))
             viewer.up(finger)
         },
-        Row("a stroke up along the right edge is louder", [.changeVolume(by: 15)]) { viewer in
+        Row("a stroke up along the right edge is louder", [.player(.changeVolume(by: 15))]) { viewer in
             viewer.now.volume = 50
             let finger = viewer.down(0.95, 0.5)
             viewer.move(finger, 0.95, 0.35)
             viewer.up(finger)
         },
-        Row("two taps on the right take the first one's pause back, and seek", [.togglePlayback, .togglePlayback, .seekSteps(1)]) {
+        Row(
+            "two taps on the right take the first one's pause back, and seek",
+            [.player(.togglePlayback), .player(.togglePlayback), .player(.seekSteps(1))]
+        ) {
             viewer in
             viewer.tap(0.9, 0.3)
             viewer.wait(.milliseconds(100))
             viewer.tap(0.9, 0.3)
         },
-        Row("two taps on the left, also where a button has appeared beneath", [.togglePlayback, .togglePlayback, .seekSteps(-1)]) {
+        Row(
+            "two taps on the left, also where a button has appeared beneath",
+            [.player(.togglePlayback), .player(.togglePlayback), .player(.seekSteps(-1))]
+        ) {
             viewer in
             viewer.geometry = ScreenGeometry(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 87)
             viewer.settle()
@@ -147,24 +153,28 @@ import Testing
             viewer.wait(.milliseconds(100))
             viewer.tap(place.x, place.y)
         },
-        Row("two taps in the middle are two taps", [.togglePlayback, .togglePlayback]) { viewer in
+        Row("two taps in the middle are two taps", [.player(.togglePlayback), .player(.togglePlayback)]) { viewer in
             viewer.tap(0.5, 0.3)
             viewer.wait(.milliseconds(100))
             viewer.tap(0.5, 0.3)
         },
-        Row("the slider", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+        Row("the slider", [.player(.scrub(.seconds(60))), .player(.endScrub(.seconds(60)))]) { viewer in
             show(&viewer)
             let place = viewer.onSlider(0.5)
             viewer.up(viewer.down(place.x, place.y))
         },
-        Row("the slider, dragged", [.scrub(.seconds(60)), .scrub(.seconds(90)), .endScrub(.seconds(90))]) { viewer in
+        Row("the slider, dragged", [.player(.scrub(.seconds(60))), .player(.scrub(.seconds(90))), .player(.endScrub(.seconds(90)))]) {
+            viewer in
             show(&viewer)
             let (from, to) = (viewer.onSlider(0.5), viewer.onSlider(0.75))
             let finger = viewer.down(from.x, from.y)
             viewer.move(finger, to.x, to.y)
             viewer.up(finger)
         },
-        Row("a drag may leave the slider, and goes to its ends", [.scrub(.seconds(60)), .scrub(.seconds(120)), .endScrub(.seconds(120))]) {
+        Row(
+            "a drag may leave the slider, and goes to its ends",
+            [.player(.scrub(.seconds(60))), .player(.scrub(.seconds(120))), .player(.endScrub(.seconds(120)))]
+        ) {
             viewer in
             show(&viewer)
             let from = viewer.onSlider(0.5)
@@ -172,18 +182,22 @@ import Testing
             viewer.move(finger, 1, 0.1)
             viewer.up(finger)
         },
-        Row("a finger that vanishes from the slider leaves it where it was", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+        Row(
+            "a finger that vanishes from the slider leaves it where it was",
+            [.player(.scrub(.seconds(60))), .player(.endScrub(.seconds(60)))]
+        ) { viewer in
             show(&viewer)
             let from = viewer.onSlider(0.5)
             viewer.cancel(viewer.down(from.x, from.y))
         },
-        Row("dirt on the slider is let go of after half a minute", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+        Row("dirt on the slider is let go of after half a minute", [.player(.scrub(.seconds(60))), .player(.endScrub(.seconds(60)))]) {
+            viewer in
             show(&viewer)
             let from = viewer.onSlider(0.5)
             viewer.down(from.x, from.y)
             viewer.wait(.seconds(31))
         },
-        Row("while the item changes the finger lets go", [.scrub(.seconds(60))]) { viewer in
+        Row("while the item changes the finger lets go", [.player(.scrub(.seconds(60)))]) { viewer in
             show(&viewer)
             let from = viewer.onSlider(0.5)
             let finger = viewer.down(from.x, from.y)
@@ -191,7 +205,10 @@ import Testing
             viewer.move(finger, 0.3, from.y)
             viewer.up(finger)
         },
-        Row("while the display changes the slider is let go where it was", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+        Row(
+            "while the display changes the slider is let go where it was",
+            [.player(.scrub(.seconds(60))), .player(.endScrub(.seconds(60)))]
+        ) { viewer in
             show(&viewer)
             let from = viewer.onSlider(0.5)
             let finger = viewer.down(from.x, from.y)
@@ -199,33 +216,33 @@ import Testing
             viewer.move(finger, 0.3, from.y)
             viewer.up(finger)
         },
-        Row("a live stream has nothing to seek in", [.togglePlayback]) { viewer in
+        Row("a live stream has nothing to seek in", [.player(.togglePlayback)]) { viewer in
             (viewer.now.duration, viewer.now.isSeekable) = (nil, false)
             show(&viewer)
             viewer.tap(0.3, 0.9)
         },
-        Row("an item that begins later counts from there", [.scrub(.seconds(60)), .endScrub(.seconds(60))]) { viewer in
+        Row("an item that begins later counts from there", [.player(.scrub(.seconds(60))), .player(.endScrub(.seconds(60)))]) { viewer in
             (viewer.now.start, viewer.now.duration) = (.seconds(30), .seconds(90))
             show(&viewer)
             let place = viewer.onSlider(0.5)
             viewer.up(viewer.down(place.x, place.y))
         },
-        Row("the volume bar; muted, it is heard again", [.toggleMute, .setVolume(100)]) { viewer in
+        Row("the volume bar; muted, it is heard again", [.player(.toggleMute), .player(.setVolume(100))]) { viewer in
             viewer.now.isMuted = true
             show(&viewer)
             let track = viewer.state.layout!.volume!
             viewer.up(viewer.down(Double(track.right) / 1920, Double(track.y) / 1080))
         },
-        Row("an item that waits for a tap goes on", [.waitEnded]) { viewer in
+        Row("an item that waits for a tap goes on", [.player(.waitEnded)]) { viewer in
             viewer.now.waitsForTap = true
             viewer.tap(0.3, 0.3)
         },
-        Row("an item that has something to do when tapped", [.playSource("/srv/details.mp4", resumes: true)]) { viewer in
-            viewer.now.onTap = .playSource("/srv/details.mp4", resumes: true)
+        Row("an item that has something to do when tapped", [.player(.playSource("/srv/details.mp4", resumes: true))]) { viewer in
+            viewer.now.onTap = .player(.playSource("/srv/details.mp4", resumes: true))
             viewer.now.waitsForTap = true
             viewer.tap(0.3, 0.3)
         },
-        Row("a key", [.seekSteps(1)]) { $0.key("right") },
+        Row("a key", [.player(.seekSteps(1))]) { $0.key("right") },
         Row("showing and hiding is not the player's", []) { viewer in
             viewer.key("i")
             viewer.key("h")
@@ -233,8 +250,8 @@ import Testing
     ]
 
     private static let keys: [(String, Command)] = [
-        ("i", .showControls), ("h", .hideControls), ("right", .seekSteps(1)), ("space", .togglePlayback),
-        ("volumeup", .changeVolume(by: 5)),
+        ("i", .showControls), ("h", .hideControls), ("right", .player(.seekSteps(1))), ("space", .player(.togglePlayback)),
+        ("volumeup", .player(.changeVolume(by: 5))),
     ]
 
     @Test(arguments: rows) func table(_ row: Row) {
@@ -251,21 +268,21 @@ import Testing
             viewer.tap(0.5, 0.5)
             viewer.wait(.seconds(1))
             viewer.key("right")
-            #expect(viewer.take() == [.togglePlayback, .seekSteps(1)])
+            #expect(viewer.take() == [.player(.togglePlayback), .player(.seekSteps(1))])
             #expect(!viewer.seesBars)
         }
     }
 
     @Test func `a locked screen: only what is allowed acts, and of buttons only that is there`() {
         var settings = ControlsSettings.test
-        settings.gestures = [.tap: .togglePlayback]
+        settings.gestures = [.tap: .player(.togglePlayback)]
         settings.apply(InputLock(allowed: [.gesture(.tap), .part(.playButton)]))
         var viewer = Viewer(settings: settings, keys: Self.keys)
         Self.show(&viewer)
         #expect(viewer.state.layout?.controls == [.playPause])
         let place = viewer.onSlider(0.5)
         viewer.tap(place.x, place.y)
-        #expect(viewer.take() == [.togglePlayback], "the slider is drawn, and a touch on it is a tap")
+        #expect(viewer.take() == [.player(.togglePlayback)], "the slider is drawn, and a touch on it is a tap")
     }
 
     @Test func `a tap that is bound to nothing shows the controls, and is a tap for items that want one`() {
@@ -274,7 +291,7 @@ import Testing
         var viewer = Viewer(settings: settings)
         viewer.now.waitsForTap = true
         viewer.tap(0.3, 0.3)
-        #expect(viewer.take() == [.waitEnded])
+        #expect(viewer.take() == [.player(.waitEnded)])
         viewer.now.waitsForTap = false
         viewer.wait(.seconds(1))
         viewer.tap(0.3, 0.3)
@@ -299,7 +316,7 @@ import Testing
         viewer.tap(0.3, 0.3)
         viewer.wait(.seconds(1))
         #expect(viewer.seesBars)
-        #expect(viewer.state.beIdle(.restartPlaylist, at: viewer.time).map(\.command) == [.restartPlaylist])
+        #expect(viewer.state.beIdle(.player(.restartPlaylist), at: viewer.time).map(\.command) == [.player(.restartPlaylist)])
         viewer.wait(.milliseconds(300))
         #expect(!viewer.seesBars)
     }
@@ -310,8 +327,8 @@ extension Command {
     var rounded: Command {
         func tenths(_ time: MediaTime) -> MediaTime { .milliseconds((time.nanoseconds + 50_000_000) / 100_000_000 * 100) }
         switch self {
-        case .scrub(let time): return .scrub(tenths(time))
-        case .endScrub(let time): return .endScrub(tenths(time))
+        case .player(.scrub(let time)): return .player(.scrub(tenths(time)))
+        case .player(.endScrub(let time)): return .player(.endScrub(tenths(time)))
         default: return self
         }
     }

@@ -9,8 +9,9 @@ import Testing
 /// What is seen, and for how long.
 @Suite struct ViewTests {
     private static let keys: [(String, Command)] = [
-        ("i", .showControls), ("h", .hideControls), ("right", .seekSteps(1)), ("space", .togglePlayback), ("mute", .toggleMute),
-        ("volumeup", .changeVolume(by: 5)), ("n", .nextItem),
+        ("i", .showControls), ("h", .hideControls), ("right", .player(.seekSteps(1))), ("space", .player(.togglePlayback)),
+        ("mute", .player(.toggleMute)),
+        ("volumeup", .player(.changeVolume(by: 5))), ("n", .player(.nextItem)),
     ]
 
     private func viewer(_ mode: ControlsMode = .full) -> Viewer {
@@ -107,7 +108,7 @@ import Testing
         viewer.wait(.milliseconds(400))
         _ = viewer.take()
         viewer.tap(.playPause)
-        #expect(viewer.take() == [.togglePlayback])
+        #expect(viewer.take() == [.player(.togglePlayback)])
     }
 
     @Test func `paused they stay, and go three seconds after it plays`() {
@@ -220,7 +221,7 @@ import Testing
         (viewer.now.status, viewer.now.hasEnded) = (.paused, true)
         viewer.wait(.milliseconds(300))
         viewer.tap(.playPause)
-        #expect(viewer.take() == [.togglePlayback])
+        #expect(viewer.take() == [.player(.togglePlayback)])
         #expect(viewer.buttons.contains(.pause))
     }
 
@@ -383,7 +384,7 @@ import Testing
         let state = viewer.state
         viewer.up(finger)
         // As the controls do it: what the player says next is where it was told to go.
-        #expect(viewer.take().last?.rounded == .endScrub(.seconds(90)))
+        #expect(viewer.take().last?.rounded == .player(.endScrub(.seconds(90))))
         var after = state
         let contact = Contact(slot: 0, id: finger, x: to.x, y: to.y, surface: .display)
         _ = after.handle(.contact(ContactEvent(device: DeviceID(rawValue: 0), contact: contact, phase: .up, time: viewer.time)))

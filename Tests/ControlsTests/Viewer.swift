@@ -41,14 +41,14 @@ struct Viewer {
             asked.append(command)
             if !obeys { continue }
             switch command {
-            case .togglePlayback:
+            case .player(.togglePlayback):
                 now.status = now.status == .paused ? .playing : .paused
                 now.hasEnded = false
-            case .scrub(let target), .endScrub(let target): now.time = target
-            case .seekSteps(let count): now.time = max(.zero, now.time + .seconds(10) * Int64(count))
-            case .toggleMute: now.isMuted.toggle()
-            case .setVolume(let volume): now.volume = volume
-            case .changeVolume(let change): now.volume = min(max(now.volume + change, 0), 100)
+            case .player(.scrub(let target)), .player(.endScrub(let target)): now.time = target
+            case .player(.seekSteps(let count)): now.time = max(.zero, now.time + .seconds(10) * Int64(count))
+            case .player(.toggleMute): now.isMuted.toggle()
+            case .player(.setVolume(let volume)): now.volume = volume
+            case .player(.changeVolume(let change)): now.volume = min(max(now.volume + change, 0), 100)
             default: break
             }
         }
@@ -204,8 +204,9 @@ extension ControlsSettings {
     static var test: ControlsSettings {
         var settings = ControlsSettings()
         settings.gestures = [
-            .tap: .togglePlayback, .doubleTapLeft: .seekSteps(-1), .doubleTapRight: .seekSteps(1), .swipeLeft: .seekSteps(-1),
-            .swipeRight: .seekSteps(1), .twoFingerTap: .toggleMute, .volumeDrag: .changeVolume(by: 1),
+            .tap: .player(.togglePlayback), .doubleTapLeft: .player(.seekSteps(-1)), .doubleTapRight: .player(.seekSteps(1)),
+            .swipeLeft: .player(.seekSteps(-1)),
+            .swipeRight: .player(.seekSteps(1)), .twoFingerTap: .player(.toggleMute), .volumeDrag: .player(.changeVolume(by: 1)),
         ]
         return settings
     }

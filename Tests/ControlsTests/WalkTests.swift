@@ -85,8 +85,9 @@ import Testing
             ]
         let times: [MediaTime] = [.zero, -.seconds(5), .seconds(0.01), .seconds(41), .seconds(120), .seconds(500_000), .seconds(1e9)]
         let keys: [(String, Command)] = [
-            ("i", .showControls), ("h", .hideControls), ("space", .togglePlayback), ("right", .seekSteps(1)), ("left", .seekSteps(-1)),
-            ("volumeup", .changeVolume(by: 5)), ("mute", .toggleMute),
+            ("i", .showControls), ("h", .hideControls), ("space", .player(.togglePlayback)), ("right", .player(.seekSteps(1))),
+            ("left", .player(.seekSteps(-1))),
+            ("volumeup", .player(.changeVolume(by: 5))), ("mute", .player(.toggleMute)),
         ]
         var viewer = Viewer(screens[random.below(screens.count)], keys: keys)
         viewer.obeys = random.below(2) == 0
@@ -121,9 +122,9 @@ import Testing
             }
             for part in viewer.parts { #expect((0...1).contains(part.alpha), "seed \(seed), step \(step)") }
             for command in viewer.take() {
-                if case .scrub(let time) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
-                if case .endScrub(let time) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
-                if case .setVolume(let volume) = command { #expect(0...100 ~= volume, "seed \(seed), step \(step)") }
+                if case .player(.scrub(let time)) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
+                if case .player(.endScrub(let time)) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
+                if case .player(.setVolume(let volume)) = command { #expect(0...100 ~= volume, "seed \(seed), step \(step)") }
             }
         }
     }

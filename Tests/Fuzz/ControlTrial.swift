@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import Commands
 import Foundation
 import Glibc
 import KioskAudio
@@ -88,40 +89,35 @@ package final class ControlTrial {
 
     /// A request for any command, with any of its parameters, and values that it allows or does not.
     private func request(_ random: inout SplitMix64) -> String {
-        let command = ControlCommand.allCases[random.below(ControlCommand.allCases.count)]
-        var members = ["\"command\":\"\(command.rawValue)\""]
+        let command = CommandTable.ofPrograms[random.below(CommandTable.ofPrograms.count)]
+        var members = ["\"command\":\"\(command.name)\""]
         if random.below(2) == 0 { members.append("\"id\":" + wild(&random)) }
-        for parameter in command.schema.parameters where parameter.isRequired || random.below(3) > 0 {
-            members.append("\"\(parameter.name)\":" + (random.below(3) > 0 ? value(of: parameter.kind, &random) : wild(&random)))
+        for parameter in command.parameters where parameter.isRequired || random.below(3) > 0 {
+            members.append("\"\(parameter.name)\":" + (random.below(3) > 0 ? value(of: parameter, &random) : wild(&random)))
         }
         if random.below(20) == 0 { members.append("\"command\":\"status\"") }
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    /// A value of the kind, or at its edge.
-    private func value(of kind: ControlKind, _ random: inout SplitMix64) -> String {
-        func one(_ texts: [String]) -> String { texts[random.below(texts.count)] }
-        switch kind {
-        case .time: return one(["0", "0.5", "0.9999999", "3600000", "\"0:00.5\"", "\"99999999999:59\"", "1e-300"])
-        case .span: return one(["-0.2", "0.3", "-3600000", "3600000", "\"-1:30\"", "\"+0:00\"", "-0"])
-        case .number(let range): return one(["\(range.lowerBound)", "\(range.upperBound)", "1", "\(range.upperBound.nextUp)"])
-        case .integer(let range): return one(["\(range.lowerBound)", "\(range.upperBound)", "2", "\(range.upperBound)1"])
-        case .degrees: return one(["0", "90", "180", "270", "360", "45"])
-        case .flag: return one(["true", "false"])
-        case .text:
-            return one([
-                JSONValue.string(clip).line, "\"/dev/null\"", "\"/\"", "\"relative\"", "\"/\(String(repeating: "a", count: 4095))\"",
-            ])
-        case .texts:
-            let clip = JSONValue.string(clip).line
-            return one([
-                "[\(clip)]", "[\(clip),\(clip)]", "[\"/nothing\"]", "[]", "[\(Array(repeating: clip, count: 900).joined(separator: ","))]",
-            ])
-        case .word(let words): return one(words.map { "\"\($0)\"" })
-        case .words(let words): return "[" + words.prefix(random.below(words.count + 2)).map { "\"\($0)\"" }.joined(separator: ",") + "]"
-        case .track: return one(["1", "2", "1000", "1001", "\"de\"", "\"off\"", "\"auto\"", "\"und\""])
-        case .item: return one(["1", "2", "1000000", "\"id:0\"", "\"id:-9223372036854775809\"", JSONValue.string(clip).line])
+    /// A value that it allows, as a rule, or one at its edge.
+    private func value(of parameter: ParameterFacts, _ random: inout SplitMix64) -> String {
+        let clip = JSONValue.string(clip).line
+        let bounds = parameter.expectation.matches(of: /-?[0-9]+(?:\.[0-9]+)?/).compactMap { Double($0.output) }
+        let words = parameter.choices.map { "\"\($0)\"" }
+        let values =
+            bounds.flatMap { [JSONValue.number($0).line, "\($0.nextUp)", "\(Int($0))1"] } + words + parameter.choices
+            + ["[\(words.prefix(random.below(words.count + 2)).joined(separator: ","))]"] + [
+                "0", "0.5", "0.9999999", "1", "2", "90", "-0", "1e-300", "true", "false", "\"0:00.5\"", "\"99999999999:59\"", "\"-1:30\"",
+                "\"+0:00\"",
+                "\"de\"", "\"off\"", "\"und\"", "\"id:0\"", "\"id:-9223372036854775809\"", clip, "\"/dev/null\"", "\"/\"", "\"relative\"",
+                "\"/\(String(repeating: "a", count: 4095))\"", "[\(clip)]", "[\(clip),\(clip)]", "[\"/nothing\"]", "[]",
+                "[\(Array(repeating: clip, count: 900).joined(separator: ","))]",
+            ]
+        for _ in 0..<12 {
+            let value = values[random.below(values.count)]
+            if let read = JSONValue(value), parameter.allows(read) { return value }
         }
+        return values[random.below(values.count)]
     }
 
     /// What programs trip over.

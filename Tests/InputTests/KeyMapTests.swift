@@ -47,20 +47,20 @@ import Testing
     }
 
     @Test func overridesComeOnTopInOrder() throws {
-        let map = try map([("q", nil), ("b", .nextItem), ("B", .restartItem), ("space", .play)])
+        let map = try map([("q", nil), ("b", .player(.nextItem)), ("B", .player(.restartItem)), ("space", .player(.play))])
         #expect(map.command(for: try key("Q")) == nil)
-        #expect(map.command(for: try key("B")) == .restartItem)
-        #expect(map.command(for: try key("SPACE")) == .play)
-        #expect(map.command(for: try key("ESC")) == .quit)
+        #expect(map.command(for: try key("B")) == .player(.restartItem))
+        #expect(map.command(for: try key("SPACE")) == .player(.play))
+        #expect(map.command(for: try key("ESC")) == .program(.quit))
         #expect(!map.keys.contains(try key("Q")))
-        #expect(throws: UnknownKey.self) { try self.map([("nosuchkey", .play)]) }
-        #expect(throws: UnknownKey.self) { try self.map([("space+nosuchkey", .play)]) }
+        #expect(throws: UnknownKey.self) { try self.map([("nosuchkey", .player(.play))]) }
+        #expect(throws: UnknownKey.self) { try self.map([("space+nosuchkey", .player(.play))]) }
     }
 
     /// A device is used for the keys of a chord, too.
     @Test func keysOfInterest() throws {
         let map = try KeyMap(bindings: [
-            (KeyTrigger(["KEY_A", "KEY_B"], modifiers: [.control]), .play), (KeyTrigger(["KEY_C"], press: .hold), .pause),
+            (KeyTrigger(["KEY_A", "KEY_B"], modifiers: [.control]), .player(.play)), (KeyTrigger(["KEY_C"], press: .hold), .player(.pause)),
         ])
         #expect(try map.keys == [key("A"), key("B"), key("C")])
         #expect(try map.command(for: key("C")) == nil)

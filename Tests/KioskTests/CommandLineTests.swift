@@ -6,9 +6,8 @@ import Testing
 @Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
-    @Test(arguments: ["", "play", "check", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record"]) func help(
-        _ subcommand: String
-    ) throws {
+    @Test(arguments: ["", "play", "check", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record", "schema"])
+    func help(_ subcommand: String) throws {
         let kiosk = try KioskProcess(subcommand.isEmpty ? ["--help"] : [subcommand, "--help"])
         #expect(kiosk.status() == 0)
         try expect(kiosk.output, isAsIn: "help\(subcommand.isEmpty ? "" : "-" + subcommand).txt")
@@ -30,6 +29,13 @@ import Testing
         let foreign = try KioskProcess(["check"], in: folder.path)
         #expect(foreign.status() != nil && !foreign.errors.contains("nonsense"))
         #expect(foreign.errors.contains("./kiosk.conf is left out: others than root may write it"))
+    }
+
+    @Test func theSchemaIsJSON() throws {
+        let kiosk = try KioskProcess(["schema"])
+        #expect(kiosk.status() == 0 && kiosk.errors == "")
+        let schema = try #require(try JSONSerialization.jsonObject(with: Data(kiosk.output.utf8)) as? [String: Any])
+        #expect((schema["properties"] as? [String: Any])?["playlist"] != nil)
     }
 
     @Test func version() throws {
@@ -98,7 +104,7 @@ import Testing
             (["help", "statsu"], "there is no subcommand “statsu”; did you mean “status”?"),
             (
                 ["help", "foo"],
-                "there is no subcommand “foo”; there are play, check, devices, doctor, screenshot, ctl, status, calibrate, export, record, help"
+                "there is no subcommand “foo”; there are play, check, devices, doctor, screenshot, ctl, status, calibrate, export, record, schema, help"
             ),
             (["devices", "x"], "files are for --test"),
             (

@@ -56,7 +56,7 @@ import Testing
         stage.player.setItems([])
         #expect(stage.wait { stage.numbers.last == 0 })
         #expect(stage.player.snapshot.item == nil && stage.player.timeControlStatus != .paused)
-        for command: Command in [.nextItem, .previousItem, .restartItem, .seekSteps(1)] { stage.player.perform(command) }
+        for command: PlayerCommand in [.nextItem, .previousItem, .restartItem, .seekSteps(1)] { stage.player.perform(command) }
         let count = stage.numbers.count
         stage.player.setItems(items(try Reel.fifty(), try Reel.three()))
         #expect(stage.wait(for: 303, since: count))

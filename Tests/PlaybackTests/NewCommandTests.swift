@@ -92,7 +92,7 @@ import Testing
         var titled = PlaylistItem(source: try Reel.long())
         titled.title = "Ein Film"
         let source = titled.source
-        let stage = Stage([titled, PlaylistItem(source: try Reel.thirty(), onTap: .nextItem)]) { $0.volume = 0.5 }
+        let stage = Stage([titled, PlaylistItem(source: try Reel.thirty(), onTap: .player(.nextItem))]) { $0.volume = 0.5 }
         #expect(stage.wait(for: 1003))
         var now = stage.player.snapshot
         #expect((now.itemNumber, now.itemCount, now.title) == (1, 2, "Ein Film"))
@@ -104,7 +104,7 @@ import Testing
         stage.player.perform(.nextItem)
         #expect(stage.wait { stage.player.snapshot.itemNumber == 2 })
         now = stage.player.snapshot
-        #expect(now.title == "thirty" && now.isMuted && now.onTap == .nextItem)
+        #expect(now.title == "thirty" && now.isMuted && now.onTap == .player(.nextItem))
     }
 
     @Test(arguments: [

@@ -50,13 +50,13 @@ import Testing
         let audio = RecordingOutput()
         let stage = Stage([PlaylistItem(source: try Reel.long())], audio: audio) { $0.loop = .off }
         let player = stage.player
-        func expectNothing(_ whileItDoes: String, _ commands: [Command]) {
+        func expectNothing(_ whileItDoes: String, _ commands: [PlayerCommand]) {
             let count = audio.interruptions
             for command in commands { player.perform(command) }
             #expect(audio.interruptions == count, "\(whileItDoes): \(commands)")
         }
         #expect(stage.wait(for: 1010))
-        let idle: [Command] = [.setRate(1), .changeVolume(by: 0), .changeVolume(by: 10), .toggleMute, .toggleMute, .nextItem, .quit]
+        let idle: [PlayerCommand] = [.setRate(1), .changeVolume(by: 0), .changeVolume(by: 10), .toggleMute, .toggleMute, .nextItem]
         for command in [.play] + idle { expectNothing("plays", [command]) }
         let count = audio.interruptions
         player.pause()
@@ -73,7 +73,7 @@ import Testing
             PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty()),
         ])
         /// Carries out a command, and the next number shown that belongs to another place.
-        func after(_ command: Command) -> Int? {
+        func after(_ command: PlayerCommand) -> Int? {
             #expect(stage.waitUntilStill())
             let count = stage.numbers.count
             stage.player.perform(command)
@@ -103,7 +103,7 @@ import Testing
         let begin = HostTime.now
         player.perform(.nextItem)
         player.seek(to: .milliseconds(100))
-        for command: Command in [.pause, .changeVolume(by: -1), .toggleMute, .setRate(1)] { player.perform(command, at: .now) }
+        for command: PlayerCommand in [.pause, .changeVolume(by: -1), .toggleMute, .setRate(1)] { player.perform(command, at: .now) }
         #expect(stage.wait { player.timeControlStatus == .paused } && stage.waitUntilStill())
         #expect(total == 0)
         player.perform(.play, at: .now)

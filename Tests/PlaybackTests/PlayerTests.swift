@@ -170,7 +170,9 @@ import Testing
     @Test func anEmptyPlaylistShowsTheBackground() {
         let stage = Stage([])
         #expect(stage.wait(for: 0))
-        for command: Command in [.nextItem, .previousItem, .restartItem, .seekSteps(1), .pause, .play] { stage.player.perform(command) }
+        for command: PlayerCommand in [.nextItem, .previousItem, .restartItem, .seekSteps(1), .pause, .play] {
+            stage.player.perform(command)
+        }
         #expect(stage.waitUntilStill())
         #expect(stage.numbers.allSatisfy { $0 == 0 })
     }

@@ -1,4 +1,6 @@
+import Commands
 import Foundation
+import KioskVocabulary
 import Testing
 
 @testable import Remote
@@ -52,7 +54,7 @@ import Testing
     @Test func `the help has a line for each command`() throws {
         let lines = try #require(ControlReference.help([])).split(separator: "\n")
         #expect(
-            lines.count == ControlCommand.allCases.count + 1
+            lines.count == CommandTable.ofPrograms.count + 1
                 && lines.contains { $0.hasPrefix("seek ") && $0.hasSuffix("Moves within the item.") })
         #expect(try #require(ControlReference.help(["seek"])).hasPrefix("kiosk ctl seek TO | ±BY\nMoves within the item.\n  to: "))
         #expect(ControlReference.help(["dance"]) == nil)
@@ -62,10 +64,39 @@ import Testing
     }
 
     @Test func `completion knows commands, options and choices`() {
-        #expect(ControlCommand.completions(after: []).contains("seek"))
-        #expect(ControlCommand.completions(after: ["playlist"]) == ["list", "set", "append", "insert", "remove", "move"])
-        #expect(ControlCommand.completions(after: ["playlist", "set", "a", "--at"]) == ["boundary", "now"])
-        #expect(ControlCommand.completions(after: ["rotate"]) == ["0", "90", "180", "270"])
-        #expect(ControlCommand.completions(after: ["observe"]).contains("display"))
+        #expect(CommandTable.completions(after: []).contains("seek"))
+        #expect(CommandTable.completions(after: ["playlist"]) == ["list", "set", "append", "insert", "remove", "move"])
+        #expect(CommandTable.completions(after: ["playlist", "set", "a", "--at"]) == ["boundary", "now"])
+        #expect(CommandTable.completions(after: ["rotate"]) == ["0", "90", "180", "270"])
+        #expect(CommandTable.completions(after: ["observe"]).contains("display"))
+    }
+
+    @Test(arguments: ["audio-session.md", "cache.md", "remote.md", "shelf.md"]) func `what the guides have somebody type is a command`(
+        _ page: String
+    ) throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/\(page)").path
+        let lines = try String(contentsOfFile: path, encoding: .utf8).matches(of: /\n {4}kiosk ctl ([^#\n]*)/).map(\.output.1)
+        #expect(!lines.isEmpty)
+        for line in lines {
+            // A name in quotes is one word.
+            var words = line.replacing(/"[^"]*"/, with: "name").split(separator: " ").map(String.init)
+            if words.first == "watch" { words[0] = "observe" }
+            #expect(throws: Never.self, "\(line)") { try ControlRequest.line(words: words) { $0 } }
+        }
+    }
+
+    /// A command of the player's that is not answered with the place is answered with members of the status.
+    @Test func `answers of the player's commands are in the status`() throws {
+        let status = Set(try #require(CommandTable.named("status")).answer.members.map(\.name))
+        for entry in CommandTable.ofPrograms where !entry.parameters.contains(where: \.isRequired) {
+            guard case .command(.player)? = entry.request?([:]), case .members(let members) = entry.answer else { continue }
+            #expect(!members.isEmpty && members.allSatisfy { status.contains($0.name) }, "\(entry.name)")
+        }
+    }
+
+    @Test func `every command has a name of its own, and somebody who may ask for it`() {
+        #expect(Set(CommandTable.all.map(\.name)).count == CommandTable.all.count)
+        for entry in CommandTable.all { #expect(entry.request != nil || !entry.forms.isEmpty, "\(entry.name)") }
+        for entry in CommandTable.ofPrograms { #expect(entry.summary.hasSuffix("."), "\(entry.name)") }
     }
 }

@@ -1,4 +1,5 @@
 import Cache
+import Commands
 import Foundation
 import KioskPlatform
 import KioskPlayback

@@ -15,15 +15,13 @@ struct PlaylistRules: Hashable, Sendable {
     var seekStep = MediaTime.seconds(10)
     /// Whether playing goes on while a finger holds the slider.
     var playsWhileScrubbing = false
-    /// Whether ``Command/quit`` is passed on.
-    var allowsQuit = false
     /// How what is not on the list is fetched, which a command plays.
     var stream = StreamSettings()
 
     /// What the options say.
     init(_ options: Player.Options) {
         (loop, imageDuration, seekStep) = (options.loop, options.imageDuration, options.seekStep)
-        (playsWhileScrubbing, allowsQuit, stream) = (options.playsWhileScrubbing, options.allowsQuit, options.stream)
+        (playsWhileScrubbing, stream) = (options.playsWhileScrubbing, options.stream)
         shuffle = options.shuffles ? ShuffledOrder(seed: .random(in: 0 ... .max)) : nil
         transition = options.transition == .cut ? .zero : options.transitionDuration
     }

@@ -6,7 +6,7 @@ import KioskVocabulary
 extension Player {
     /// Carries out a command. `time` is the kernel's time of the input event that asked for it, where one did: the statistics then count
     /// how long it took until the screen showed it (``PlayerStatistics/inputLatency``).
-    package func perform(_ command: Command, at time: HostTime? = nil) {
+    package func perform(_ command: PlayerCommand, at time: HostTime? = nil) {
         switch command {
         case .play, .pause, .togglePlayback: pipeline.withLock { $0.interruption.overruled() }
         default: break
@@ -30,6 +30,9 @@ extension Player {
         case .changeVolume(let change): setLoudness { $0.volume = ($0.volume * 100 + Double(change)).rounded() / 100 }
         case .setVolume(let volume): setLoudness { $0.volume = Double(min(max(0, volume), 100)) / 100 }
         case .toggleMute: setLoudness { $0.isMuted.toggle() }
+        case .setMuted(let isMuted): setLoudness { $0.isMuted = isMuted }
+        case .beginInterruption(let name, let time): beginInterruption(name, for: time)
+        case .endInterruption(let name): endInterruption(name)
         case .setRate(let value): rate = value
         case .scrub(let target): scrub(to: target, at: time)
         case .endScrub(let target): endScrub(at: target, event: time)
@@ -37,9 +40,6 @@ extension Player {
         case .nextAudioTrack: selectNextAudioTrack()
         case .selectChapter(let number): if let start = chapterStart(number) { seek(.exact, at: time) { _ in start } }
         case .skipChapters(let count): if let start = chapterStart(by: count) { seek(.exact, at: time) { _ in start } }
-        case .rotate, .showControls, .hideControls, .toggleShelf: break  // the display's and the controls'
-        case .record(let order): events.send(.recordingRequested(order))
-        case .quit: if allowsQuit { events.send(.quitRequested) }
         }
     }
 

@@ -25,10 +25,6 @@ package enum PlayerEvent: Hashable, Sendable {
     case statusChanged(TimeControlStatus)
     /// Another program interrupts the sound (``Player/beginInterruption(_:for:)``), or the last one has ended its interruption.
     case interruptionBegan, interruptionEnded
-    /// A viewer or a program asked for something about the recording.
-    case recordingRequested(RecordingOrder)
-    /// A viewer asked to end the program.
-    case quitRequested
 }
 
 /// What the player is doing about time: AVPlayer's words.

@@ -30,8 +30,6 @@ extension Player {
         package var playsWhileScrubbing = false
         /// Where on the display the picture is.
         package var region = Region.full
-        /// Whether ``Command/quit`` is passed on.
-        package var allowsQuit = false
         /// How what is not on the list is fetched, which a command plays.
         package var stream = StreamSettings()
 
@@ -39,12 +37,9 @@ extension Player {
         package init() {}
     }
 
-    /// Whether ``Command/quit`` is passed on.
-    package var allowsQuit: Bool { pipeline.withLock { $0.cursor.rules.allowsQuit } }
-
     /// Plays by other options from now on: what happens at the end, the order, and the lengths of stills, fades and seek steps, from the next
-    /// item on; what the slider, ``Command/quit`` and commands for
-    /// what is not on the list do, at once; loudness and region where they are others than `former` said. The others hold
+    /// item on; what the slider and commands for what is not on
+    /// the list do, at once; loudness and region where they are others than `former` said. The others hold
     /// from the start on.
     package func setOptions(_ new: Options, instead former: Options) {
         pipeline.signal { pipeline in

@@ -75,7 +75,7 @@ struct Scenario {
         /// Nobody runs but display and card.
         case frozen(Double)
         case display(isConnected: Bool)
-        case command(Command)
+        case command(PlayerCommand)
     }
 }
 

@@ -2,7 +2,7 @@ import KioskPlatform
 
 extension MediaTime {
     /// The longest span kiosk.conf can ask for: 1000 hours.
-    static let longest = MediaTime(nanoseconds: 3_600_000 * 1_000_000_000)
+    package static let longest = MediaTime(nanoseconds: 3_600_000 * 1_000_000_000)
 
     /// A time written as `mm:ss` or `h:mm:ss`, with up to nine decimals of a second; nil for anything else.
     package init?(clock text: String) {

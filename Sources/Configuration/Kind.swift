@@ -1,0 +1,373 @@
+// The types of keys: how a value is read and complained about, how it is written, and how an editor checks it.
+import Commands
+import KioskPlatform
+import KioskVocabulary
+
+/// Where a value stands that is being read.
+struct Place {
+    /// Of its key.
+    var key: String
+    var table: TableReader
+
+    /// What relative paths are relative to.
+    var folder: String { table.folder }
+
+    /// A complaint about a value, or about a part of it.
+    func refuse(_ value: TOMLValue, _ expected: String, _ advice: String = "") {
+        complain("expected \(expected), found \(value.kind.shown)\(advice)", at: value.position)
+    }
+
+    func complain(_ text: String, at position: SourcePosition) {
+        table.complaints.add("\(table.heading) \(key): \(text)", at: position)
+    }
+}
+
+/// A type of values.
+struct Kind<Value: Sendable>: Sendable {
+    /// nil for what it does not take, which has been complained about.
+    let read: @Sendable (TOMLValue, Place) -> Value?
+    /// A value in TOML.
+    let shown: @Sendable (Value) -> String
+    /// The members of a JSON Schema.
+    let schema: @Sendable () -> String
+    /// Of a table that is open to any key.
+    var heading: String?
+
+    init(
+        schema: @autoclosure @escaping @Sendable () -> String, shown: @escaping @Sendable (Value) -> String,
+        heading: String? = nil, read: @escaping @Sendable (TOMLValue, Place) -> Value?
+    ) {
+        (self.read, self.shown, self.schema, self.heading) = (read, shown, schema, heading)
+    }
+
+    /// One that makes a value of what it `expected`, and of nothing else. `make` is given the folder that paths are relative to.
+    init(
+        _ expected: @autoclosure @escaping @Sendable () -> String, schema: @autoclosure @escaping @Sendable () -> String,
+        shown: @escaping @Sendable (Value) -> String, make: @escaping @Sendable (TOMLValue.Kind, String) -> Value?
+    ) {
+        self.init(schema: schema(), shown: shown) { value, place in
+            let made = make(value.kind, place.folder)
+            if made == nil { place.refuse(value, expected()) }
+            return made
+        }
+    }
+
+    /// The same for another value.
+    func map<Other>(_ make: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value) -> Kind<Other> {
+        let kind = self
+        return Kind<Other>(schema: kind.schema(), shown: { kind.shown(back($0)) }, read: { kind.read($0, $1).map(make) })
+    }
+}
+
+extension Kind where Value == Bool {
+    /// `true` or `false`.
+    static var flag: Self {
+        Self("true or false", schema: #""type": "boolean""#, shown: { "\($0)" }) { value, _ in
+            if case .boolean(let flag) = value { flag } else { nil }
+        }
+    }
+}
+
+extension Kind where Value == Int {
+    /// A whole number of `range`, in units of `unit`.
+    static func number(in range: ClosedRange<Int>, unit: Int = 1) -> Self {
+        Self(
+            "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            schema: "\"type\": \"integer\", \"minimum\": \(range.lowerBound), \"maximum\": \(range.upperBound)", shown: { "\($0 / unit)" }
+        ) { value, _ in
+            guard case .integer(let number) = value, let number = Int(exactly: number), range.contains(number) else { return nil }
+            return number * unit
+        }
+    }
+}
+
+extension Kind where Value == Double {
+    /// 0…1.
+    static var fraction: Self {
+        Self("a number from 0 to 1", schema: #""type": "number", "minimum": 0, "maximum": 1"#, shown: { "\($0)" }) { value, _ in
+            switch value {
+            case .integer(let number): 0...1 ~= number ? Double(number) : nil
+            case .float(let number): 0...1 ~= number ? number : nil
+            default: nil
+            }
+        }
+    }
+}
+
+extension Kind where Value: RawRepresentable<String> & CaseIterable {
+    /// One of the words of an enumeration.
+    static var word: Self {
+        let words = { @Sendable in Value.allCases.map { quoted($0.rawValue) } }
+        return Self(alternatives(words()), schema: "\"enum\": [\(words().joined(separator: ", "))]", shown: { quoted($0.rawValue) }) {
+            value, _ in value.string.flatMap(Value.init(rawValue:))
+        }
+    }
+}
+
+extension Kind where Value == Rotation {
+    /// Degrees clockwise.
+    static var rotation: Self {
+        let angles = { @Sendable in Rotation.allCases.map { "\($0.rawValue)" } }
+        return Self(alternatives(angles()), schema: "\"enum\": [\(angles().joined(separator: ", "))]", shown: { "\($0.rawValue)" }) {
+            value, _ in
+            guard case .integer(let degrees) = value else { return nil }
+            return Int(exactly: degrees).flatMap(Rotation.init(rawValue:))
+        }
+    }
+}
+
+extension Kind where Value: LosslessStringConvertible {
+    /// A string that `Value` can be made of; `pattern` is a regular expression (ECMA 262) for editors, which may take more.
+    static func text(_ expected: String, pattern: String? = nil) -> Self {
+        let schema = { @Sendable in #""type": "string""# + (pattern.map { ", \"pattern\": \(quoted($0))" } ?? "") }
+        return Self(expected, schema: schema(), shown: { quoted($0.description) }) { value, _ in value.string.flatMap(Value.init) }
+    }
+}
+
+extension Kind where Value == Color {
+    /// `#rrggbb`.
+    static func color(_ example: String) -> Self { text("a colour such as \"\(example)\"", pattern: "^#[0-9A-Fa-f]{6}$") }
+}
+
+extension Kind where Value == TrackChoice {
+    /// Which track of a kind is played.
+    static var track: Self {
+        Self(
+            "\"auto\", \"off\", the number of a track from 1, or a language such as \"de\"",
+            schema: #""type": ["string", "integer"], "minimum": 1, "maximum": \#(TrackChoice.numbers.upperBound)"#,
+            shown: { quoted($0.description) }
+        ) { value, _ in
+            switch value {
+            case .integer(let number): Int(exactly: number).flatMap { TrackChoice.numbers ~= $0 ? .number($0) : nil }
+            case .string(let text): TrackChoice(text)
+            default: nil
+            }
+        }
+    }
+}
+
+extension Kind where Value == FrameRate {
+    /// Pictures a second.
+    static var frameRate: Self {
+        Self(
+            "pictures a second from 10 to 240, such as 25, \"29.97\" or \"30000/1001\"", schema: #""type": ["string", "number"]"#,
+            shown: { quoted($0.description) }
+        ) { value, _ in
+            switch value {
+            case .integer(let number): Int(exactly: number).flatMap { FrameRate($0) }
+            case .float(let number): FrameRate(number)
+            case .string(let text): FrameRate(text)
+            default: nil
+            }
+        }
+    }
+}
+
+extension Kind where Value == MediaTime {
+    /// More than zero: seconds, or a clock time in a string.
+    static var time: Self { time(orZero: false) }
+    /// The same, or zero.
+    static var timeOrZero: Self { time(orZero: true) }
+
+    private static func time(orZero: Bool) -> Self {
+        let clock = quoted(#"^([0-9]{1,4}:[0-5][0-9]|[0-9]{1,6}):[0-5][0-9](\.[0-9]{1,9})?$"#)
+        let schema = { @Sendable in
+            "\"anyOf\": [{ \"type\": \"number\", \"minimum\": \(orZero ? "0" : "0.000000001"), \"maximum\": 3600000 }, "
+                + "{ \"type\": \"string\", \"pattern\": \(clock) }]"
+        }
+        return Self(
+            "seconds \(orZero ? "(0 or more)" : "(more than 0)") or \"mm:ss\", at most 1000 hours", schema: schema(),
+            shown: { $0.seconds == $0.seconds.rounded() ? "\(Int($0.seconds))" : "\($0.seconds)" }
+        ) { value, _ in
+            let time: MediaTime
+            switch value {
+            case .integer(let seconds):
+                guard 0...3_600_000 ~= seconds else { return nil }
+                time = MediaTime(nanoseconds: seconds * 1_000_000_000)
+            case .float(let seconds):
+                guard 0...3_600_000 ~= seconds else { return nil }
+                time = MediaTime(seconds: seconds)
+            case .string(let text):
+                guard let clock = MediaTime(clock: text), clock <= .longest else { return nil }
+                time = clock
+            default: return nil
+            }
+            return time > .zero || orZero ? time : nil
+        }
+    }
+}
+
+extension Kind where Value == MediaTime? {
+    /// A time after which something is done; zero, which becomes nil, is never.
+    static var timeOrNever: Self { Kind<MediaTime>.timeOrZero.map({ $0 > .zero ? $0 : nil }, back: { $0 ?? .zero }) }
+}
+
+extension Kind where Value == PlaylistSource {
+    /// A path, relative to the folder of the file, or a URL.
+    static func source(_ expected: String) -> Self {
+        location(expected, isURLAllowed: true) {
+            $0
+        } back: {
+            $0.location
+        }
+    }
+
+    /// With `make` of what is named.
+    fileprivate static func location<Other>(
+        _ expected: String, isURLAllowed: Bool, _ make: @escaping @Sendable (PlaylistSource) -> Other,
+        back: @escaping @Sendable (Other) -> String
+    ) -> Kind<Other> {
+        Kind<Other>(expected, schema: #""type": "string", "minLength": 1"#, shown: { quoted(back($0)) }) { value, folder in
+            guard let text = value.string, !text.isEmpty, !text.contains("\0"), isURLAllowed || !isURL(text) else { return nil }
+            return make(PlaylistSource(text, relativeTo: folder))
+        }
+    }
+}
+
+extension Kind where Value == String {
+    /// A path, relative to the folder of the file, or a URL: an absolute path, or the URL.
+    static func pathOrURL(_ expected: String) -> Self {
+        Kind<PlaylistSource>.location(expected, isURLAllowed: true) {
+            $0.location
+        } back: {
+            $0
+        }
+    }
+    /// A path, relative to the folder of the file: an absolute path.
+    static func path(_ expected: String) -> Self {
+        Kind<PlaylistSource>.location(expected, isURLAllowed: false) {
+            $0.location
+        } back: {
+            $0
+        }
+    }
+
+    /// An absolute path that begins so.
+    static func path(beginning start: String, _ expected: String) -> Self {
+        Self(expected, schema: "\"type\": \"string\", \"minLength\": 2, \"pattern\": \(quoted("^\(start)"))", shown: quoted) { value, _ in
+            guard let path = value.string, path.hasPrefix(start), path.utf8.count > 1, !path.contains("\0") else { return nil }
+            return path
+        }
+    }
+
+    /// The absolute path of a folder.
+    static var folder: Self { path(beginning: "/", "the absolute path of a folder") }
+
+    /// A text of one line, neither empty nor longer than `longest` characters, without control characters.
+    static func line(_ expected: String, longest: Int) -> Self {
+        Self(
+            "\(expected), at most \(longest) characters", schema: "\"type\": \"string\", \"minLength\": 1, \"maxLength\": \(longest)",
+            shown: quoted
+        ) { value, _ in
+            guard let text = value.string, 1...longest ~= text.unicodeScalars.count else { return nil }
+            return text.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : text
+        }
+    }
+}
+
+extension Kind where Value == [String] {
+    /// A list of FFmpeg's short names, such as `example`.
+    static func names(_ example: String) -> Self {
+        Self(
+            "a list of FFmpeg’s names, such as \(example)",
+            schema: #""type": "array", "maxItems": 100, "items": { "type": "string", "pattern": "^[a-z0-9_]{1,40}$" }"#,
+            shown: { "[\($0.map(quoted).joined(separator: ", "))]" }
+        ) { value, _ in
+            guard case .array(let items) = value, items.count <= 100 else { return nil }
+            let names = items.compactMap { $0.kind.string }.filter { name in
+                1...40 ~= name.utf8.count && name.utf8.allSatisfy { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") }
+            }
+            return names.count == items.count ? names : nil
+        }
+    }
+
+    /// The lines of a request: `{ NAME = "TEXT", … }`, nothing that HTTP does not allow.
+    static var headers: Self {
+        Self(
+            "names and texts, such as { Authorization = \"Bearer 0123\" }",
+            schema: #""type": "object", "maxProperties": 50, "additionalProperties": { "type": "string" }"#, shown: { _ in "{}" }
+        ) { value, _ in
+            guard case .table(let entries) = value, entries.count <= 50 else { return nil }
+            let lines = entries.compactMap { entry in entry.value.kind.string.flatMap { StreamSettings.header(entry.key, $0) } }
+            return lines.count == entries.count ? lines : nil
+        }
+    }
+
+    /// Paths of folders, relative to that of the file; the word `usb` is where sticks are.
+    static var folders: Self {
+        Self(
+            schema: #""type": "array", "items": { "type": "string", "minLength": 1 }"#,
+            shown: { "[\($0.map(quoted).joined(separator: ", "))]" }
+        ) { value, place in
+            guard case .array(let items) = value.kind else {
+                place.refuse(value, "a list such as [\"/srv/videos\", \"usb\"]")
+                return nil
+            }
+            return items.compactMap { item in
+                guard let text = item.kind.string, !text.isEmpty, !text.contains("\0"), !isURL(text) else {
+                    place.refuse(item, "the path of a folder or \"usb\"")
+                    return nil
+                }
+                return text == "usb" ? StickMounts.folder : PlaylistSource(text, relativeTo: place.folder).location
+            }
+        }
+    }
+}
+
+extension Kind where Value == Command? {
+    /// A command in words, or `none`.
+    static var commandOrNone: Self { commandOrNone { CommandWords(folder: $0) } }
+
+    fileprivate static func commandOrNone(_ words: @escaping @Sendable (_ folder: String) -> CommandWords) -> Self {
+        Self(schema: #""type": "string""#, shown: { $0.map(shownCommand) ?? quoted("none") }) { value, place in
+            do throws(CommandFault) { return .some(try words(place.folder).command(value.kind)) } catch {
+                place.complain(error.text, at: value.position)
+                return nil
+            }
+        }
+    }
+}
+
+extension Kind where Value == Command {
+    /// A command in words; what to do instead where it is `none`.
+    static func command(
+        otherwise advice: String, _ words: @escaping @Sendable (_ folder: String) -> CommandWords
+    ) -> Self {
+        let kind = Kind<Command?>.commandOrNone(words)
+        return Self(schema: kind.schema(), shown: { kind.shown($0) }) { value, place in
+            guard let read = kind.read(value, place) else { return nil }
+            if read == nil { place.complain("expected what to do; \(advice)", at: value.position) }
+            return read
+        }
+    }
+}
+
+/// A command as it is written in kiosk.conf: one of those that are defaults.
+private func shownCommand(_ command: Command) -> String {
+    if case .player(.selectItem(let number)) = command { return quoted("item \(number)") }
+    for entry in CommandTable.ofViewers {
+        for case .plain(command, _, _) in entry.forms { return quoted(entry.name) }
+    }
+    return quoted("none")
+}
+
+/// `a, b or c`.
+func alternatives(_ words: [String]) -> String {
+    words.count < 2 ? words.joined() : words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1]
+}
+
+/// A basic string of TOML; it is one of JSON, too.
+func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": quoted += "\\\(scalar)"
+        case "\n": quoted += "\\n"
+        case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+            let digits = String(scalar.value, radix: 16)
+            quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: quoted.unicodeScalars.append(scalar)
+        }
+    }
+    return quoted + "\""
+}
