@@ -1,3 +1,4 @@
+import Commands
 import KioskPlatform
 import KioskVocabulary
 import Testing
@@ -72,6 +73,17 @@ import Testing
         #expect(try tap.command("play a.mp4") == .player(.playSource("/srv/a.mp4", resumes: true)))
         #expect(try tap.command("play a.mp4 then next") == .player(.playSource("/srv/a.mp4", resumes: false)))
         #expect(try CommandWords(folder: "/srv", restart: .player(.restartPlaylist)).command("restart") == .player(.restartPlaylist))
+    }
+
+    @Test("Each default key and gesture asks for one thing, and is one") func defaults() {
+        var keys: [String] = [], gestures: [GestureName] = []
+        for case .plain(_, let ownKeys, let ownGestures) in CommandTable.ofViewers.flatMap(\.forms) {
+            keys += ownKeys
+            gestures += ownGestures
+        }
+        #expect(Set(keys.compactMap(KeyTrigger.name)).count == keys.count && Set(gestures).count == gestures.count)
+        #expect(Set(KeyBinding.defaults.map(\.trigger)).count == KeyBinding.defaults.count)
+        #expect(Configuration.Input.defaultGestures.count == gestures.count + 1, "and the drag for the volume")
     }
 
     private static let triggers: [(String, String?)] = [
