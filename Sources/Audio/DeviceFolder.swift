@@ -17,9 +17,5 @@ struct DeviceFolder {
         return latest != change
     }
 
-    private static func lastChange() -> Int64? {
-        var status = stat()
-        guard stat("/dev/snd", &status) == 0 else { return nil }
-        return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
-    }
+    private static func lastChange() -> Int64? { stat(at: "/dev/snd")?.modified }
 }

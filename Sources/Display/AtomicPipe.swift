@@ -59,7 +59,7 @@ final class AtomicPipe: Pipe {
         crtcTints = ["DEGAMMA_LUT", "CTM", "GAMMA_LUT"].compactMap(isChanged(crtc))
         connectorTints = ["HDR_OUTPUT_METADATA", "Colorspace"].compactMap(isChanged(connector))
         hasLegacyGamma = crtc.id("GAMMA_LUT") == nil
-        settings = ConnectorSettings.neutral(connector, connector: route.connectorName, commandLine: ProcFile.read("/proc/cmdline") ?? "")
+        settings = ConnectorSettings.neutral(connector, connector: route.connectorName, commandLine: SmallFile.text("/proc/cmdline") ?? "")
     }
 
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError) {

@@ -64,16 +64,7 @@ final class DRMCard: @unchecked Sendable {
 
     /// The paths of all cards, in the order of their numbers; empty where there is no `/dev/dri`.
     static func paths() -> [String] {
-        guard let directory = opendir("/dev/dri") else { return [] }
-        defer { closedir(directory) }
-        var numbers: [Int] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasPrefix("card"), let number = Int(name.dropFirst(4)) { numbers.append(number) }
-        }
-        return numbers.sorted().map { "/dev/dri/card\($0)" }
+        Folder.numbers(of: "card", in: "/dev/dri").map { "/dev/dri/card\($0)" }
     }
 
     /// The right to set modes: there is one master a card. Ours for the asking when nobody has it.

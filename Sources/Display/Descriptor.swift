@@ -1,19 +1,12 @@
 import Glibc
+import KioskPlatform
 
-/// Owns a file descriptor.
-struct Descriptor: ~Copyable {
-    let raw: Int32
-
-    init(adopting raw: Int32) { self.raw = raw }
-
+extension Descriptor {
     /// Opens a device, close-on-exec. The corresponding C function is `open`.
     static func open(_ path: String, _ flags: Int32 = O_RDWR) throws(DeviceError) -> Descriptor {
-        let raw = Glibc.open(path, flags | O_CLOEXEC)
-        guard raw >= 0 else { throw DeviceError("open \(path)") }
-        return Descriptor(adopting: raw)
+        guard let device = Descriptor(opening: path, flags) else { throw DeviceError("open \(path)") }
+        return device
     }
-
-    deinit { Glibc.close(raw) }
 }
 
 /// A call to a device that failed.
@@ -35,6 +28,6 @@ struct DeviceError: Error, CustomStringConvertible {
 
     var description: String {
         let asked = changes.isEmpty ? "" : " (\(changes.text))"
-        return "\(action): \(String(cString: strerror(code)))\(asked)"
+        return "\(action): \(SystemError(code))\(asked)"
     }
 }

@@ -16,7 +16,7 @@ final class LegacyPipe: Pipe {
             drmModeFreeCrtc(crtc)
         }
         let table = PropertyTable(card, of: route.connector)
-        let commandLine = ProcFile.read("/proc/cmdline") ?? ""
+        let commandLine = SmallFile.text("/proc/cmdline") ?? ""
         let settings = ConnectorSettings.neutral(table, connector: route.connectorName, commandLine: commandLine)
         saved?.add(settings, of: route.connector)
         card.saved.withLock { $0[route.crtc] = saved }

@@ -32,8 +32,6 @@ enum ExportRoom {
     /// Bytes that there is room for in the folder of a file, for who writes it; nil where that cannot be told.
     static func free(for path: String) -> Int64? {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        var status = statvfs()
-        guard statvfs(folder, &status) == 0 else { return nil }
-        return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        return statvfs(at: folder)?.free
     }
 }

@@ -176,12 +176,10 @@ package struct ExportSession {
     /// Throws where the output is there already, is no regular file, or is one of the sources.
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
         try ExportError.writing { () throws(MovieError) in try MovieWriter.checkPlace(options.output) }
-        var output = stat()
-        guard stat(options.output, &output) == 0 else { return }
+        guard let output = stat(at: options.output) else { return }
         let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
         func isOutput(_ path: String) -> Bool {
-            var other = stat()
-            return stat(path, &other) == 0 && other.st_dev == output.st_dev && other.st_ino == output.st_ino
+            stat(at: path).map { $0.st_dev == output.st_dev && $0.st_ino == output.st_ino } ?? false
         }
         if (sources + (arrangement.music.map { [$0.source] } ?? [])).contains(where: isOutput) { throw .outputIsSource(options.output) }
         if options.kept.contains(where: isOutput) { throw .outputIsArrangement(options.output) }

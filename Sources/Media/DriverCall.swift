@@ -171,7 +171,7 @@ extension CodecContext {
 
     /// What a status means for a message.
     func reason(_ status: Int32) -> String {
-        lease?.isHung == true ? "its driver did not answer for \(Int(saturating: limit.seconds)) s" : describe(averror: status)
+        lease?.isHung == true ? "its driver did not answer for \(Int(saturating: limit.seconds)) s" : averrorText(status)
     }
 
     private var limit: MediaTime {

@@ -86,7 +86,7 @@ final class EncoderCalls {
 
     /// What a status means for a message.
     func reason(_ status: Int32) -> String {
-        waited.map { "its driver did not answer for \(Int(saturating: $0.seconds)) s" } ?? MovieError.text(status)
+        waited.map { "its driver did not answer for \(Int(saturating: $0.seconds)) s" } ?? averrorText(status)
     }
 
     /// Calls the driver; false where that does not come back. The encoder is then nobody's but that call's.

@@ -117,6 +117,6 @@ enum HTTPRedirect {
     private static func base64(_ bytes: [UInt8]) -> String {
         var text = [CChar](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
         av_base64_encode(&text, Int32(text.count), bytes, Int32(bytes.count))
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.text
     }
 }

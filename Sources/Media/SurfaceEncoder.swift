@@ -145,7 +145,7 @@ enum SurfaceEncoder {
         }
 
         private static func text(_ status: Int32) -> String {
-            status == shim_averror(ENOSYS) ? "its driver does not encode this" : MovieError.text(status)
+            status == shim_averror(ENOSYS) ? "its driver does not encode this" : averrorText(status)
         }
     }
 

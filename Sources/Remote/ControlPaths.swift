@@ -1,4 +1,5 @@
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 
 extension ControlSocketChoice {
@@ -15,7 +16,7 @@ extension ControlSocketChoice {
     /// Why there is no ``listeningPath``; nil where there is one, or none is wanted.
     package var obstacle: String? {
         guard self == .automatic, Self.ofSession == nil, access(Self.serviceFolder, W_OK | X_OK) != 0 else { return nil }
-        let reason = String(cString: strerror(errno))
+        let reason = SystemError()
         return "XDG_RUNTIME_DIR is not set, and \(Self.serviceFolder) cannot be written to: \(reason); [control] socket can name a path"
     }
 

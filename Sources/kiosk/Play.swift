@@ -96,7 +96,7 @@ struct Play: ParsableCommand {
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
-            throw ValidationError("--snapshots: the folder \(snapshots) cannot be made: \(String(cString: strerror(errno)))")
+            throw ValidationError("--snapshots: the folder \(snapshots) cannot be made: \(SystemError())")
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
@@ -113,7 +113,7 @@ struct Play: ParsableCommand {
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
         var template = Array(((getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
         if let path = mkdtemp(&template) { return String(cString: path) }
-        log.warning("no snapshots: no folder can be made in $TMPDIR: \(String(cString: strerror(errno)))")
+        log.warning("no snapshots: no folder can be made in $TMPDIR: \(SystemError())")
         return nil
     }
 

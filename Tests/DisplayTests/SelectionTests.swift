@@ -1,5 +1,6 @@
 import CKioskDRM
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 import Testing
 
