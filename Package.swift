@@ -114,7 +114,9 @@ let package = Package(
             name: "KioskMedia", dependencies: ["CKioskFFmpeg", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
             path: "Sources/Media", swiftSettings: upcoming),
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
-        .target(name: "Content", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform"], swiftSettings: pure),
+        .target(
+            name: "Content", dependencies: ["CKioskPlatform", "Configuration", "KioskVocabulary", "KioskPlatform", log, system],
+            swiftSettings: pure),
         .target(name: "Configuration", dependencies: ["CTOML", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
         .target(name: "KioskVocabulary", dependencies: ["KioskPlatform"], path: "Sources/Vocabulary", swiftSettings: pure),
         .target(

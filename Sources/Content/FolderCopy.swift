@@ -1,5 +1,6 @@
 import CKioskPlatform
 import Glibc
+import KioskPlatform
 
 /// Why files could not be copied: what was being done, to what, why that failed, and what to do.
 package struct FolderCopyError: Error, CustomStringConvertible {
@@ -78,9 +79,9 @@ package struct FolderCopy: Hashable, Sendable {
         var leftOut: [LeftOut] = []
         guard let beneath = Descriptor(opening: root, O_RDONLY | O_DIRECTORY) else { throw failure("open", root) }
         let staging = folder + ".new"
-        kiosk_remove_tree(staging)
+        unsafe kiosk_remove_tree(staging)
         // Of the last time, where the power went in between.
-        kiosk_remove_tree(folder + ".old")
+        unsafe kiosk_remove_tree(folder + ".old")
         try makeFolder(staging)
         do throws(FolderCopyError) {
             guard let room = statvfs(at: staging) else { throw failure("ask for the room in", staging) }
@@ -96,7 +97,7 @@ package struct FolderCopy: Hashable, Sendable {
                     return progress(told)
                 }
                 if let problem = check(target) {
-                    unlink(target)
+                    unsafe unlink(target)
                     leftOut.append(LeftOut(file: file, problem: problem))
                 }
             }
@@ -106,11 +107,11 @@ package struct FolderCopy: Hashable, Sendable {
             try note(leftOut, in: staging)
             try replace(folder, by: staging)
         } catch {
-            kiosk_remove_tree(staging)
+            unsafe kiosk_remove_tree(staging)
             throw error
         }
-        kiosk_remove_tree(staging)
-        kiosk_remove_tree(folder + ".old")
+        unsafe kiosk_remove_tree(staging)
+        unsafe kiosk_remove_tree(folder + ".old")
         return leftOut
     }
 
@@ -118,17 +119,14 @@ package struct FolderCopy: Hashable, Sendable {
         func hasChanged() -> FolderCopyError {
             FolderCopyError(description: "\(file.path) has changed while it was copied: begin again")
         }
-        guard let input = Descriptor(adopting: kiosk_open_beneath(beneath, file.path)) else { throw failure("read", file.path) }
+        guard let input = Descriptor(adopting: unsafe kiosk_open_beneath(beneath, file.path)) else { throw failure("read", file.path) }
         guard let output = Descriptor(opening: target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644) else { throw failure("write", target) }
-        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-        defer { chunk.deallocate() }
         var (size, unsynced) = (Int64(0), 0)
         while true {
-            let count = read(input.raw, chunk.baseAddress!, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("read", file.path) }
-            if count == 0 { break }
-            guard output.write(UnsafeRawBufferPointer(rebasing: chunk[..<count])) else { throw failure("write", target) }
+            guard let chunk = input.read(atMost: 1 << 20) else { throw failure("read", file.path) }
+            if chunk.isEmpty { break }
+            guard unsafe chunk.withUnsafeBytes({ unsafe output.write($0) }) else { throw failure("write", target) }
+            let count = chunk.count
             size += Int64(count)
             // The room that was found for it is for no more.
             if size > file.size { throw hasChanged() }
@@ -145,7 +143,7 @@ package struct FolderCopy: Hashable, Sendable {
         guard size == file.size else { throw hasChanged() }
         let time = timespec(tv_sec: Int(file.modified / 1_000_000_000), tv_nsec: Int(file.modified % 1_000_000_000))
         let times = [time, time]
-        guard futimens(output.raw, times) == 0, fsync(output.raw) == 0 else { throw failure("write", target) }
+        guard unsafe futimens(output.raw, times) == 0, fsync(output.raw) == 0 else { throw failure("write", target) }
     }
 
     // MARK: What was left out
@@ -175,9 +173,9 @@ package struct FolderCopy: Hashable, Sendable {
 
     private func replace(_ folder: String, by staging: String) throws(FolderCopyError) {
         // Not every file system has that.
-        if kiosk_exchange(staging, folder) != 0 {
-            if access(folder, F_OK) == 0, rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
-            guard rename(staging, folder) == 0 else { throw failure("replace", folder) }
+        if unsafe kiosk_exchange(staging, folder) != 0 {
+            if unsafe access(folder, F_OK) == 0, unsafe rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
+            guard unsafe rename(staging, folder) == 0 else { throw failure("replace", folder) }
         }
         syncFolder(of: folder)
     }

@@ -1,3 +1,5 @@
+import Configuration
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 import SystemPackage
@@ -64,7 +66,7 @@ package struct SourceExpansion: Hashable, Sendable {
             if name.kind == .parentDirectory { place.removeLastComponent() }
             guard name.kind == .regular else { continue }
             let next = place.appending(name)
-            guard let target = Files.link(next) else {
+            guard let target = SmallFile.link(next.string).map({ FilePath($0) }) else {
                 place = next
                 continue
             }
@@ -115,4 +117,156 @@ package struct SourceExpansion: Hashable, Sendable {
             }
         }
     }
+}
+
+extension PlaylistSource {
+    /// What it stands for now. Blocks for as long as the file system does.
+    ///
+    /// - Parameters:
+    ///   - isRecursive: whether the folders in a folder are looked into, too.
+    ///   - followsLinks: whether symbolic links in a folder are; nil is yes, but not on a stick.
+    package func expand(isRecursive: Bool = false, followsLinks: Bool? = nil) -> SourceExpansion {
+        expand(isRecursive, followsLists: true, followsLinks: followsLinks ?? !isOnStick)
+    }
+
+    private var isOnStick: Bool { StickMounts.hold(location) }
+
+    /// Whether it is a file by its name.
+    var isNamedAsFile: Bool { isFixed || Self.isMedia(FilePath(location).lastComponent?.string ?? "") }
+
+    private func expand(_ isRecursive: Bool, followsLists: Bool, followsLinks: Bool) -> SourceExpansion {
+        var expansion = SourceExpansion()
+        if isFixed {
+            expansion.sources = [.init(location)]
+            return expansion
+        }
+        let path = FilePath(location)
+        let suffix = path.extension?.lowercased()
+        let isList = suffix == "m3u" || suffix == "m3u8"
+        expansion.watch(path)
+        guard let status = stat(at: location, followsLinks: !isOnStick) else {
+            let error = SystemError()
+            // A name that has these characters in it is no pattern.
+            if let pattern = PathPattern(path) { return pattern.expand(followsLinks: followsLinks) }
+            if isList {
+                expansion.problems = ["list \(location): \(error)"]
+            } else if location.hasSuffix("/") || suffix == nil {
+                expansion.problems = ["folder \(location): \(error)"]
+            } else {
+                expansion.sources = [.init(location)]
+            }
+            return expansion
+        }
+        let version = FileVersion(status)
+        if status.isFolder {
+            FolderListing(isRecursive: isRecursive, followsLinks: followsLinks).list(path, into: &expansion)
+        } else if isList, status.isFile {
+            readList(path, version, isFollowed: followsLists, into: &expansion)
+        } else if isOnStick, !status.isFile {
+            expansion.problems.append("\(location): no file, and on a stick nothing else is followed")
+        } else {
+            expansion.sources = [.init(location, version)]
+        }
+        return expansion
+    }
+
+    private func readList(_ path: FilePath, _ version: FileVersion, isFollowed: Bool, into expansion: inout SourceExpansion) {
+        guard let text = SmallFile.bytes(path.string, atMost: M3U.longestText + 1) else {
+            return expansion.problems.append("list \(path): \(SystemError())")
+        }
+        guard text.count <= M3U.longestText else {
+            return expansion.problems.append("list \(path): longer than \(M3U.longestText) bytes")
+        }
+        let list = M3U(text)
+        if list.isHLS { return expansion.sources.append(.init(path.string, version)) }
+        if !isFollowed { return expansion.problems.append("list \(path): named in another list, which is not followed") }
+        expansion.lists.append(.init(path.string, version))
+        expansion.problems += list.unreadableLines.map { "list \(path), line \($0): no path or URL" }
+        let folder = path.removingLastComponent().string
+        // A folder that a list names a thousand times is looked into once.
+        var folders: [Path: [SourceExpansion.Found]] = [:]
+        for entry in list.entries {
+            let key = PlaylistSource(entry.text, relativeTo: folder).location
+            if let found = folders[Path(key)] {
+                expansion.sources += found
+            } else {
+                let found = Self.expand(entry.text, of: folder)
+                if let line = entry.foreignLine, found.sources.contains(where: { $0.version == nil }) || found.sources.isEmpty {
+                    expansion.problems.append(
+                        "list \(path), line \(line): not UTF-8 text, and no such file; save the list in the encoding UTF-8")
+                } else {
+                    expansion.append(found)
+                    if found.sources.count > 1 { folders[Path(key)] = found.sources }
+                }
+            }
+            if expansion.cut(at: "list \(path)") { break }
+        }
+        if expansion.sources.isEmpty, expansion.problems.isEmpty { expansion.problems.append("list \(path): no entry in it") }
+    }
+
+    /// What an entry of a list stands for. Programs write paths with percent escapes into lists, and others with backslashes: where there is
+    /// no such file, the one is meant that they stand for.
+    private static func expand(_ entry: String, of folder: String) -> SourceExpansion {
+        func expand(_ text: String) -> SourceExpansion {
+            let source = PlaylistSource(text, relativeTo: folder)
+            return source.expand(false, followsLists: false, followsLinks: !source.isOnStick)
+        }
+        let asItStands = expand(entry)
+        guard asItStands.sources.allSatisfy({ $0.version == nil }), !isURL(entry) else { return asItStands }
+        let plain = withoutPercents(entry)
+        let others = [plain] + [entry, plain].map { $0.map { String(decoding: $0.utf8.map { $0 == 0x5C ? 0x2F : $0 }, as: UTF8.self) } }
+        for other in others.compactMap({ $0 }) where Path(other) != Path(entry) {
+            let found = expand(other)
+            if found.sources.contains(where: { $0.version != nil }) || !found.lists.isEmpty { return found }
+        }
+        return asItStands
+    }
+
+    /// The files in `folders` that are not played because of their names, for a person who misses one; none that people do not see. Paths, in natural
+    /// order. Blocks for as long as the file system does.
+    package static func filesLeftOut(of folders: [String]) -> [String] {
+        let files = folders.flatMap { folder in
+            Folder.entries(in: folder).filter { $0.status.isFile && !isHidden($0.name) && !isMedia($0.name) }.map {
+                FilePath(folder).appending($0.name).string
+            }
+        }
+        return files.sorted(by: naturallyPrecedes)
+    }
+}
+
+extension Configuration {
+    /// How long one entry may hold up a thread.
+    package static let expansionLimit = MediaTime.seconds(5)
+
+    /// The items that the playlist stands for now, what is wrong with its folders and lists, one line each, and the folders that it takes whole.
+    ///
+    /// Blocks, for each entry no longer than `limit`: a dead server or a dying disk can hold up a thread that asks for a file's name for
+    /// ever. Such a thread is left behind.
+    package func expandPlaylist(
+        limit: MediaTime = Configuration.expansionLimit
+    ) -> (items: [PlaylistItem], problems: [String], folders: [String]) {
+        var expansion: (items: [PlaylistItem], problems: [String], folders: [String]) = ([], [], [])
+        for entry in playlist {
+            let answer = Monitor<SourceExpansion?>(nil)
+            Thread("folders") {
+                let found = entry.expand()
+                answer.signal { $0 = found }
+            }.detach()
+            let found = answer.wait(until: .now + limit) { $0 }
+            expansion.folders += found?.folders.filter { $0.value == .all }.map(\.key.string) ?? []
+            let sources = found?.sources ?? (entry.assumed.map { [$0] } ?? [])
+            expansion.items += sources.map { entry.resolved(source: $0.source, in: self) }
+            let seconds = Int(saturating: limit.seconds.rounded(.up))
+            expansion.problems += found?.problems ?? ["\(entry.source.location): no answer for \(seconds) s: its disk or its server hangs"]
+        }
+        return expansion
+    }
+}
+
+extension PlaylistEntry {
+    /// What it is taken for while it has never answered: a file by its name is itself.
+    package var assumed: SourceExpansion.Found? { source.isNamedAsFile ? .init(source.location) : nil }
+
+    /// What it stands for now. May block for ever.
+    package func expand() -> SourceExpansion { source.expand(isRecursive: isRecursive ?? false) }
 }

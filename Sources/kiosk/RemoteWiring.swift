@@ -1,5 +1,6 @@
 import Cache
 import Configuration
+import Content
 import Glibc
 import KioskAudio
 import KioskDisplay

@@ -11,7 +11,7 @@ struct Manual {
 
     init(file: String = #filePath) throws {
         path = file.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/kiosk.conf"
-        text = String(decoding: try Files.read(path, limit: 1 << 20), as: UTF8.self)
+        text = String(decoding: try #require(SmallFile.bytes(path, atMost: 1 << 20)), as: UTF8.self)
     }
 
     /// With the `#` taken away from every key: `#key = value`. Prose has a blank behind it.

@@ -290,7 +290,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         let text =
             "[display]\ngravity = \"fill\"\nrotation = 90\n[[playlist]]\nsource = \"a.mp4\"\n[[playlist]]\nsource = \"b.mp4\"\ngravity = \"stretch\"\n"
         var configuration = try parsed(text)
-        #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspectFill, .resize])
+        #expect(configuration.playlist.map { $0.resolved(source: "/a.mp4", in: configuration).gravity } == [.resizeAspectFill, .resize])
 
         configuration.apply(ConfigurationOverrides())
         #expect(configuration == (try parsed(text)))
@@ -306,7 +306,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         overrides.loop = .item
         overrides.logLevel = .trace
         configuration.apply(overrides)
-        #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspect, .resizeAspect])
+        #expect(configuration.playlist.map { $0.resolved(source: "/a.mp4", in: configuration).gravity } == [.resizeAspect, .resizeAspect])
         #expect(configuration.display.connector == .offscreen)
         #expect(configuration.display.mode == .size(width: 640, height: 480, refresh: nil))
         #expect(configuration.display.rotation == .clockwise90)
