@@ -21,7 +21,7 @@ final class DRMCard: @unchecked Sendable {
     let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
     /// What its properties are, by their ids (``PropertyTable``).
-    let properties = Monitor<[UInt32: (name: String, property: PropertyTable.Property)]>([:])
+    let properties = Monitor<[UInt32: (name: String, property: Property)]>([:])
 
     /// Whether framebuffers may say how their memory is laid out.
     let takesModifiers: Bool
@@ -129,7 +129,8 @@ final class DRMCard: @unchecked Sendable {
             isWriteback: c.connector_type == UInt32(DRM_MODE_CONNECTOR_WRITEBACK), isNonDesktop: properties.value("non-desktop") == 1)
         return ConnectorRecord(
             id: id, connector: connector, timings: timings,
-            encoders: Array(UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders))), encoder: c.encoder_id,
+            encoders: UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders)).map(EncoderID.init),
+            encoder: EncoderID(rawValue: c.encoder_id),
             hasEDID: (properties.value("EDID") ?? 0) != 0,
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
             panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
