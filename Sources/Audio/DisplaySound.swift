@@ -126,25 +126,9 @@ extension AudioCard {
     static func outputs(of control: OpaquePointer, among controls: [CardControl]) -> [Int: Output] {
         var outputs: [Int: Output] = [:]
         for element in controls where element.interface == SND_CTL_ELEM_IFACE_PCM && element.name == "ELD" {
-            outputs[element.device] = .display(MonitorIdentity(eld: read(control, element.number)))
+            outputs[element.device] = .display(MonitorIdentity(eld: element.bytes(control)))
         }
         return outputs
-    }
-
-    /// The value of a control of type bytes; empty when it cannot be read.
-    private static func read(_ control: OpaquePointer, _ number: UInt32) -> [UInt8] {
-        var (info, value): (OpaquePointer?, OpaquePointer?)
-        snd_ctl_elem_info_malloc(&info)
-        snd_ctl_elem_value_malloc(&value)
-        defer {
-            snd_ctl_elem_info_free(info)
-            snd_ctl_elem_value_free(value)
-        }
-        snd_ctl_elem_info_set_numid(info, number)
-        guard snd_ctl_elem_info(control, info) == 0, snd_ctl_elem_info_get_type(info) == SND_CTL_ELEM_TYPE_BYTES else { return [] }
-        snd_ctl_elem_value_set_numid(value, number)
-        guard snd_ctl_elem_read(control, value) == 0 else { return [] }
-        return (0..<min(512, snd_ctl_elem_info_get_count(info))).map { snd_ctl_elem_value_get_byte(value, $0) }
     }
 
     /// The PCMs, a line each: the kernel's list, and once more those that lead to the active display and, where plugs are followed, those that

@@ -69,7 +69,7 @@ package final class AssetCache: Sendable {
     /// The folder for it: the service's own, else the user's (`XDG_CACHE_HOME`); nil where there is neither.
     package static var defaultFolder: String? {
         func folder(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
+            environment(name).flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
         }
         if let state = folder("STATE_DIRECTORY") { return state + "/cache" }
         if let cache = folder("XDG_CACHE_HOME") { return cache + "/kiosk" }

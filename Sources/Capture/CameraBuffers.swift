@@ -86,8 +86,7 @@ final class CameraBuffers: @unchecked Sendable {
             throw failure("pictures")
         }
         let now = HostTime.now
-        var stamp = HostTime(
-            nanoseconds: Int64(buffer.timestamp.tv_sec) &* 1_000_000_000 &+ Int64(buffer.timestamp.tv_usec) &* 1000)
+        var stamp = HostTime(buffer.timestamp)
         // Drivers that have another clock, and cameras that are lost in theirs.
         let isMonotonic = buffer.flags & kV4L2_BUF_FLAG_TIMESTAMP_MASK == kV4L2_BUF_FLAG_TIMESTAMP_MONOTONIC
         if !isMonotonic || stamp > now || now - stamp > .seconds(1) { stamp = now }

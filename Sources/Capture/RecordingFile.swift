@@ -53,7 +53,7 @@ package enum RecordingFile {
 
     /// What is free for this user where `path` is to lie; nil where nobody can tell. The corresponding C function is `statvfs`.
     package static func freeSpace(at path: String) -> ByteCount? {
-        statvfs(at: folder(of: path)).map { ByteCount($0.free) }
+        statvfs(at: Folder.of(path)).map { ByteCount($0.free) }
     }
 
     /// Throws where a film of so many bytes a second will not have room for `duration`, or for ten seconds where none is known.
@@ -65,9 +65,6 @@ package enum RecordingFile {
 
     /// Less than this is not left on a disk: the end of the film has to have room.
     static let reserve: Int64 = 4_000_000
-
-    /// Where `path` lies, with a slash.
-    package static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./" }
 
     // MARK: The end
 
@@ -107,7 +104,7 @@ package enum RecordingFile {
     /// (what is going to be recorded), a number behind it. Drafts that are being written, and those of `kiosk export`, are left alone. Blocks for the disk.
     package static func recover(in folder: String, besides reserved: String? = nil) -> [Recovered] {
         let names = Folder.names(in: folder).sorted()
-        let folder = folder == "./" ? "" : folder.hasSuffix("/") ? folder : folder + "/"
+        let folder = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
         var recovered: [Recovered] = []
         // Of any name: what is no draft of a recording has no fragments.
         for name in names where name.hasPrefix(".") && name.count > 6 {

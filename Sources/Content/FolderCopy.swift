@@ -141,7 +141,7 @@ package struct FolderCopy: Hashable, Sendable {
             guard goesOn(count) else { throw FolderCopyError(description: "it was given up") }
         }
         guard size == file.size else { throw hasChanged() }
-        let time = timespec(tv_sec: Int(file.modified / 1_000_000_000), tv_nsec: Int(file.modified % 1_000_000_000))
+        let time = HostTime(nanoseconds: file.modified).timespec
         let times = [time, time]
         guard unsafe futimens(output.raw, times) == 0, fsync(output.raw) == 0 else { throw failure("write", target) }
     }

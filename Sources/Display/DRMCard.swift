@@ -44,7 +44,7 @@ final class DRMCard: @unchecked Sendable {
         }
         drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_UNIVERSAL_PLANES), 1)
         // A diagnosis aid, for drivers whose atomic code is suspected: KIOSK_KMS=legacy takes the older calls.
-        let wantsLegacy = getenv("KIOSK_KMS").map { String(cString: $0) } == "legacy"
+        let wantsLegacy = environment("KIOSK_KMS") == "legacy"
         let isAtomic = !wantsLegacy && drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_ATOMIC), 1) == 0
         let isMonotonic = drmGetCap(descriptor.raw, UInt64(DRM_CAP_TIMESTAMP_MONOTONIC), &value) == 0 && value != 0
         return DRMCard(path: path, descriptor: descriptor, isAtomic: isAtomic, hasMonotonicTimestamps: isMonotonic)

@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import KioskMedia
+import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Logging

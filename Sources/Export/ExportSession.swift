@@ -224,7 +224,6 @@ enum ExportRoom {
 
     /// Bytes that there is room for in the folder of a file, for who writes it; nil where that cannot be told.
     static func free(for path: String) -> Int64? {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        return statvfs(at: folder)?.free
+        statvfs(at: Folder.of(path))?.free
     }
 }

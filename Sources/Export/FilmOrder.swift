@@ -110,7 +110,7 @@ package final class FilmOrder: Sendable {
 /// whether it could be is looked at. Blocks for the disk.
 package func objection(toFilmsIn folder: String, isAsking: Bool = false) -> String? {
     if isAsking, stat(at: folder) == nil, errno == ENOENT {
-        let parent = folder.lastIndex(of: "/").map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
+        let parent = Folder.of(folder)
         guard stat(at: parent) != nil else { return "neither it nor the folder that it lies in exists" }
         return objection(toFilmsIn: parent, isAsking: true).map { "it does not exist, and cannot be made in \(parent): \($0)" }
     }

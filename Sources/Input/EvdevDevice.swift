@@ -111,7 +111,7 @@ struct EvdevDevice: ~Copyable {
         while true {
             var event = input_event()
             var status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_NORMAL.rawValue), &event)
-            let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
+            let time = HostTime(event.time)
             if status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue) {
                 // libevdev now holds the difference between what was said and what is; to take it brings its own state up to date.
                 repeat {
@@ -148,7 +148,7 @@ struct EvdevDevice: ~Copyable {
 
     /// What an event says that libevdev has taken into its state; nil where that is nothing yet.
     mutating func take(_ event: input_event) -> Event? {
-        let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
+        let time = HostTime(event.time)
         let (type, code) = (Int32(event.type), Int32(event.code))
         if abilities.contacts == .anonymous { anonymous.take(type: type, code: code, value: event.value) }
         switch (type, code) {

@@ -18,8 +18,7 @@ enum InputFolder {
     /// The nodes there are now; none where there is no such folder.
     static func nodes() -> [Node] {
         Folder.entries(in: path).filter { $0.name.hasPrefix("event") }.map { name, status in
-            let changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
-            return Node(path: "\(path)/\(name)", inode: UInt(status.st_ino), changed: changed)
+            Node(path: "\(path)/\(name)", inode: UInt(status.st_ino), changed: HostTime(status.st_ctim).nanoseconds)
         }.sorted { $0.number < $1.number }
     }
 }

@@ -91,8 +91,8 @@ enum HTTPRedirect {
 
     /// The proxy by which libavio asks for it (`http_proxy`, `no_proxy`); nil for none.
     private static func proxy(for address: HTTPAddress) -> HTTPAddress? {
-        guard let proxy = getenv("http_proxy").flatMap({ HTTPAddress(String(cString: $0)) }) else { return nil }
-        let exceptions = getenv("no_proxy").map { String(cString: $0).split { ", ".contains($0) } } ?? []
+        guard let proxy = environment("http_proxy").flatMap({ HTTPAddress($0) }) else { return nil }
+        let exceptions = environment("no_proxy").map { $0.split { ", ".contains($0) } } ?? []
         let isExcepted = exceptions.contains {
             $0 == "*" || address.host == $0 || address.host.hasSuffix(($0.hasPrefix(".") ? "" : ".") + $0)
         }

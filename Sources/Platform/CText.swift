@@ -18,3 +18,6 @@ package func date(_ format: String) -> String {
     strftime(&text, text.count, format, &parts)
     return text.text
 }
+
+/// A variable of the environment; nil where it is not set. The corresponding C function is `getenv`.
+package func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

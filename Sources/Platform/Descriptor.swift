@@ -100,7 +100,7 @@ extension stat {
     package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
     /// When it was written last, in nanoseconds since 1970, modulo 2^64.
-    package var modified: Int64 { Int64(st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(st_mtim.tv_nsec) }
+    package var modified: Int64 { HostTime(st_mtim).nanoseconds }
 }
 
 extension statvfs {

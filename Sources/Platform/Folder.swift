@@ -52,6 +52,11 @@ package struct Folder: ~Copyable {
         names(in: path).compactMap { $0.hasPrefix(prefix) ? Int($0.dropFirst(prefix.count)) : nil }.sorted()
     }
 
+    /// The folder that `path` lies in; `.` where it says none.
+    package static func of(_ path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
     /// Makes a folder, and those above it; nil, or why it cannot be and which.
     package static func make(_ path: String, mode: mode_t = 0o755) -> (path: String, error: SystemError)? {
         var made = ""

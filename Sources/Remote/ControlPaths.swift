@@ -31,7 +31,7 @@ extension ControlSocketChoice {
     private static let serviceFolder = "/run/kiosk"
     private static let ofService = serviceFolder + "/control.sock"
     private static var ofSession: String? {
-        guard let folder = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), folder.hasPrefix("/") else { return nil }
+        guard let folder = environment("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else { return nil }
         return folder + "/kiosk/control.sock"
     }
 }

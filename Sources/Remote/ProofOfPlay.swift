@@ -138,11 +138,7 @@ struct ClockSteps {
     }
 
     /// Nanoseconds since 1970. The corresponding C function is `clock_gettime`.
-    static var date: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    }
+    static var date: Int64 { nanoseconds(of: CLOCK_REALTIME) }
 }
 
 /// A file of lines that becomes `FILE.1` before it is longer than ``longest`` bytes; what was `FILE.1` is gone then. Where it cannot

@@ -14,7 +14,7 @@ package final class ServiceNotifier: Sendable {
 
     /// Begins to tell; nil where systemd does not listen. The variable is taken out of the environment.
     package static func start(_ control: RemoteControl) -> ServiceNotifier? {
-        guard let address = getenv("NOTIFY_SOCKET").map({ String(cString: $0) }), address.count > 1, "/@".contains(address.prefix(1))
+        guard let address = environment("NOTIFY_SOCKET"), address.count > 1, "/@".contains(address.prefix(1))
         else { return nil }
         unsetenv("NOTIFY_SOCKET")
         guard let socket = Descriptor(socket: AF_UNIX, SOCK_DGRAM) else { return nil }

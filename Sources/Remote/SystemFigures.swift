@@ -35,7 +35,7 @@ enum SystemFigures {
 /// stopped (RuntimeDirectoryPreserve=restart, the environment's RUNTIME_DIRECTORY).
 enum RestartCount {
     /// The number for this start, which is written down for the next; nil where there is no such folder, or it cannot be written to.
-    static func next(in folder: String? = getenv("RUNTIME_DIRECTORY").map { String(cString: $0) }) -> Int? {
+    static func next(in folder: String? = environment("RUNTIME_DIRECTORY")) -> Int? {
         // With several folders there are colons between them; ours is the first.
         guard let folder = folder?.split(separator: ":").first, folder.hasPrefix("/") else { return nil }
         let path = "\(folder)/restarts"

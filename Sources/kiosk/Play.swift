@@ -111,7 +111,7 @@ struct Play: ParsableCommand {
     }
 
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
-        var template = Array(((getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
+        var template = Array(((environment("TMPDIR") ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
         if let path = mkdtemp(&template) { return String(cString: path) }
         log.warning("no snapshots: no folder can be made in $TMPDIR: \(SystemError())")
         return nil

@@ -1,4 +1,5 @@
 import CKioskEvdev
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 import Testing
