@@ -9,7 +9,7 @@ struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Of a URL.
     init(_ source: Path) {
         let name = source.string.utf8
-        description = FNV.hash(name).hexadecimal + FNV.hash(name, from: 0x8422_2325_CBF2_9CE4).hexadecimal
+        description = FNV.hash(name).padded(to: 16, radix: 16) + FNV.hash(name, from: 0x8422_2325_CBF2_9CE4).padded(to: 16, radix: 16)
     }
 
     /// From the beginning of a file's name; nil where it is none.

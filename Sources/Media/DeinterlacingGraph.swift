@@ -56,7 +56,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
                 Self.free(av)
             }
             guard isDone else {
-                status = Int32(shim_averror(ETIMEDOUT))
+                status = shim_averror(ETIMEDOUT)
                 return nil
             }
             Self.free(av)

@@ -124,7 +124,7 @@ package final class ThumbnailStore: @unchecked Sendable {
     /// Two hashes of 64 bits (FNV-1a), from different beginnings.
     private static func name(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> String {
         let key = "\(source)\0\(version.size)\0\(version.modified)\0\(width)x\(height)".utf8
-        return FNV.hash(key).hexadecimal + FNV.hash(key, from: 0x6c62_272e_07bb_0142).hexadecimal + ending
+        return FNV.hash(key).padded(to: 16, radix: 16) + FNV.hash(key, from: 0x6c62_272e_07bb_0142).padded(to: 16, radix: 16) + ending
     }
 
     private static func read(_ path: String, atMost limit: Int) -> [UInt8]? {

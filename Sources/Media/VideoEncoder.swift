@@ -78,7 +78,7 @@ final class VideoEncoder: @unchecked Sendable {
             case .refused(let reason): return .refused(reason)
             }
         }
-        guard let context = avcodec_alloc_context3(codec) else { return .refused(averrorText(Int32(shim_averror(ENOMEM)))) }
+        guard let context = avcodec_alloc_context3(codec) else { return .refused(averrorText(shim_averror(ENOMEM))) }
         EncoderChoice.configure(context, codec, video, name: way.encoder)
         let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
         let status = encoder.calls.open(codec)

@@ -10,10 +10,10 @@ extension UnsafeRawBufferPointer {
     package var text: String { String(decoding: prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// The time of day where the box stands, as a part of a file's name. The corresponding C function is `strftime`.
-package func date(_ format: String) -> String {
-    var now = time(nil), parts = tm()
-    localtime_r(&now, &parts)
+/// A time, in seconds since 1970, as the box's clock on the wall says it, or as that of Greenwich does. The corresponding C function is `strftime`.
+package func date(_ format: String, _ seconds: Int = time(nil), isUTC: Bool = false) -> String {
+    var (seconds, parts) = (seconds, tm())
+    if isUTC { gmtime_r(&seconds, &parts) } else { localtime_r(&seconds, &parts) }
     var text = [CChar](repeating: 0, count: 64)
     strftime(&text, text.count, format, &parts)
     return text.text

@@ -74,8 +74,7 @@ extension MediaTime: CustomStringConvertible {
     public var description: String {
         let tenths = (nanoseconds.magnitude + 50_000_000) / 100_000_000
         let (hours, minutes, seconds) = (tenths / 36_000, tenths / 600 % 60, tenths / 10 % 60)
-        func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        let clock = hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds))" : "\(minutes):\(two(seconds))"
+        let clock = (hours > 0 ? "\(hours):\(minutes.padded(to: 2))" : "\(minutes)") + ":\(seconds.padded(to: 2))"
         return "\(nanoseconds < 0 ? "-" : "")\(clock).\(tenths % 10)"
     }
 }

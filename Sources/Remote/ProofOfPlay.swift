@@ -110,13 +110,7 @@ package final class ProofOfPlay: Sendable {
     }
 
     /// `2026-11-23T22:27:54Z`.
-    static func date(_ seconds: Int) -> String {
-        var (seconds, parts) = (seconds, tm())
-        gmtime_r(&seconds, &parts)
-        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return
-            "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
-    }
+    static func date(_ seconds: Int) -> String { KioskPlatform.date("%Y-%m-%dT%H:%M:%SZ", seconds, isUTC: true) }
 }
 
 /// By how much the system's clock was set, seen from the monotonic one: a pure value.
