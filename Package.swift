@@ -115,7 +115,9 @@ let package = Package(
             name: "KioskMedia", dependencies: ["CKioskFFmpeg", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
             path: "Sources/Media", swiftSettings: upcoming),
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
-        .target(name: "Content", dependencies: ["Configuration", "KioskVocabulary", "KioskPlatform"], swiftSettings: pure),
+        .target(
+            name: "Content", dependencies: ["CKioskPlatform", "Configuration", "KioskVocabulary", "KioskPlatform", log, system],
+            swiftSettings: pure),
         .target(
             name: "Configuration", dependencies: ["CTOML", "Commands", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
         // The table of commands.

@@ -34,7 +34,7 @@ package enum CardHolder {
         let name = PCMName(device)
         guard let index = name.cardIndex else { return nil }
         let path = "/proc/asound/card\(index)/pcm\(name.device)\(records ? "c" : "p")/sub0/status"
-        let owner = ProcFile.read(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
-        return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map { ProcFile.name(ofProcess: $0) }
+        let owner = SmallFile.text(path)?.split(separator: "\n").first { $0.hasPrefix("owner_pid") }
+        return owner?.split(separator: ":").last.flatMap { Int($0.drop { $0 == " " }) }.map { DeviceHolder.name(ofProcess: $0) }
     }
 }

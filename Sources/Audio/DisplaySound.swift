@@ -62,30 +62,17 @@ package struct ConnectedDisplay: Hashable, Sendable {
     /// connected displays where no connector has that name (a framebuffer device; no display is active yet).
     package static func find(_ name: String?) -> [ConnectedDisplay] {
         var connectors: [(name: String, display: ConnectedDisplay)] = []
-        for folder in folders() {
+        for folder in Folder.names(in: "/sys/class/drm").sorted() where folder.hasPrefix("card") {
             guard let dash = folder.firstIndex(of: "-") else { continue }
             let path = "/sys/class/drm/" + folder
-            guard ProcFile.read(path + "/status")?.hasPrefix("connected") == true else { continue }
+            guard SmallFile.text(path + "/status")?.hasPrefix("connected") == true else { continue }
             let connector = String(folder[folder.index(after: dash)...])
-            let monitor = ProcFile.bytes(path + "/edid").flatMap(MonitorIdentity.init(edid:))
+            let monitor = SmallFile.bytes(path + "/edid").flatMap(MonitorIdentity.init(edid:))
             connectors.append(("\(folder[..<dash]):\(connector)", ConnectedDisplay(connector: connector, monitor: monitor)))
         }
         let wanted = name?.split(separator: " ").first.map(String.init) ?? ""
         let named = connectors.filter { $0.display.connector == wanted || $0.name == wanted }
         return (named.isEmpty ? connectors : named).map(\.display)
-    }
-
-    private static func folders() -> [String] {
-        guard let directory = opendir("/sys/class/drm") else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasPrefix("card"), name.contains("-") { names.append(name) }
-        }
-        return names.sorted()
     }
 
     /// Whether its connector is of a type that carries sound.
@@ -139,31 +126,15 @@ extension AudioCard {
     static func outputs(of control: OpaquePointer, among controls: [CardControl]) -> [Int: Output] {
         var outputs: [Int: Output] = [:]
         for element in controls where element.interface == SND_CTL_ELEM_IFACE_PCM && element.name == "ELD" {
-            outputs[element.device] = .display(MonitorIdentity(eld: read(control, element.number)))
+            outputs[element.device] = .display(MonitorIdentity(eld: element.bytes(control)))
         }
         return outputs
-    }
-
-    /// The value of a control of type bytes; empty when it cannot be read.
-    private static func read(_ control: OpaquePointer, _ number: UInt32) -> [UInt8] {
-        var (info, value): (OpaquePointer?, OpaquePointer?)
-        snd_ctl_elem_info_malloc(&info)
-        snd_ctl_elem_value_malloc(&value)
-        defer {
-            snd_ctl_elem_info_free(info)
-            snd_ctl_elem_value_free(value)
-        }
-        snd_ctl_elem_info_set_numid(info, number)
-        guard snd_ctl_elem_info(control, info) == 0, snd_ctl_elem_info_get_type(info) == SND_CTL_ELEM_TYPE_BYTES else { return [] }
-        snd_ctl_elem_value_set_numid(value, number)
-        guard snd_ctl_elem_read(control, value) == 0 else { return [] }
-        return (0..<min(512, snd_ctl_elem_info_get_count(info))).map { snd_ctl_elem_value_get_byte(value, $0) }
     }
 
     /// The PCMs, a line each: the kernel's list, and once more those that lead to the active display and, where plugs are followed, those that
     /// something is plugged into. For ``CardWatch``: a monitor that is switched on later, or headphones, are a card that comes.
     static func listing(_ displayName: String?, followsPlugs: Bool = false) -> String {
-        var text = ProcFile.read("/proc/asound/pcm") ?? ""
+        var text = SmallFile.text("/proc/asound/pcm") ?? ""
         let displays = ConnectedDisplay.find(displayName)
         for card in all() {
             for device in card.devices {

@@ -36,6 +36,19 @@ struct CardControl: Hashable {
 
     /// The value of one of type boolean; nil when it cannot be read.
     func flag(_ control: OpaquePointer) -> Bool? {
+        read(control, SND_CTL_ELEM_TYPE_BOOLEAN) { _, value in snd_ctl_elem_value_get_boolean(value, 0) != 0 }
+    }
+
+    /// The value of one of type bytes; empty when it cannot be read.
+    func bytes(_ control: OpaquePointer) -> [UInt8] {
+        read(control, SND_CTL_ELEM_TYPE_BYTES) { info, value in
+            (0..<min(512, snd_ctl_elem_info_get_count(info))).map { snd_ctl_elem_value_get_byte(value, $0) }
+        } ?? []
+    }
+
+    private func read<Value>(
+        _ control: OpaquePointer, _ type: snd_ctl_elem_type_t, _ body: (_ info: OpaquePointer?, _ value: OpaquePointer?) -> Value
+    ) -> Value? {
         var (info, value): (OpaquePointer?, OpaquePointer?)
         snd_ctl_elem_info_malloc(&info)
         snd_ctl_elem_value_malloc(&value)
@@ -44,9 +57,9 @@ struct CardControl: Hashable {
             snd_ctl_elem_value_free(value)
         }
         snd_ctl_elem_info_set_numid(info, number)
-        guard snd_ctl_elem_info(control, info) == 0, snd_ctl_elem_info_get_type(info) == SND_CTL_ELEM_TYPE_BOOLEAN else { return nil }
+        guard snd_ctl_elem_info(control, info) == 0, snd_ctl_elem_info_get_type(info) == type else { return nil }
         snd_ctl_elem_value_set_numid(value, number)
-        return snd_ctl_elem_read(control, value) == 0 ? snd_ctl_elem_value_get_boolean(value, 0) != 0 : nil
+        return snd_ctl_elem_read(control, value) == 0 ? body(info, value) : nil
     }
 }
 

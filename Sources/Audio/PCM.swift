@@ -133,7 +133,7 @@ struct PCM: ~Copyable {
         var delay = Int(snd_pcm_status_get_delay(status))
         var stamp = timespec()
         snd_pcm_status_get_htstamp(status, &stamp)
-        var time = HostTime(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
+        var time = HostTime(stamp)
         let now = HostTime.now
         // Plugins that keep no timestamp leave 0; some use CLOCK_REALTIME whatever they are asked for.
         let longestAge = MediaTime(nanoseconds: 2 * Int64(periodSize) * 1_000_000_000 / Int64(sampleRate))

@@ -18,7 +18,6 @@
 #include <libavutil/pixdesc.h>
 #include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
-#include <linux/dma-buf.h>
 #include <sys/ioctl.h>
 #include <va/va_vpp.h>
 
@@ -57,8 +56,3 @@ static inline void shim_codec_use_threads(AVCodecContext *codec, int count) {
     codec->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
 }
 static inline AVRational shim_rational(int num, int den) { return (AVRational){num, den}; }
-/// Begins or ends the reading of a dmabuf that is mapped; memory that is none refuses it, and needs it not.
-static inline void shim_dmabuf_sync(int fd, int begins) {
-    struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ | (begins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END)};
-    ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync);
-}

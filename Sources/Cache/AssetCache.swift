@@ -69,7 +69,7 @@ package final class AssetCache: Sendable {
     /// The folder for it: the service's own, else the user's (`XDG_CACHE_HOME`); nil where there is neither.
     package static var defaultFolder: String? {
         func folder(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
+            environment(name).flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
         }
         if let state = folder("STATE_DIRECTORY") { return state + "/cache" }
         if let cache = folder("XDG_CACHE_HOME") { return cache + "/kiosk" }
@@ -225,5 +225,18 @@ package final class AssetCache: Sendable {
     private func unique(_ sources: [Path]) -> [Path] {
         var seen: Set<Path> = []
         return sources.filter { seen.insert($0).inserted }
+    }
+}
+
+/// A lock on a folder that one process at a time has; it ends with the process, however that ends. The corresponding C function is `flock`.
+struct FolderLock: ~Copyable {
+    /// -1 where its file system, or its being read-only, allows no lock: who cannot lock it goes on without one.
+    private let file: Descriptor
+
+    /// Takes the lock; nil where another process has it, or something else of this one.
+    static func take(_ folder: String) -> FolderLock? {
+        let file = Descriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+        if file.raw >= 0, !file.lock(), errno == EWOULDBLOCK { return nil }
+        return FolderLock(file: file)
     }
 }

@@ -8,13 +8,8 @@ struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Of a URL.
     init(_ source: Path) {
-        // FNV-1a, twice 64 bits: the standard library's hashes differ from run to run.
-        func hash(_ basis: UInt64) -> String {
-            let value = source.string.utf8.reduce(basis) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-            let text = String(value, radix: 16)
-            return String(repeating: "0", count: 16 - text.utf8.count) + text
-        }
-        description = hash(0xCBF2_9CE4_8422_2325) + hash(0x8422_2325_CBF2_9CE4)
+        let name = source.string.utf8
+        description = FNV.hash(name).padded(to: 16, radix: 16) + FNV.hash(name, from: 0x8422_2325_CBF2_9CE4).padded(to: 16, radix: 16)
     }
 
     /// From the beginning of a file's name; nil where it is none.

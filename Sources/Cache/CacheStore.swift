@@ -17,7 +17,7 @@ struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
             case EROFS, EACCES, EPERM: ": let the user that kiosk runs as write there; what is kept is played nevertheless"
             default: ""
             }
-        return "cannot \(action) \(path): \(String(cString: strerror(errno)))\(advice)"
+        return "cannot \(action) \(path): \(SystemError(errno))\(advice)"
     }
 }
 
@@ -49,12 +49,7 @@ struct CacheStore {
 
     /// What is kept and complete; deletes what belongs to nothing, where that can be.
     func scan() -> [CacheEntry] {
-        guard let list = opendir(folder) else { return [] }
-        var names: [String] = []
-        while let entry = readdir(list) {
-            names.append(withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
-        }
-        closedir(list)
+        let names = Folder.names(in: folder)
         let entries = names.filter { $0.hasSuffix(".entry") }.compactMap { read(path($0)) }.filter(isComplete)
         let content = Set(entries.map(\.file)), keys = Set(entries.map { CacheKey($0.source) })
         for name in names {
@@ -74,24 +69,15 @@ struct CacheStore {
 
     /// Which parts of files there are, by their entries, and how much there is of each.
     func parts() -> [(entry: CacheEntry, bytes: Int64)] {
-        guard let list = opendir(folder) else { return [] }
-        defer { closedir(list) }
-        var parts: [(entry: CacheEntry, bytes: Int64)] = []
-        while let entry = readdir(list) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            guard name.hasSuffix(".part-entry"), let found = read(path(name)), let bytes = Self.size(partPath(CacheKey(found.source)))
-            else {
-                continue
-            }
-            parts.append((found, bytes))
+        Folder.names(in: folder).filter { $0.hasSuffix(".part-entry") }.compactMap { name in
+            guard let found = read(path(name)), let bytes = Self.size(partPath(CacheKey(found.source))) else { return nil }
+            return (found, bytes)
         }
-        return parts
     }
 
     /// When a file of the cache was played or fetched last, in seconds since 1970.
     func used(_ key: CacheKey) -> Int64 {
-        var status = stat()
-        return stat(entryPath(key), &status) == 0 || stat(partPath(key), &status) == 0 ? Int64(status.st_mtim.tv_sec) : 0
+        (stat(at: entryPath(key)) ?? stat(at: partPath(key))).map { Int64($0.st_mtim.tv_sec) } ?? 0
     }
 
     /// What has been fetched of a file, and so many bytes: no more than are sure to be on the disk, where `isSure` is not set, because an
@@ -104,38 +90,23 @@ struct CacheStore {
 
     /// How many bytes there is room for on the disk.
     var room: Int64 {
-        var room = statvfs()
-        guard statvfs(folder, &room) == 0 else { return .max }
-        func bytes(_ blocks: fsblkcnt_t) -> Int64 {
-            Int64(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(room.f_frsize)).partialValue)
-        }
-        return max(0, bytes(room.f_bavail) - min(Self.reserve, bytes(room.f_blocks) / 20))
+        statvfs(at: folder).map { max(0, $0.free - min(Self.reserve, $0.size / 20)) } ?? .max
     }
 
     private static func size(_ path: String) -> Int64? {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : nil
+        stat(at: path).flatMap { $0.isFile ? Int64($0.st_size) : nil }
     }
 
     private func read(_ path: String) -> CacheEntry? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 16 << 10)
-        let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-        return count > 0 ? CacheEntry(String(decoding: bytes.prefix(count), as: UTF8.self)) : nil
+        SmallFile.text(path, atMost: 16 << 10).flatMap { CacheEntry($0) }
     }
 
     // MARK: Changing
 
     /// Makes the folder, and those above it.
     func make() throws(CacheError) {
-        var status = stat()
-        if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
-        var path = ""
-        for part in folder.split(separator: "/") {
-            path += "/" + part
-            if mkdir(path, 0o700) != 0, errno != EEXIST { throw CacheError(action: "make the folder", path: path, errno: errno) }
+        if let (path, error) = Folder.make(folder, mode: 0o700) {
+            throw CacheError(action: "make the folder", path: path, errno: error.code)
         }
     }
 
@@ -147,14 +118,10 @@ struct CacheStore {
         var entry = entry
         entry.synced = min(entry.synced, bytes)
         try write(entry, to: partEntryPath(key))
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw CacheError(action: "write", path: path, errno: errno) }
-        guard ftruncate(descriptor, off_t(bytes)) == 0, lseek(descriptor, off_t(bytes), SEEK_SET) == off_t(bytes) else {
-            let code = errno
-            close(descriptor)
-            throw CacheError(action: "write", path: path, errno: code)
-        }
-        return PartWriter(store: self, entry: entry, path: path, descriptor: descriptor, bytes: bytes)
+        guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT, mode: 0o600), ftruncate(file.raw, off_t(bytes)) == 0,
+            lseek(file.raw, off_t(bytes), SEEK_SET) == off_t(bytes)
+        else { throw CacheError(action: "write", path: path, errno: errno) }
+        return PartWriter(store: self, entry: entry, path: path, file: file, bytes: bytes)
     }
 
     /// Notes how much of a part is sure to be on the disk.
@@ -195,19 +162,9 @@ struct CacheStore {
 
     /// Writes the file of an entry whole or not at all.
     private func write(_ entry: CacheEntry, to path: String) throws(CacheError) {
-        let staging = path + ".new"
-        let descriptor = open(staging, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw CacheError(action: "write", path: staging, errno: errno) }
-        let text = Array(entry.text.utf8)
-        let isWritten = text.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == text.count && fsync(descriptor) == 0
-        let code = errno
-        close(descriptor)
-        guard isWritten, rename(staging, path) == 0 else {
-            let code = isWritten ? errno : code == 0 ? ENOSPC : code
-            unlink(staging)
-            throw CacheError(action: "write", path: path, errno: code)
+        if let error = AtomicFile.write(path, entry.text, mode: 0o600, isSynced: true) {
+            throw CacheError(action: "write", path: path, errno: error.code)
         }
-        syncFolder(of: path)
     }
 }
 
@@ -216,35 +173,28 @@ struct PartWriter: ~Copyable {
     private let store: CacheStore
     private(set) var entry: CacheEntry
     private let path: String
-    private let descriptor: Int32
+    private let file: Descriptor
     /// How much there is of it.
     private(set) var bytes: Int64
 
-    init(store: CacheStore, entry: CacheEntry, path: String, descriptor: Int32, bytes: Int64) {
-        (self.store, self.entry, self.path, self.descriptor, self.bytes) = (store, entry, path, descriptor, bytes)
+    init(store: CacheStore, entry: CacheEntry, path: String, file: consuming Descriptor, bytes: Int64) {
+        (self.store, self.entry, self.path, self.bytes) = (store, entry, path, bytes)
+        self.file = file
     }
-
-    deinit { close(descriptor) }
 
     /// Writes bytes; throws also where they are more than the whole was to be.
     mutating func write(_ data: UnsafeRawBufferPointer) throws(CacheError) {
         guard bytes + Int64(data.count) <= entry.size else { throw CacheError(action: "write", path: path, errno: EFBIG) }
-        var written = 0
-        while written < data.count {
-            let count = Glibc.write(descriptor, data.baseAddress! + written, data.count - written)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw CacheError(action: "write", path: path, errno: count == 0 ? ENOSPC : errno) }
-            written += count
-        }
+        guard file.write(data) else { throw CacheError(action: "write", path: path, errno: errno) }
         bytes += Int64(data.count)
         if bytes - entry.synced >= CacheStore.syncStep { try sync() }
     }
 
     /// Writes what there is through to the disk, and notes that.
     mutating func sync() throws(CacheError) {
-        guard fdatasync(descriptor) == 0 else { throw CacheError(action: "write", path: path, errno: errno) }
+        guard fdatasync(file.raw) == 0 else { throw CacheError(action: "write", path: path, errno: errno) }
         // A file that is read again when it is played need not stay in memory.
-        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        posix_fadvise(file.raw, 0, 0, POSIX_FADV_DONTNEED)
         entry.synced = bytes
         try store.note(entry)
     }

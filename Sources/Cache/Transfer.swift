@@ -104,7 +104,7 @@ struct Transfer {
         let text =
             status == Self.peerFailedVerification
             ? "its server’s certificate cannot be verified: name its authority in ca-file"
-            : String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            : problem.text
         return Outcome(head: context.head, problem: status == 0 ? nil : text)
     }
 }

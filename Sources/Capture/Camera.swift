@@ -26,16 +26,12 @@ package struct Camera: Hashable, Sendable {
     /// not be looked at, each with an error number. Opens each for a moment, which disturbs nobody.
     package static func all() -> (cameras: [Camera], refused: [(path: String, errno: Int32)]) {
         var (cameras, refused): ([Camera], [(path: String, errno: Int32)]) = ([], [])
-        let numbers = ProcFile.names(in: "/dev").compactMap { $0.hasPrefix("video") ? Int($0.dropFirst(5)) : nil }.sorted()
-        for number in numbers {
-            let path = "/dev/video\(number)"
-            let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-            guard descriptor >= 0 else {
+        for path in Folder.numbers(of: "video", in: "/dev").map({ "/dev/video\($0)" }) {
+            if let device = Descriptor(opening: path, O_RDWR | O_NONBLOCK) {
+                if let camera = Camera(device.raw, path: path) { cameras.append(camera) }
+            } else {
                 refused.append((path, errno))
-                continue
             }
-            defer { close(descriptor) }
-            if let camera = Camera(descriptor, path: path) { cameras.append(camera) }
         }
         return (cameras, refused)
     }
@@ -49,8 +45,8 @@ package struct Camera: Hashable, Sendable {
         let needed = UInt32(V4L2_CAP_VIDEO_CAPTURE) | UInt32(V4L2_CAP_STREAMING)
         guard abilities & needed == needed else { return nil }
         self.path = path
-        name = withUnsafeBytes(of: capability.card) { Self.text($0) }
-        bus = withUnsafeBytes(of: capability.bus_info) { Self.text($0) }
+        name = withUnsafeBytes(of: capability.card) { $0.text }
+        bus = withUnsafeBytes(of: capability.bus_info) { $0.text }
         position = nil
         var control = v4l2_control()
         control.id = kV4L2_CID_CAMERA_ORIENTATION
@@ -60,10 +56,8 @@ package struct Camera: Hashable, Sendable {
 
     /// What it offers, the forms that can be read with sizes and rates: `MJPG  1920x1080 at 30; 1280x720 at 60, 30`. Opens it for a moment.
     package var offers: [String] {
-        let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        let offered = CameraOffer.formats(descriptor, wanted: CameraMode())
+        guard let device = Descriptor(opening: path, O_RDWR | O_NONBLOCK) else { return [] }
+        let offered = CameraOffer.formats(device.raw, wanted: CameraMode())
         var codes: [String] = []
         for format in offered where CameraPixels(code: format.code) != nil && !codes.contains(format.code) { codes.append(format.code) }
         var lines: [(codes: String, sizes: String)] = []
@@ -78,15 +72,11 @@ package struct Camera: Hashable, Sendable {
         return lines.map { "\($0.codes)  \($0.sizes)" }
     }
 
-    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-    }
-
     /// What the firmware says of the place of the device, or of that which it hangs on.
     private static func panel(_ path: String) -> String? {
         let device = "/sys/class/video4linux/\(path.dropFirst("/dev/".count))/device"
         for folder in [device, device + "/.."] {
-            if let text = ProcFile.read(folder + "/physical_device_location/panel") {
+            if let text = SmallFile.text(folder + "/physical_device_location/panel") {
                 return text.split(separator: "\n").first.map(String.init)
             }
         }
@@ -124,7 +114,7 @@ extension CameraChoice {
             case .rear: cameras.first { $0.position == .rear }
             case .device(let path):
                 cameras.first { $0.path == path }
-                    ?? ProcFile.link(path).flatMap { link in
+                    ?? SmallFile.link(path).flatMap { link in
                         // A name that udev has given: /dev/v4l/by-id/….
                         cameras.first { $0.path.split(separator: "/").last == link.split(separator: "/").last }
                     }

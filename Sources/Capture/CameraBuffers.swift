@@ -10,7 +10,8 @@ import Synchronization
 /// VIDIOC_QBUF and VIDIOC_DQBUF.
 final class CameraBuffers: @unchecked Sendable {
     // Sendable because the mappings are made before it is shared, and V4L2's calls may come from any thread.
-    let descriptor: Int32
+    private let device: Descriptor
+    var descriptor: Int32 { device.raw }
     let path: String
     private(set) var mappings: [UnsafeMutableRawBufferPointer] = []
     /// How many of them pictures are made of.
@@ -25,13 +26,13 @@ final class CameraBuffers: @unchecked Sendable {
         var isDamaged: Bool
     }
 
-    /// Owns `descriptor` from now on, of the camera at `path`.
-    init(_ descriptor: Int32, path: String) { (self.descriptor, self.path) = (descriptor, path) }
-
-    deinit {
-        for mapping in mappings { munmap(mapping.baseAddress, mapping.count) }
-        close(descriptor)
+    /// Owns `device` from now on, the camera at `path`.
+    init(_ device: consuming Descriptor, path: String) {
+        self.device = device
+        self.path = path
     }
+
+    deinit { for mapping in mappings { munmap(mapping.baseAddress, mapping.count) } }
 
     private func buffer(_ index: Int) -> v4l2_buffer {
         var buffer = v4l2_buffer()
@@ -85,8 +86,7 @@ final class CameraBuffers: @unchecked Sendable {
             throw failure("pictures")
         }
         let now = HostTime.now
-        var stamp = HostTime(
-            nanoseconds: Int64(buffer.timestamp.tv_sec) &* 1_000_000_000 &+ Int64(buffer.timestamp.tv_usec) &* 1000)
+        var stamp = HostTime(buffer.timestamp)
         // Drivers that have another clock, and cameras that are lost in theirs.
         let isMonotonic = buffer.flags & kV4L2_BUF_FLAG_TIMESTAMP_MASK == kV4L2_BUF_FLAG_TIMESTAMP_MONOTONIC
         if !isMonotonic || stamp > now || now - stamp > .seconds(1) { stamp = now }

@@ -36,12 +36,12 @@ struct CameraStream: ~Copyable {
 
     /// Opens `camera` and has it give pictures as wanted.
     static func open(_ camera: Camera, _ wanted: CameraMode) throws(CaptureError) -> CameraStream {
-        let descriptor = Glibc.open(camera.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else {
+        guard let device = Descriptor(opening: camera.path, O_RDWR | O_NONBLOCK) else {
             let code = errno
             throw .cannotOpenCamera(camera.path, errno: code, holders: code == EBUSY ? DeviceHolder.find(camera.path) : [])
         }
-        let buffers = CameraBuffers(descriptor, path: camera.path)
+        let descriptor = device.raw
+        let buffers = CameraBuffers(device, path: camera.path)
         let offered = CameraOffer.formats(descriptor, wanted: wanted)
         let codes = Set(offered.map(\.code)).sorted()
         guard codes.contains(where: { CameraPixels(code: $0) != nil }) else {

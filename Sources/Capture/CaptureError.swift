@@ -100,7 +100,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func text(_ error: Int32) -> String { String(cString: strerror(error)) }
+    private static func text(_ error: Int32) -> String { SystemError(error).description }
 }
 
 extension CaptureError {

@@ -55,12 +55,7 @@ struct FilmFolder: Sendable {
             let code = errno
             throw .movie(.init(folder, errno: code))
         }
-        var now = time(nil)
-        var parts = tm()
-        localtime_r(&now, &parts)
-        var text = [CChar](repeating: 0, count: 64)
-        strftime(&text, text.count, "film-%Y-%m-%d-%H%M%S", &parts)
-        let stem = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let stem = date("film-%Y-%m-%d-%H%M%S")
         var (name, number) = (stem + ".mp4", 1)
         while access("\(path)/\(name)", F_OK) == 0 || access("\(drafts)/\(name)", F_OK) == 0 {
             name = "\(stem)-\(number).mp4"
@@ -125,8 +120,8 @@ struct FilmFolder: Sendable {
             if unlink("\(path)/\(name)") == 0 {
                 log.notice("\(path)/\(name): thrown away by [record] keep-number, keep-age or keep-space")
             } else {
-                let code = errno
-                log.warning("\(path)/\(name) could not be thrown away: \(String(cString: strerror(code)))")
+                let error = SystemError()
+                log.warning("\(path)/\(name) could not be thrown away: \(error)")
             }
         }
         if !names.isEmpty { syncFolder(of: "\(path)/") }
@@ -135,13 +130,9 @@ struct FilmFolder: Sendable {
     /// The films that are there, the newest first: those in `kept` last. Those that were not known are written down.
     private func films(kept: [String] = []) -> [Film] {
         let now = clock()
-        var found: [(name: String, status: stat)] = []
-        for name in ProcFile.names(in: path).filter(Self.isFilm) {
-            var status = stat()
-            if stat("\(path)/\(name)", &status) == 0 { found.append((name, status)) }
-        }
+        let found = Folder.entries(in: path).filter { Self.isFilm($0.name) }
         let files = Dictionary(found.map { ($0.name, $0.status) }) { first, _ in first }
-        let old = AtomicFile.read("\(path)/\(FilmList.name)", limit: FilmList.longest).map { FilmList($0) }
+        let old = SmallFile.text("\(path)/\(FilmList.name)", atMost: FilmList.longest).map { FilmList($0) }
         var list = old ?? FilmList()
         list.update(files.mapValues { Int64($0.st_mtim.tv_sec) }, kept: kept, at: now)
         if list != old ?? FilmList(), let problem = AtomicFile.write("\(path)/\(FilmList.name)", list.text, mode: 0o644, isSynced: true) {
@@ -157,7 +148,7 @@ struct FilmFolder: Sendable {
     func tidy(reviews: Bool, _ limits: Limits) -> (kept: [String], thrown: [String]) {
         var (found, thrown): ([String], [String]) = ([], [])
         if !reviews { _ = RecordingFile.recover(in: drafts) }
-        for name in ProcFile.names(in: drafts).sorted() {
+        for name in Folder.names(in: drafts).sorted() {
             let film = name.hasPrefix(Self.kept) ? String(name.dropFirst(Self.kept.count)) : name
             if reviews, name == film {
                 let isDraft = name.hasPrefix(".") && (name.hasSuffix(".part") || name.hasSuffix(".left"))

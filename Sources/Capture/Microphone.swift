@@ -128,15 +128,11 @@ struct CapturePCM: ~Copyable {
             throw .cannotOpenMicrophone(
                 device, errno: -result, holder: result == -EBUSY ? CardHolder.find(device, records: true) : nil)
         }
-        do throws(CaptureError) {
-            let (layout, bufferSize) = try configure(handle, device)
-            let pcm = CapturePCM(device, layout, handle, bufferSize)
-            let started = snd_pcm_start(handle)
-            if started < 0 { throw CaptureError.cannotConfigureMicrophone(device, step: "a start", errno: -started) }
-            return pcm
-        } catch {
-            throw error
-        }
+        let (layout, bufferSize) = try configure(handle, device)
+        let pcm = CapturePCM(device, layout, handle, bufferSize)
+        let started = snd_pcm_start(handle)
+        if started < 0 { throw .cannotConfigureMicrophone(device, step: "a start", errno: -started) }
+        return pcm
     }
 
     private init(_ device: String, _ layout: Layout, _ handle: OpaquePointer, _ bufferSize: Int) {
@@ -221,7 +217,7 @@ struct CapturePCM: ~Copyable {
         let delay = max(Int(snd_pcm_status_get_delay(status)), available)
         var stamp = timespec()
         snd_pcm_status_get_htstamp(status, &stamp)
-        var time = HostTime(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
+        var time = HostTime(stamp)
         let now = HostTime.now
         // Plugins that keep no timestamp leave 0; some use CLOCK_REALTIME whatever they are asked for.
         if time > now || now - time > .milliseconds(100) { time = now }

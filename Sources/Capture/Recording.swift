@@ -77,8 +77,7 @@ struct Recording: ~Copyable {
     static func open(
         _ request: RecordingRequest, _ format: CameraFormat, colours: CameraColours?, samples: AudioFormat?
     ) throws(CaptureError) -> Recording {
-        var status = stat()
-        if stat(request.path, &status) == 0, !request.replaces, status.st_mode & S_IFMT != S_IFDIR { throw .outputExists(request.path) }
+        if let status = stat(at: request.path), !request.replaces, !status.isFolder { throw .outputExists(request.path) }
         var video = MovieFormat.Video(width: format.width, height: format.height, frameRate: format.rate)
         (video.orientation, video.codec, video.quality, video.isLive) = (request.orientation, request.codec, request.quality, true)
         video.encoder = request.encoder

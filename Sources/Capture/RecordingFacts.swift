@@ -74,7 +74,7 @@ extension RecordingPanel {
             }
         func clock(_ time: MediaTime) -> String {
             let seconds = Int(time.seconds)
-            return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+            return "\(seconds / 60):\((seconds % 60).padded(to: 2))"
         }
         let isRecording = state == .recording || state == .paused
         let decibels = status.level > 0 ? 20 * log10f(status.level) : -100

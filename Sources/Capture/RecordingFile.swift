@@ -53,10 +53,7 @@ package enum RecordingFile {
 
     /// What is free for this user where `path` is to lie; nil where nobody can tell. The corresponding C function is `statvfs`.
     package static func freeSpace(at path: String) -> ByteCount? {
-        var status = statvfs()
-        let folder = folder(of: path)
-        guard statvfs(folder, &status) == 0 else { return nil }
-        return ByteCount(Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue))
+        statvfs(at: Folder.of(path)).map { ByteCount($0.free) }
     }
 
     /// Throws where a film of so many bytes a second will not have room for `duration`, or for ten seconds where none is known.
@@ -69,15 +66,11 @@ package enum RecordingFile {
     /// Less than this is not left on a disk: the end of the film has to have room.
     static let reserve: Int64 = 4_000_000
 
-    /// Where `path` lies, with a slash.
-    package static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./" }
-
     // MARK: The end
 
     /// Makes a plain MP4 of the fragmented one at `path`, in its place. Where there is no room for both it stays as it is.
     static func finish(_ path: String) throws(MovieError) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw MovieError(path, errno: errno) }
+        guard let status = stat(at: path) else { throw MovieError(path, errno: errno) }
         if let free = freeSpace(at: path), free.bytes < Int64(status.st_size) + reserve { return }
         do throws(MovieError) { try MovieWriter.remux(from: path, to: path) } catch {
             if error.reason != .noSpace { throw error }
@@ -94,11 +87,8 @@ package enum RecordingFile {
 
     /// Cuts a draft off behind its last whole fragment; false where it has none.
     private static func cut(_ draft: String) -> Bool {
-        let descriptor = open(draft, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        guard let extent = Extent(descriptor) else { return false }
-        return ftruncate(descriptor, off_t(extent.byteCount)) == 0 && fsync(descriptor) == 0
+        guard let file = Descriptor(opening: draft, O_RDWR), let extent = Extent(file.raw) else { return false }
+        return ftruncate(file.raw, off_t(extent.byteCount)) == 0 && fsync(file.raw) == 0
     }
 
     // MARK: After a power cut
@@ -113,8 +103,8 @@ package enum RecordingFile {
     /// Makes films of what recordings into `folder` have left that were cut off. One gets the name that it was to have; where that is taken, or `reserved`
     /// (what is going to be recorded), a number behind it. Drafts that are being written, and those of `kiosk export`, are left alone. Blocks for the disk.
     package static func recover(in folder: String, besides reserved: String? = nil) -> [Recovered] {
-        let names = ProcFile.names(in: folder).sorted()
-        let folder = folder == "./" ? "" : folder.hasSuffix("/") ? folder : folder + "/"
+        let names = Folder.names(in: folder).sorted()
+        let folder = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
         var recovered: [Recovered] = []
         // Of any name: what is no draft of a recording has no fragments.
         for name in names where name.hasPrefix(".") && name.count > 6 {
@@ -139,12 +129,7 @@ package enum RecordingFile {
         return recovered
     }
 
-    private static func isAbandoned(_ draft: String) -> Bool {
-        let descriptor = open(draft, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
-    }
+    private static func isAbandoned(_ draft: String) -> Bool { Descriptor(opening: draft, O_RDWR)?.lock() ?? false }
 
     private static func freeName(_ film: String, besides reserved: String?) -> String {
         func isTaken(_ path: String) -> Bool {
@@ -162,9 +147,7 @@ package enum RecordingFile {
     }
 
     private static func hasFragments(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return Extent(descriptor) != nil
+        guard let file = Descriptor(opening: path) else { return false }
+        return Extent(file.raw) != nil
     }
 }

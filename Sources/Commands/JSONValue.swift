@@ -1,3 +1,5 @@
+import KioskPlatform
+
 /// A value of JSON (RFC 8259), as much of it as the control socket needs: no more than 16 levels of nesting, numbers as `Double`, the last
 /// of several equal keys.
 package enum JSONValue: Hashable, Sendable {
@@ -55,8 +57,7 @@ package enum JSONValue: Hashable, Sendable {
             case "\\": line += "\\\\"
             case "\n": line += "\\n"
             case _ where scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value:
-                let digits = String(scalar.value, radix: 16)
-                line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                line += "\\u" + scalar.value.padded(to: 4, radix: 16)
             default: line.unicodeScalars.append(scalar)
             }
         }

@@ -127,39 +127,4 @@ extension Configuration {
         if !network.verifiesTLS { return ["[network]"] }
         return playlist.filter { $0.stream.verifiesTLS == false }.map(\.source.location)
     }
-
-    /// How long one entry may hold up a thread.
-    package static let expansionLimit = MediaTime.seconds(5)
-
-    /// The items that the playlist stands for now, what is wrong with its folders and lists, one line each, and the folders that it takes whole.
-    ///
-    /// Blocks, for each entry no longer than `limit`: a dead server or a dying disk can hold up a thread that asks for a file's name for
-    /// ever. Such a thread is left behind.
-    package func expandPlaylist(
-        limit: MediaTime = Configuration.expansionLimit
-    ) -> (items: [PlaylistItem], problems: [String], folders: [String]) {
-        var expansion: (items: [PlaylistItem], problems: [String], folders: [String]) = ([], [], [])
-        for entry in playlist {
-            let answer = Monitor<SourceExpansion?>(nil)
-            Thread("folders") {
-                let found = entry.expand()
-                answer.signal { $0 = found }
-            }.detach()
-            let found = answer.wait(until: .now + limit) { $0 }
-            expansion.folders += found?.folders.filter { $0.value == .all }.map(\.key.string) ?? []
-            let sources = found?.sources ?? (entry.assumed.map { [$0] } ?? [])
-            expansion.items += sources.map { entry.resolved(source: $0.source, in: self) }
-            let seconds = Int(saturating: limit.seconds.rounded(.up))
-            expansion.problems += found?.problems ?? ["\(entry.source.location): no answer for \(seconds) s: its disk or its server hangs"]
-        }
-        return expansion
-    }
-}
-
-extension PlaylistEntry {
-    /// What it is taken for while it has never answered: a file by its name is itself.
-    package var assumed: SourceExpansion.Found? { source.isNamedAsFile ? .init(source.location) : nil }
-
-    /// What it stands for now. May block for ever.
-    package func expand() -> SourceExpansion { source.expand(isRecursive: isRecursive ?? false) }
 }

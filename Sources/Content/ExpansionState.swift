@@ -338,8 +338,4 @@ struct ExpansionState {
 }
 
 /// Nanoseconds since 1970 by the clock of the system, as file systems date their files.
-func timeOfDay() -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-}
+func timeOfDay() -> Int64 { nanoseconds(of: CLOCK_REALTIME) }

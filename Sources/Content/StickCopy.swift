@@ -39,7 +39,7 @@ package final class StickCopy: Sendable {
 
     /// The folder of the service's own files: what systemd says, or where it would be.
     package static var stateFolder: String {
-        guard let folder = unsafe getenv("STATE_DIRECTORY").map({ unsafe String(cString: $0) }), folder.hasPrefix("/") else {
+        guard let folder = environment("STATE_DIRECTORY"), folder.hasPrefix("/") else {
             return "/var/lib/kiosk"
         }
         return String(folder.prefix { $0 != ":" })

@@ -62,8 +62,7 @@ package struct NowPlaying: Hashable, Sendable {
 
     /// Seconds as `0:41` or `1:02:03`.
     static func text(_ seconds: Int) -> String {
-        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
         let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
-        return hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds % 60))" : "\(minutes):\(two(seconds % 60))"
+        return (hours > 0 ? "\(hours):\(minutes.padded(to: 2))" : "\(minutes)") + ":\((seconds % 60).padded(to: 2))"
     }
 }

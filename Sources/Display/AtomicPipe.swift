@@ -13,11 +13,11 @@ final class AtomicPipe: Pipe {
     /// The plane that shows it, with its properties.
     private var primary: PlanePlanner.Assignment
     private var plane: PlaneProperties
-    private let crtcActive: PropertyID?, crtcMode: PropertyID?, crtcVRR: PropertyID?
-    private let connectorCRTC: PropertyID?, connectorLink: PropertyID?
+    private let crtcActive: PropertyID<CRTCID>?, crtcMode: PropertyID<CRTCID>?, crtcVRR: PropertyID<CRTCID>?
+    private let connectorCRTC: PropertyID<ConnectorID>?, connectorLink: PropertyID<ConnectorID>?
     /// What changes colours and is not at its default, which is 0 for all of it: no table, no matrix, no metadata, the colour space
     /// `Default`. It outlives the program that set it.
-    private let crtcTints: [PropertyID], connectorTints: [PropertyID]
+    private let crtcTints: [PropertyID<CRTCID>], connectorTints: [PropertyID<ConnectorID>]
     /// Whether the colour table is no property, and has to be reset by the older call.
     private let hasLegacyGamma: Bool
     /// What makes the connector show the picture as it is.
@@ -33,7 +33,7 @@ final class AtomicPipe: Pipe {
     private final class ModeBlob {
         private(set) var blob: PropertyBlob
         init(_ blob: consuming PropertyBlob) { self.blob = blob }
-        var id: UInt32 { blob.id }
+        var id: BlobID { blob.id }
     }
 
     /// Resolves every property once.
@@ -55,11 +55,13 @@ final class AtomicPipe: Pipe {
         (crtcActive, crtcMode, crtcVRR) = (crtc.id("ACTIVE"), crtc.id("MODE_ID"), crtc.id("VRR_ENABLED"))
         let connector = PropertyTable(card, of: route.connector)
         (connectorCRTC, connectorLink) = (connector.id("CRTC_ID"), connector.id("link-status"))
-        func isChanged(_ table: PropertyTable) -> (String) -> PropertyID? { { table.value($0) ?? 0 != 0 ? table.id($0) : nil } }
+        func isChanged<Object>(_ table: PropertyTable<Object>) -> (String) -> PropertyID<Object>? {
+            { table.value($0) ?? 0 != 0 ? table.id($0) : nil }
+        }
         crtcTints = ["DEGAMMA_LUT", "CTM", "GAMMA_LUT"].compactMap(isChanged(crtc))
         connectorTints = ["HDR_OUTPUT_METADATA", "Colorspace"].compactMap(isChanged(connector))
         hasLegacyGamma = crtc.id("GAMMA_LUT") == nil
-        settings = ConnectorSettings.neutral(connector, connector: route.connectorName, commandLine: ProcFile.read("/proc/cmdline") ?? "")
+        settings = ConnectorSettings.neutral(connector, connector: route.connectorName, commandLine: SmallFile.text("/proc/cmdline") ?? "")
     }
 
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError) {
@@ -122,7 +124,7 @@ final class AtomicPipe: Pipe {
         // Few can show the same on two connectors, and none does unasked: a commit that leaves another one on the CRTC is refused.
         for other in sharers() { request.set(other.connector, other.property, 0) }
         if retrainingLink { request.setIfOffered(route.connector, connectorLink, UInt64(DRM_MODE_LINK_STATUS_GOOD)) }
-        request.set(route.crtc, crtcMode, UInt64(mode.id))
+        request.set(route.crtc, crtcMode, UInt64(mode.id.rawValue))
         request.set(route.crtc, crtcActive, 1)
         request.setIfOffered(route.crtc, crtcVRR, 0)
         // A night light or an HDR player that was killed would colour our picture, too. Not put back at the end: nobody's any more.
@@ -203,7 +205,7 @@ final class AtomicPipe: Pipe {
     }
 
     /// The other connectors that are on the CRTC now, each with its property that says so.
-    private func sharers() -> [(connector: ConnectorID, property: PropertyID)] {
+    private func sharers() -> [(connector: ConnectorID, property: PropertyID<ConnectorID>)] {
         route.card.knownConnectors().map(\.id).filter { $0 != route.connector }.compactMap { id in
             let table = PropertyTable(route.card, of: id)
             guard let property = table.id("CRTC_ID"), table.value("CRTC_ID") == UInt64(route.crtc.rawValue) else { return nil }
@@ -241,7 +243,7 @@ final class AtomicPipe: Pipe {
         if !wasOurs { request.set(route.connector, connectorCRTC, 0) }
         for change in saved.properties { request.add(change) }
         let former = saved.crtc.flatMap { $0.mode_valid != 0 ? try? ModeBlob(PropertyBlob.make(route.card, $0.mode)) : nil }
-        request.set(route.crtc, crtcMode, former.map { UInt64($0.id) } ?? 0)
+        request.set(route.crtc, crtcMode, former.map { UInt64($0.id.rawValue) } ?? 0)
         do throws(DeviceError) {
             try request.commit("commit", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
         } catch {

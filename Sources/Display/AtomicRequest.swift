@@ -7,10 +7,14 @@ struct AtomicRequest: ~Copyable {
     /// One change that is asked for.
     struct Change: Hashable, Sendable {
         /// `plane 31`.
-        var kind: String
-        var object: UInt32
-        var property: PropertyID
-        var value: UInt64
+        let kind: String, object: UInt32
+        let property: UInt32, name: String
+        let value: UInt64
+
+        init<Object: KMSObject>(_ object: Object, _ property: PropertyID<Object>, _ value: UInt64) {
+            (kind, self.object, self.property, name) = (Object.kind, object.rawValue, property.rawValue, property.name)
+            self.value = value
+        }
     }
 
     private let card: DRMCard
@@ -28,17 +32,17 @@ struct AtomicRequest: ~Copyable {
     deinit { drmModeAtomicFree(request) }
 
     /// Adds a change of a property that must be there; nil is "not offered". The corresponding C function is `drmModeAtomicAddProperty`.
-    mutating func set<Object: KMSObject>(_ object: Object, _ property: PropertyID?, _ value: UInt64) {
+    mutating func set<Object: KMSObject>(_ object: Object, _ property: PropertyID<Object>?, _ value: UInt64) {
         guard problem == nil else { return }
         guard let property else {
             problem = DeviceError("set a property that \(Object.kind) \(object.rawValue) of \(card.path) lacks", code: EOPNOTSUPP)
             return
         }
-        add(Change(kind: Object.kind, object: object.rawValue, property: property, value: value))
+        add(Change(object, property, value))
     }
 
     /// Adds a change of a property that may be absent.
-    mutating func setIfOffered<Object: KMSObject>(_ object: Object, _ property: PropertyID?, _ value: UInt64) {
+    mutating func setIfOffered<Object: KMSObject>(_ object: Object, _ property: PropertyID<Object>?, _ value: UInt64) {
         if property != nil { set(object, property, value) }
     }
 
@@ -46,7 +50,7 @@ struct AtomicRequest: ~Copyable {
     mutating func add(_ change: Change) {
         guard problem == nil else { return }
         changes.append(change)
-        let status = drmModeAtomicAddProperty(request, change.object, change.property.rawValue, change.value)
+        let status = drmModeAtomicAddProperty(request, change.object, change.property, change.value)
         if status < 0 { problem = DeviceError("add to an atomic request", code: status) }
     }
 
@@ -73,7 +77,7 @@ struct AtomicRequest: ~Copyable {
             do throws(DeviceError) {
                 return try test(purpose(), flags)
             } catch {
-                guard error.code == EBUSY, attempt < 10 else { throw error }
+                guard case .busy = error, attempt < 10 else { throw error }
                 usleep(2000)
             }
         }
@@ -105,7 +109,7 @@ extension [AtomicRequest.Change] {
             } else {
                 text += "\(last == nil ? "" : "; ")\(change.kind) \(change.object): "
             }
-            text += "\(change.property.name) \(change.value)"
+            text += "\(change.name) \(change.value)"
             last = change
         }
         return text

@@ -30,9 +30,9 @@ struct ConnectorRecord {
     var connector: Connector
     /// In the order of `connector.modes`.
     var timings: [drmModeModeInfo]
-    var encoders: [UInt32]
-    /// The encoder in use, 0 for none.
-    var encoder: UInt32
+    var encoders: [EncoderID]
+    /// The encoder in use, or none.
+    var encoder: EncoderID
     /// Whether the display has identified itself.
     var hasEDID: Bool
     /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.

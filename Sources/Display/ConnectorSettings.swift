@@ -20,7 +20,7 @@ import Logging
 /// 8.
 struct ConnectorSettings {
     struct Assignment: Equatable {
-        var property: PropertyID
+        var property: PropertyID<ConnectorID>
         var value: UInt64
         /// The value before.
         var former: UInt64
@@ -29,7 +29,7 @@ struct ConnectorSettings {
     private static let choices = [("Broadcast RGB", "Automatic"), ("underscan", "off"), ("content type", "No Data"), ("audio", "auto")]
 
     /// What has to be set on a connector that offers `table`; nothing that is neutral already. `commandLine` is the kernel's. Pure.
-    static func neutral(_ table: PropertyTable, connector name: String, commandLine: String) -> [Assignment] {
+    static func neutral(_ table: PropertyTable<ConnectorID>, connector name: String, commandLine: String) -> [Assignment] {
         var wanted: [(name: String, value: UInt64)] = []
         for (name, choice) in choices {
             if let value = table[name]?.choices[choice] { wanted.append((name, value)) }

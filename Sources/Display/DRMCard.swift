@@ -21,7 +21,7 @@ final class DRMCard: @unchecked Sendable {
     let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
     /// What its properties are, by their ids (``PropertyTable``).
-    let properties = Monitor<[UInt32: (name: String, property: PropertyTable.Property)]>([:])
+    let properties = Monitor<[UInt32: (name: String, property: Property)]>([:])
 
     /// Whether framebuffers may say how their memory is laid out.
     let takesModifiers: Bool
@@ -44,7 +44,7 @@ final class DRMCard: @unchecked Sendable {
         }
         drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_UNIVERSAL_PLANES), 1)
         // A diagnosis aid, for drivers whose atomic code is suspected: KIOSK_KMS=legacy takes the older calls.
-        let wantsLegacy = getenv("KIOSK_KMS").map { String(cString: $0) } == "legacy"
+        let wantsLegacy = environment("KIOSK_KMS") == "legacy"
         let isAtomic = !wantsLegacy && drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_ATOMIC), 1) == 0
         let isMonotonic = drmGetCap(descriptor.raw, UInt64(DRM_CAP_TIMESTAMP_MONOTONIC), &value) == 0 && value != 0
         return DRMCard(path: path, descriptor: descriptor, isAtomic: isAtomic, hasMonotonicTimestamps: isMonotonic)
@@ -64,16 +64,7 @@ final class DRMCard: @unchecked Sendable {
 
     /// The paths of all cards, in the order of their numbers; empty where there is no `/dev/dri`.
     static func paths() -> [String] {
-        guard let directory = opendir("/dev/dri") else { return [] }
-        defer { closedir(directory) }
-        var numbers: [Int] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasPrefix("card"), let number = Int(name.dropFirst(4)) { numbers.append(number) }
-        }
-        return numbers.sorted().map { "/dev/dri/card\($0)" }
+        Folder.numbers(of: "card", in: "/dev/dri").map { "/dev/dri/card\($0)" }
     }
 
     /// The right to set modes: there is one master a card. Ours for the asking when nobody has it.
@@ -138,7 +129,8 @@ final class DRMCard: @unchecked Sendable {
             isWriteback: c.connector_type == UInt32(DRM_MODE_CONNECTOR_WRITEBACK), isNonDesktop: properties.value("non-desktop") == 1)
         return ConnectorRecord(
             id: id, connector: connector, timings: timings,
-            encoders: Array(UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders))), encoder: c.encoder_id,
+            encoders: UnsafeBufferPointer(start: c.encoders, count: Int(c.count_encoders)).map(EncoderID.init),
+            encoder: EncoderID(rawValue: c.encoder_id),
             hasEDID: (properties.value("EDID") ?? 0) != 0,
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
             panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,

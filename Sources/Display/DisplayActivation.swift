@@ -133,7 +133,7 @@ final class DisplayActivation {
 
     /// A flip was refused.
     func refused(_ error: DeviceError) {
-        guard Refusals.isRefusal(error.code), HostTime.now - activeSince < DisplayState.provingTime else { return lose(error) }
+        guard error.isRefusal, HostTime.now - activeSince < DisplayState.provingTime else { return lose(error) }
         finder?.refuseFlip(error, isFirst: !hasFlipped)
         loseScreen()
     }

@@ -69,10 +69,9 @@ final class DisplayFinder {
             } catch { problem = problem ?? error }
         }
         switch problem {
-        case .some(let problem) where problem.code == EACCES || problem.code == EPERM:
-            note("cannot \(problem); add the user to the group video", .error)
-        case .some(let problem) where problem.code != ENOENT && problem.code != ENODEV: note("cannot \(problem)", .error)
-        default: note("no graphics device yet; waiting for one", .notice)
+        case .forbidden(let call)?: note("cannot \(call); add the user to the group video", .error)
+        case .absent?, nil: note("no graphics device yet; waiting for one", .notice)
+        case let problem?: note("cannot \(problem)", .error)
         }
         return .nothing
     }
@@ -124,7 +123,7 @@ final class DisplayFinder {
                     route, record, mode: mode, method, background: settings.background.rgb, retrainingLink: record.linkIsBad, wake: wake)
             } catch {
                 seat.release(output)
-                if error.code == EINVAL || error.code == ERANGE || error.code == ENOSPC { refuseModeset() }
+                if case .unsuitable = error { refuseModeset() }
                 note("cannot \(error); trying again", .error)
                 throw error
             }

@@ -92,9 +92,8 @@ extension DisplayOutput {
     /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. As ``capture()``.
     package func snapshot(to path: String) throws(SnapshotError) {
         let png = try capture().png(isUpright: false)
-        guard let file = fopen(path, "we") else { throw SnapshotError(writing: path) }
-        let written = fwrite(png, 1, png.count, file)
-        guard fclose(file) == 0, written == png.count else { throw SnapshotError(writing: path) }
+        guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666), png.withUnsafeBytes({ file.write($0) })
+        else { throw SnapshotError(writing: path) }
     }
 
     // MARK: The compositor

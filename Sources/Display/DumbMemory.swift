@@ -5,8 +5,7 @@ import Glibc
 /// Memory of a card that the processor writes and any KMS driver can scan out, mapped.
 struct DumbMemory: ~Copyable {
     let card: DRMCard
-    /// The kernel's number for it.
-    let handle: UInt32
+    let handle: GEMHandle
     /// Bytes from one row to the next.
     let pitch: Int
     let base: UnsafeMutableRawPointer
@@ -32,16 +31,16 @@ struct DumbMemory: ~Copyable {
         madvise(base, Int(size), MADV_DONTFORK)
         // One call instead of a page fault for every 4 KiB, which would make the first frames late.
         kiosk_populate(base, Int(size))
-        return DumbMemory(card: card, handle: handle, pitch: Int(pitch), base: base, byteCount: Int(size))
+        return DumbMemory(card: card, handle: GEMHandle(rawValue: handle), pitch: Int(pitch), base: base, byteCount: Int(size))
     }
 
-    private init(card: DRMCard, handle: UInt32, pitch: Int, base: UnsafeMutableRawPointer, byteCount: Int) {
+    private init(card: DRMCard, handle: GEMHandle, pitch: Int, base: UnsafeMutableRawPointer, byteCount: Int) {
         (self.card, self.handle, self.pitch, self.base, self.byteCount) = (card, handle, pitch, base, byteCount)
     }
 
     deinit {
         munmap(base, byteCount)
-        drmModeDestroyDumbBuffer(card.fd, handle)
+        drmModeDestroyDumbBuffer(card.fd, handle.rawValue)
     }
 }
 
@@ -52,7 +51,7 @@ struct Framebuffer: ~Copyable {
 
     /// What lies where in the memory.
     struct Parts {
-        var handles: [UInt32] = [0, 0, 0, 0]
+        var handles = Array(repeating: GEMHandle.none, count: 4)
         var pitches: [UInt32] = [0, 0, 0, 0]
         var offsets: [UInt32] = [0, 0, 0, 0]
         /// How all of it lies there; nil for the driver's own way.
@@ -63,18 +62,19 @@ struct Framebuffer: ~Copyable {
     static func make(_ card: DRMCard, width: Int, height: Int, format: UInt32, _ parts: Parts) throws(DeviceError) -> Framebuffer {
         var id: UInt32 = 0
         var status: Int32
+        let handles = parts.handles.map(\.rawValue)
         if let modifier = parts.modifier, card.takesModifiers {
-            let modifiers = parts.handles.map { $0 == 0 ? 0 : modifier }
+            let modifiers = handles.map { $0 == 0 ? 0 : modifier }
             status = drmModeAddFB2WithModifiers(
-                card.fd, UInt32(width), UInt32(height), format, parts.handles, parts.pitches, parts.offsets, modifiers, &id,
+                card.fd, UInt32(width), UInt32(height), format, handles, parts.pitches, parts.offsets, modifiers, &id,
                 UInt32(DRM_MODE_FB_MODIFIERS))
         } else {
             status = drmModeAddFB2(
-                card.fd, UInt32(width), UInt32(height), format, parts.handles, parts.pitches, parts.offsets, &id, 0)
+                card.fd, UInt32(width), UInt32(height), format, handles, parts.pitches, parts.offsets, &id, 0)
         }
         if status != 0, format == kDRM_FORMAT_XRGB8888 {
             // Drivers from before AddFB2.
-            status = drmModeAddFB(card.fd, UInt32(width), UInt32(height), 24, 32, parts.pitches[0], parts.handles[0], &id)
+            status = drmModeAddFB(card.fd, UInt32(width), UInt32(height), 24, 32, parts.pitches[0], handles[0], &id)
         }
         guard status == 0 else { throw DeviceError("make a \(width)x\(height) framebuffer on \(card.path)", code: status) }
         return Framebuffer(id: FramebufferID(rawValue: id), card: card)
@@ -87,7 +87,7 @@ struct Framebuffer: ~Copyable {
 
 /// A property blob, such as a mode.
 struct PropertyBlob: ~Copyable {
-    let id: UInt32
+    let id: BlobID
     private let card: DRMCard
 
     /// A blob of `value`'s bytes.
@@ -95,13 +95,13 @@ struct PropertyBlob: ~Copyable {
         var id: UInt32 = 0
         let status = withUnsafeBytes(of: value) { drmModeCreatePropertyBlob(card.fd, $0.baseAddress, $0.count, &id) }
         guard status == 0 else { throw DeviceError("create a property blob on \(card.path)", code: status) }
-        return PropertyBlob(id: id, card: card)
+        return PropertyBlob(id: BlobID(rawValue: id), card: card)
     }
 
-    private init(id: UInt32, card: DRMCard) {
+    private init(id: BlobID, card: DRMCard) {
         self.id = id
         self.card = card
     }
 
-    deinit { drmModeDestroyPropertyBlob(card.fd, id) }
+    deinit { drmModeDestroyPropertyBlob(card.fd, id.rawValue) }
 }

@@ -44,10 +44,10 @@ struct FlipTracker {
     /// The kernel refused a flip. Busy leaves nothing behind, but a second of nothing else means that the kernel waits for a flip it will
     /// never finish.
     mutating func refused(_ error: DeviceError, at now: HostTime) -> ScreenAnswer {
-        guard error.code == EBUSY else { return .lost(error) }
+        guard case .busy = error else { return .lost(error) }
         let since = busySince ?? now
         busySince = since
-        return now - since > .seconds(1) ? .lost(DeviceError("flip, busy for a second", code: error.code)) : .busy
+        return now - since > .seconds(1) ? .lost(DeviceError("flip, busy for a second", code: EBUSY)) : .busy
     }
 
     /// An event came; nil when it is not of the pending flip. `stamp` is the driver's time, nil when it is not on our clock.

@@ -39,8 +39,29 @@ struct FramebufferID: KMSObject {
     static var kind: String { "framebuffer" }
 }
 
-/// A property of an object, as a request names it. That an object does not offer one is told by nil.
-struct PropertyID: Hashable, Sendable {
+/// An encoder: what brings a CRTC to a connector.
+struct EncoderID: KMSObject {
+    var rawValue: UInt32
+    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_ENCODER) }
+    static var kind: String { "encoder" }
+    static let none = EncoderID(rawValue: 0)
+}
+
+/// A blob: bytes that are the value of a property.
+struct BlobID: KMSObject {
+    var rawValue: UInt32
+    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_BLOB) }
+    static var kind: String { "blob" }
+}
+
+/// Memory of a card, as one descriptor of the card has it (GEM); 0 is none.
+struct GEMHandle: Hashable, Sendable {
+    var rawValue: UInt32
+    static let none = GEMHandle(rawValue: 0)
+}
+
+/// A property of objects of one kind, as a request names it. That an object does not offer one is told by nil.
+struct PropertyID<Object: KMSObject>: Hashable, Sendable {
     var rawValue: UInt32
     /// `FB_ID`; for messages.
     var name: String

@@ -75,7 +75,8 @@ final class KMSScreen: Screen {
             try flip(to: picture, overlay, id: id, at: now)
             return .queued
         } catch {
-            guard error.code != EBUSY, Refusals.isRefusal(error.code) else { return tracker.refused(error, at: now) }
+            if case .busy = error { return tracker.refused(error, at: now) }
+            guard error.isRefusal else { return tracker.refused(error, at: now) }
             // What is new is refused: a way to show pictures that was not taken before, or else what changes above them.
             if let video, overlay == nil || !pipe.shows(video.arrangement) { return .refusedVideo(error) }
             guard overlay != nil else { return tracker.refused(error, at: now) }
@@ -111,7 +112,7 @@ final class KMSScreen: Screen {
                 if let flip = tracker.event(userData: event.id, sequence: event.sequence, stamp: stamp, at: now) { return .flipped(flip) }
             }
         } catch {
-            return .lost(DeviceError("read events of \(card.path)", code: error.code))
+            return .lost(DeviceError("read events of \(card.path)", code: error.call.error.code))
         }
         if let shown = shown.take() { return .flipped(shown) }
         guard let flip = tracker.overdue(at: now) else { return nil }

@@ -123,11 +123,11 @@ final class PrimeFramebuffer: ImportedSurface, @unchecked Sendable {
         let objects = [surface.objects.0, surface.objects.1, surface.objects.2, surface.objects.3].prefix(Int(surface.nb_objects))
         let layer = surface.layers.0
         let planes = [layer.planes.0, layer.planes.1, layer.planes.2, layer.planes.3].prefix(Int(layer.nb_planes))
-        var handles: [UInt32] = []
-        defer { for handle in Set(handles) { drmCloseBufferHandle(card.fd, handle) } }
+        var handles: [GEMHandle] = []
+        defer { for handle in Set(handles) { drmCloseBufferHandle(card.fd, handle.rawValue) } }
         for object in objects {
-            var handle: UInt32 = 0
-            guard drmPrimeFDToHandle(card.fd, object.fd, &handle) == 0 else {
+            var handle = GEMHandle.none
+            guard drmPrimeFDToHandle(card.fd, object.fd, &handle.rawValue) == 0 else {
                 throw DeviceError("import a decoder's memory into \(card.path)")
             }
             handles.append(handle)

@@ -16,7 +16,7 @@ final class LegacyPipe: Pipe {
             drmModeFreeCrtc(crtc)
         }
         let table = PropertyTable(card, of: route.connector)
-        let commandLine = ProcFile.read("/proc/cmdline") ?? ""
+        let commandLine = SmallFile.text("/proc/cmdline") ?? ""
         let settings = ConnectorSettings.neutral(table, connector: route.connectorName, commandLine: commandLine)
         saved?.add(settings, of: route.connector)
         card.saved.withLock { $0[route.crtc] = saved }
@@ -60,7 +60,7 @@ final class LegacyPipe: Pipe {
     func restore() {
         guard let saved = route.card.saved.withLock({ $0.removeValue(forKey: route.crtc) }), var crtc = saved.crtc else { return }
         for former in saved.properties {
-            drmModeConnectorSetProperty(route.card.fd, former.object, former.property.rawValue, former.value)
+            drmModeConnectorSetProperty(route.card.fd, former.object, former.property, former.value)
         }
         var connector = route.connector.rawValue
         if crtc.mode_valid != 0 {

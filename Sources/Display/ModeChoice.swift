@@ -1,3 +1,4 @@
+import KioskPlatform
 import KioskVocabulary
 
 extension DisplayModeChoice {
@@ -51,7 +52,6 @@ package struct ConnectorMode: Hashable, Sendable {
     /// `1920x1080@60.00`, with an `i` where interlaced.
     package var name: String {
         let hundredths = Int((refresh * 100).rounded())
-        let fraction = hundredths % 100
-        return "\(width)x\(height)\(isProgressive ? "" : "i")@\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
+        return "\(width)x\(height)\(isProgressive ? "" : "i")@\(hundredths / 100).\((hundredths % 100).padded(to: 2))"
     }
 }

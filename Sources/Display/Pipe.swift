@@ -65,13 +65,13 @@ struct PipeRoute {
         let crtcs = card.crtcs()
         let possible = record.possibleCRTCs(of: card)
         var present = CRTCID.none
-        if record.encoders.contains(record.encoder), let encoder = drmModeGetEncoder(card.fd, record.encoder) {
+        if record.encoders.contains(record.encoder), let encoder = drmModeGetEncoder(card.fd, record.encoder.rawValue) {
             present = CRTCID(rawValue: encoder.pointee.crtc_id)
             drmModeFreeEncoder(encoder)
         }
         var taken: Set<CRTCID> = []
-        for other in card.knownConnectors() where other.id != record.id && other.encoder != 0 {
-            guard let encoder = drmModeGetEncoder(card.fd, other.encoder) else { continue }
+        for other in card.knownConnectors() where other.id != record.id && other.encoder != .none {
+            guard let encoder = drmModeGetEncoder(card.fd, other.encoder.rawValue) else { continue }
             taken.insert(CRTCID(rawValue: encoder.pointee.crtc_id))
             drmModeFreeEncoder(encoder)
         }
@@ -90,7 +90,7 @@ extension ConnectorRecord {
     /// The CRTCs that the connector can be on, as bits.
     func possibleCRTCs(of card: DRMCard) -> UInt32 {
         encoders.reduce(0) { possible, id in
-            guard let encoder = drmModeGetEncoder(card.fd, id) else { return possible }
+            guard let encoder = drmModeGetEncoder(card.fd, id.rawValue) else { return possible }
             defer { drmModeFreeEncoder(encoder) }
             return possible | encoder.pointee.possible_crtcs
         }
@@ -111,12 +111,12 @@ struct SavedPipe {
     }
 
     /// Keeps a value of a property.
-    mutating func keep<Object: KMSObject>(_ property: PropertyID, of object: Object, _ value: UInt64) {
-        properties.append(AtomicRequest.Change(kind: Object.kind, object: object.rawValue, property: property, value: value))
+    mutating func keep<Object: KMSObject>(_ property: PropertyID<Object>, of object: Object, _ value: UInt64) {
+        properties.append(AtomicRequest.Change(object, property, value))
     }
 
     /// Whether a value of a property is kept.
-    func keeps<Object: KMSObject>(_ property: PropertyID, of object: Object) -> Bool {
-        properties.contains { $0.object == object.rawValue && $0.property == property }
+    func keeps<Object: KMSObject>(_ property: PropertyID<Object>, of object: Object) -> Bool {
+        properties.contains { $0.object == object.rawValue && $0.property == property.rawValue }
     }
 }

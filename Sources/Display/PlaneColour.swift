@@ -31,7 +31,7 @@ struct PlaneColour: Hashable, CustomStringConvertible {
 
     /// Those that a plane with these properties can be set to. Without the properties nobody can say; limited range is taken for granted then,
     /// with whatever encoding the hardware has. Pure.
-    static func offered(by table: PropertyTable) -> Set<PlaneColour> {
+    static func offered(by table: PropertyTable<PlaneID>) -> Set<PlaneColour> {
         let encodings = Encoding.allCases.filter { table["COLOR_ENCODING"]?.choices[$0.rawValue] != nil }
         let ranges = [false, true].filter { table["COLOR_RANGE"]?.choices[rangeName($0)] != nil }
         var offered: Set<PlaneColour> = []

@@ -19,16 +19,17 @@ struct PlaneImage {
 /// The properties of a plane by which it is set up.
 struct PlaneProperties {
     let id: PlaneID
-    let framebuffer: PropertyID?, crtc: PropertyID?
-    private let sourceX: PropertyID?, sourceY: PropertyID?, sourceWidth: PropertyID?, sourceHeight: PropertyID?
-    private let x: PropertyID?, y: PropertyID?, width: PropertyID?, height: PropertyID?
-    private let alpha: PropertyID?, zpos: PropertyID?
-    private let rotation: PropertyID?
+    let framebuffer: PropertyID<PlaneID>?, crtc: PropertyID<PlaneID>?
+    private let sourceX: PropertyID<PlaneID>?, sourceY: PropertyID<PlaneID>?, sourceWidth: PropertyID<PlaneID>?,
+        sourceHeight: PropertyID<PlaneID>?
+    private let x: PropertyID<PlaneID>?, y: PropertyID<PlaneID>?, width: PropertyID<PlaneID>?, height: PropertyID<PlaneID>?
+    private let alpha: PropertyID<PlaneID>?, zpos: PropertyID<PlaneID>?
+    private let rotation: PropertyID<PlaneID>?
     /// How colours are made of YUV, with the values by their names.
-    private let encoding: PropertyID?, range: PropertyID?
+    private let encoding: PropertyID<PlaneID>?, range: PropertyID<PlaneID>?
     private let encodings: [String: UInt64], ranges: [String: UInt64]
     /// How the plane's own alpha is meant, and the value for colours that are multiplied by it already; nil where there is no choice.
-    private let blending: (property: PropertyID, premultiplied: UInt64)?
+    private let blending: (property: PropertyID<PlaneID>, premultiplied: UInt64)?
 
     /// What ``keep(_:of:in:)`` keeps.
     private static let names = [
@@ -40,7 +41,7 @@ struct PlaneProperties {
     init(_ card: DRMCard, _ plane: PlaneID) { self.init(PropertyTable(card, of: plane), of: plane) }
 
     /// Those of a plane that offers `table`. Pure.
-    init(_ table: PropertyTable, of plane: PlaneID) {
+    init(_ table: PropertyTable<PlaneID>, of plane: PlaneID) {
         id = plane
         framebuffer = table.id("FB_ID")
         crtc = table.id("CRTC_ID")

@@ -92,7 +92,7 @@ extension PlaneRecord {
 
     /// What a property `rotation` offers. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and then
     /// turns clockwise. Pure.
-    static func turns(_ property: PropertyTable.Property?) -> Set<Orientation> {
+    static func turns(_ property: Property?) -> Set<Orientation> {
         guard let property else { return [.up] }
         var turns: Set<Orientation> = []
         for rotation in Rotation.allCases where property.choices["rotate-\((360 - rotation.rawValue) % 360)"] != nil {

@@ -1,27 +1,27 @@
 import CKioskDRM
 import KioskPlatform
 
-/// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
-struct PropertyTable {
-    /// A property that the object offers.
-    struct Property {
-        /// 0 is none.
-        var id: UInt32
-        var value: UInt64
-        /// The values by their names, of a set of bits the number of each; empty unless it is an enumeration or a set.
-        var choices: [String: UInt64] = [:]
-        /// The least and the greatest value; nil unless it is a number.
-        var range: ClosedRange<UInt64>?
-        /// Only the kernel changes it.
-        var isImmutable = false
-    }
+/// A property that an object offers.
+struct Property {
+    /// 0 is none.
+    var id: UInt32
+    var value: UInt64
+    /// The values by their names, of a set of bits the number of each; empty unless it is an enumeration or a set.
+    var choices: [String: UInt64] = [:]
+    /// The least and the greatest value; nil unless it is a number.
+    var range: ClosedRange<UInt64>?
+    /// Only the kernel changes it.
+    var isImmutable = false
+}
 
+/// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
+struct PropertyTable<Object: KMSObject> {
     private var entries: [String: Property] = [:]
 
     init(_ entries: [String: Property]) { self.entries = entries }
 
     /// Those of `object`; none where it has gone. The corresponding C function is `drmModeObjectGetProperties`.
-    init<Object: KMSObject>(_ card: DRMCard, of object: Object) {
+    init(_ card: DRMCard, of object: Object) {
         guard let properties = drmModeObjectGetProperties(card.fd, object.rawValue, Object.objectType) else { return }
         defer { drmModeFreeObjectProperties(properties) }
         for index in 0..<Int(properties.pointee.count_props) {
@@ -38,16 +38,14 @@ struct PropertyTable {
         if let known = card.properties.withLock({ $0[id] }) { return known }
         guard let property = drmModeGetProperty(card.fd, id) else { return nil }
         defer { drmModeFreeProperty(property) }
-        let name = withUnsafePointer(to: &property.pointee.name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
-        }
+        let name = withUnsafeBytes(of: &property.pointee.name) { $0.text }
         let description = (name: name, property: Property(property.pointee))
         card.properties.withLock { $0[id] = description }
         return description
     }
 
     /// The property's id; nil when the object does not offer it.
-    func id(_ name: String) -> PropertyID? {
+    func id(_ name: String) -> PropertyID<Object>? {
         guard let property = entries[name], property.id != 0 else { return nil }
         return PropertyID(rawValue: property.id, name: name)
     }
@@ -61,16 +59,13 @@ struct PropertyTable {
     }
 }
 
-extension PropertyTable.Property {
+extension Property {
     /// From the kernel's description; without a value.
     init(_ property: drmModePropertyRes) {
         self.init(id: property.prop_id, value: 0, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
         if property.flags & UInt32(DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK) != 0, let enums = property.enums {
             for choice in UnsafeBufferPointer(start: enums, count: Int(property.count_enums)) {
-                let name = withUnsafePointer(to: choice.name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: Int(DRM_PROP_NAME_LEN)) { String(cString: $0) }
-                }
-                choices[name] = choice.value
+                choices[withUnsafeBytes(of: choice.name) { $0.text }] = choice.value
             }
         }
         if property.flags & UInt32(DRM_MODE_PROP_RANGE) != 0, let values = property.values, property.count_values >= 2,

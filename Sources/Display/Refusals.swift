@@ -73,9 +73,6 @@ struct Refusals {
         return .drive
     }
 
-    /// Whether a flip that failed with `code` was refused by the driver; else the display, the card or the right to use it has gone.
-    static func isRefusal(_ code: Int32) -> Bool { ![EACCES, EPERM, ENODEV, ENXIO, ENOENT, EBADF].contains(code) }
-
     private func isLeft(_ method: FlipMethod, in mode: ConnectorMode) -> Bool { flips[mode]?[method] ?? 0 < Self.maximum }
     private func refusesFlips(_ mode: ConnectorMode) -> Bool { !FlipMethod.allCases.contains { isLeft($0, in: mode) } }
 }

@@ -1,6 +1,7 @@
 import CKioskFFmpeg
 import Glibc
 import KioskMedia
+import KioskPlatform
 import KioskVocabulary
 
 /// Why a snapshot could not be made.
@@ -13,7 +14,7 @@ package enum SnapshotError: Error, CustomStringConvertible {
     case file(String)
 
     /// With `errno`, which is read first.
-    init(writing path: String, code: Int32 = errno) { self = .file("\(path): \(String(cString: strerror(code)))") }
+    init(writing path: String, code: Int32 = errno) { self = .file("\(path): \(SystemError(code))") }
 
     /// What went wrong, in words.
     package var description: String {

@@ -37,9 +37,9 @@ struct TerminalOwner {
             isTaken: kind == KD_GRAPHICS && Int32(switching.mode) == VT_PROCESS, listeners: [], isActive: isActive, masters: [])
         guard owner.isTaken else { return owner }
         owner.listeners = DeviceHolder.processes(thatHaveOpen: path).filter { process in
-            guard let status = ProcFile.read("/proc/\(process)/status") else { return false }
+            guard let status = SmallFile.text("/proc/\(process)/status") else { return false }
             return handles(Int(switching.relsig), status)
-        }.map { ProcFile.name(ofProcess: Int($0)) }
+        }.map { DeviceHolder.name(ofProcess: Int($0)) }
         if owner.listeners.isEmpty, isActive { owner.masters = foreignMasters() }
         return owner
     }

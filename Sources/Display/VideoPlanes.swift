@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import KioskMedia
+import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Logging
@@ -260,7 +261,7 @@ final class VideoPlanes: @unchecked Sendable {
             } catch {
                 log.debug("\(request.shape.name): \(error)")
                 // What was asked for in all its properties is for those who look for it.
-                throw DeviceError(error.action, code: error.code)
+                throw DeviceError(error.call.action, code: error.call.error.code)
             }
             agreed = tried
             if given == nil, case .buffer(let buffer) = memory { buffers.keep(buffer, size(candidate, frame), slot) }

@@ -19,13 +19,13 @@ enum BoundedCommand {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return .refused(errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        defer { close(ends[0]) }
+        let reader = Descriptor(ends[0]), writer = Descriptor(ends[1])
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, writer.raw, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, writer.raw, STDERR_FILENO)
         // In English, and without what the caller's environment would have a program of root do.
         let environment = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
         var process = pid_t()
@@ -33,10 +33,10 @@ enum BoundedCommand {
         let variables = environment.map { strdup($0) } + [nil]
         defer { for text in arguments + variables { free(text) } }
         let refusal = posix_spawnp(&process, words[0], &actions, nil, arguments, variables)
-        close(ends[1])
+        _ = consume writer
         if refusal != 0 { return .refused(refusal) }
         let deadline = HostTime.now + limit
-        let output = text(from: ends[0], until: deadline)
+        let output = text(from: reader.raw, until: deadline)
         var status: Int32 = 0
         while waitpid(process, &status, WNOHANG) == 0 {
             if deadline < .now {

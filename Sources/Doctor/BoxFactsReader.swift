@@ -85,7 +85,7 @@ extension BoxFacts {
         box.names("/dev/dri", "card").flatMap { card -> [Holder] in
             let masters = masters(box, card)
             return DeviceHolder.processes(thatHaveOpen: "/dev/dri/\(card)", proc: "\(box.root)/proc").compactMap { process in
-                let program = ProcFile.name(ofProcess: Int(process), proc: "\(box.root)/proc")
+                let program = DeviceHolder.name(ofProcess: Int(process), proc: "\(box.root)/proc")
                 // logind has it open for a session whose program has it open, too; and a player that runs is what it is for.
                 if ["systemd-logind ", "kiosk "].contains(where: program.hasPrefix) { return nil }
                 return Holder(card: "/dev/dri/\(card)", program: program, isMaster: masters.map { $0.contains(Int(process)) })
@@ -130,9 +130,8 @@ extension BoxFacts {
     }
 
     private mutating func readLoad(_ box: BoxFolder) {
-        var system = statvfs()
-        if statvfs(box.isMachine ? "/" : box.root, &system) == 0 {
-            (freeBytes, allBytes) = (Double(system.f_bavail) * Double(system.f_frsize), Double(system.f_blocks) * Double(system.f_frsize))
+        if let system = statvfs(at: box.isMachine ? "/" : box.root) {
+            (freeBytes, allBytes) = (Double(system.free), Double(system.size))
             isRootReadOnly = system.f_flag & UInt(ST_RDONLY) != 0
         }
         zones = box.names("/sys/class/thermal", "thermal_zone").compactMap { zone in

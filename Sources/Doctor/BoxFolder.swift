@@ -14,18 +14,7 @@ struct BoxFolder: Sendable {
 
     /// The text of a file, of at most 1 MB; nil when it cannot be read.
     func text(_ path: String) -> String? {
-        let descriptor = open(root + path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 16384)
-        while text.count < 1 << 20 {
-            let count = read(descriptor, &piece, piece.count)
-            if count < 0 { return nil }
-            if count == 0 { break }
-            text += piece[..<count]
-        }
-        return String(decoding: text, as: UTF8.self)
+        Descriptor(opening: root + path, O_RDONLY | O_NONBLOCK)?.read(atMost: 1 << 20).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The lines of a file; none when it cannot be read.
@@ -39,17 +28,15 @@ struct BoxFolder: Sendable {
 
     /// Names in a folder that begin with `prefix`, the shorter ones first, so that 2 is before 10.
     func names(_ folder: String, _ prefix: String = "") -> [String] {
-        ProcFile.names(in: root + folder).filter { $0.hasPrefix(prefix) && $0 != "." && $0 != ".." }
-            .sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+        Folder.names(in: root + folder).filter { $0.hasPrefix(prefix) }.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
     }
 
     /// Where a symbolic link leads: the last part of its path.
-    func linkName(_ path: String) -> String? { ProcFile.link(root + path)?.split(separator: "/").last.map(String.init) }
+    func linkName(_ path: String) -> String? { SmallFile.link(root + path)?.split(separator: "/").last.map(String.init) }
 
     /// What is at `path`; nil where there is nothing. Links are followed, unless `link` asks for the link itself.
     func status(_ path: String, link: Bool = false) -> stat? {
-        var status = stat()
-        return (link ? lstat(root + path, &status) : stat(root + path, &status)) == 0 ? status : nil
+        stat(at: root + path, followsLinks: !link)
     }
 
     /// Whether there is something, be it a link that leads nowhere.

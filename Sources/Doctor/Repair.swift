@@ -38,7 +38,7 @@ package enum Repair {
         case .ended(0, _): nil
         case .ended(let status, let output): "status \(status): \(output.split(separator: "\n").last.map(String.init) ?? "no message")"
         case .killed: "it did not end within 10 s"
-        case .refused(let code): String(cString: strerror(code))
+        case .refused(let code): "\(SystemError(code))"
         }
     }
 
@@ -46,17 +46,7 @@ package enum Repair {
     private static func write(_ text: String, to path: String) -> String? {
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         mkdir(folder, 0o755)
-        let draft = "\(path).\(getpid())"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return String(cString: strerror(errno)) }
-        defer { unlink(draft) }
-        let bytes = Array(text.utf8)
-        fchmod(descriptor, 0o644)
-        let written = Glibc.write(descriptor, bytes, bytes.count)
-        let isSynced = fsync(descriptor) == 0
-        close(descriptor)
-        guard written == bytes.count, isSynced else { return String(cString: strerror(errno)) }
-        // link(2) refuses where there is a file: what somebody else has written stays.
-        return link(draft, path) == 0 ? nil : String(cString: strerror(errno))
+        // What somebody else has written stays.
+        return AtomicFile.write(path, text, mode: 0o644, isSynced: true, replaces: false)?.description
     }
 }

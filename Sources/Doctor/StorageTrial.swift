@@ -18,22 +18,17 @@ enum StorageTrial {
     }
 
     private static func measure(_ path: String, isRoot: Bool, until end: HostTime) -> BoxFacts.Storage {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return .failed(path: path, reason: String(cString: strerror(errno))) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return .failed(path: path, reason: "it is not a file")
-        }
+        guard let file = Descriptor(opening: path, O_RDONLY | O_NONBLOCK) else { return .failed(path: path, reason: "\(SystemError())") }
+        guard let status = file.status, status.isFile else { return .failed(path: path, reason: "it is not a file") }
         let rate = isRoot ? nil : rate(path, size: Int(status.st_size))
-        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        posix_fadvise(file.raw, 0, 0, POSIX_FADV_DONTNEED)
         var piece = [UInt8](repeating: 0, count: 1 << 18)
         var bytes = 0
         let begin = HostTime.now
         // What was read until shortly before the limit is the answer, too.
         while bytes < most, HostTime.now + .milliseconds(200) < end {
-            let count = read(descriptor, &piece, piece.count)
-            if count < 0 { return .failed(path: path, reason: String(cString: strerror(errno))) }
+            let count = read(file.raw, &piece, piece.count)
+            if count < 0 { return .failed(path: path, reason: "\(SystemError())") }
             if count == 0 { break }
             bytes += count
         }

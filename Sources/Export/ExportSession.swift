@@ -176,12 +176,10 @@ package struct ExportSession {
     /// Throws where the output is there already, is no regular file, or is one of the sources.
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
         try ExportError.writing { () throws(MovieError) in try MovieWriter.checkPlace(options.output) }
-        var output = stat()
-        guard stat(options.output, &output) == 0 else { return }
+        guard let output = stat(at: options.output) else { return }
         let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
         func isOutput(_ path: String) -> Bool {
-            var other = stat()
-            return stat(path, &other) == 0 && other.st_dev == output.st_dev && other.st_ino == output.st_ino
+            stat(at: path).map { $0.st_dev == output.st_dev && $0.st_ino == output.st_ino } ?? false
         }
         if (sources + (arrangement.music.map { [$0.source] } ?? [])).contains(where: isOutput) { throw .outputIsSource(options.output) }
         if options.kept.contains(where: isOutput) { throw .outputIsArrangement(options.output) }
@@ -196,5 +194,36 @@ extension MovieFormat.Video {
         codec = output.codec.flatMap { MovieFormat.VideoCodec(rawValue: $0.rawValue) }
         (quality, bitRate, threads) = (output.quality, output.bitRate, options.threads)
         encoder = EncoderWish(output.encoder, device: options.device)
+    }
+}
+
+/// How much room a film takes at least, so that one that cannot fit is refused before hours of work. Nobody knows it before it is encoded: what is
+/// reckoned here is less than any film of that length came to, and what is too much for the disk all the same ends with ``MovieError/Reason/noSpace``.
+enum ExportRoom {
+    /// Bits for each pixel that moves, at a quality of 20: films of still scenes take twice that, busy ones ten times.
+    private static let bitsPerPixel = 0.008
+    /// Bits a second of sound.
+    private static let soundBitRate = 64_000.0
+    /// What a file takes besides.
+    private static let margin: Int64 = 1 << 20
+
+    /// Bytes of a film in which pictures move for `moving` of its length.
+    static func least(
+        _ output: Arrangement.Output, size: PictureSize, rate: FrameRate, length: MediaTime, moving: MediaTime, hasSound: Bool
+    ) -> Int64 {
+        var bits = hasSound ? length.seconds * soundBitRate : 0
+        if let bitRate = output.bitRate {
+            bits += moving.seconds * Double(bitRate) * 0.5
+        } else {
+            var share = bitsPerPixel
+            for _ in 0..<abs(output.quality - 20) / 6 { share = output.quality > 20 ? share / 2 : share * 2 }
+            bits += moving.seconds * Double(size.width * size.height) * rate.hertz * share
+        }
+        return margin + Int64(saturating: bits / 8)
+    }
+
+    /// Bytes that there is room for in the folder of a file, for who writes it; nil where that cannot be told.
+    static func free(for path: String) -> Int64? {
+        statvfs(at: Folder.of(path))?.free
     }
 }

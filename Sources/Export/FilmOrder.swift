@@ -18,13 +18,13 @@ package final class FilmOrder: Sendable {
     package let path: String
     /// What it is made of: absolute paths.
     package let clips: [String], music: String?
-    private let descriptor: Int32
+    /// What is written down of it, locked.
+    private let lock: Descriptor
 
-    private init(_ path: String, _ clips: [String], _ music: String?, _ descriptor: Int32) {
-        (self.path, self.clips, self.music, self.descriptor) = (path, clips, music, descriptor)
+    private init(_ path: String, _ clips: [String], _ music: String?, _ lock: consuming Descriptor) {
+        (self.path, self.clips, self.music) = (path, clips, music)
+        self.lock = lock
     }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
 
     private static func note(of film: String, again: Bool) -> String {
         let draft = MovieWriter.draftPath(of: film)
@@ -33,17 +33,15 @@ package final class FilmOrder: Sendable {
 
     /// A film in `folder`, asked for now. Where what it is made of cannot be written down, it is not made again.
     package static func begin(in folder: String, clips: [String], music: String?) -> FilmOrder {
-        let path = "\(folder)/film-\(date).mp4"
+        let path = "\(folder)/film-\(date("%Y%m%d-%H%M%S")).mp4"
         let note = note(of: path, again: false)
-        let descriptor = open(note, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        let order = FilmOrder(path, clips, music, descriptor)
-        guard descriptor >= 0 else { return order }
-        let text = Array(Arrangement.file(of: clips, music: music).utf8)
-        if flock(descriptor, LOCK_EX | LOCK_NB) != 0 || write(descriptor, text, text.count) != text.count || fsync(descriptor) != 0 {
-            unlink(note)
+        let file = Descriptor(open(note, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644))
+        if file.raw >= 0 {
+            let text = Array(Arrangement.file(of: clips, music: music).utf8)
+            if !file.lock() || !text.withUnsafeBytes({ file.write($0) }) || fsync(file.raw) != 0 { unlink(note) }
+            syncFolder(of: note)
         }
-        syncFolder(of: note)
-        return order
+        return FilmOrder(path, clips, music, file)
     }
 
     /// It is there, or will not be made: forgets what it is made of.
@@ -56,15 +54,6 @@ package final class FilmOrder: Sendable {
     package func postpone() {
         rename(Self.note(of: path, again: true), Self.note(of: path, again: false))
         syncFolder(of: path)
-    }
-
-    /// The time of day, as part of a file's name: `20261124-231500`.
-    private static var date: String {
-        var now = time(nil), parts = tm()
-        localtime_r(&now, &parts)
-        var text = [CChar](repeating: 0, count: 32)
-        strftime(&text, text.count, "%Y%m%d-%H%M%S", &parts)
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     // MARK: After a power cut
@@ -80,18 +69,14 @@ package final class FilmOrder: Sendable {
     /// Puts what a power cut has left in `folder` in order: drafts of films that nobody is making are removed. Blocks for the disk.
     package static func tidy(_ folder: String) -> Leftovers {
         var leftovers = Leftovers()
-        let names = Set(ProcFile.names(in: folder))
+        let names = Set(Folder.names(in: folder))
         let films = Set(names.compactMap { $0.wholeMatch(of: /\.(film-[0-9]{8}-[0-9]{6}\.mp4)\.(?:part|toml|again\.toml)/)?.output.1 })
         for film in films.sorted() {
             let path = "\(folder)/\(film)"
             let draft = MovieWriter.draftPath(of: path), first = note(of: path, again: false), second = note(of: path, again: true)
             let isSecond = access(second, F_OK) == 0
-            let lock = open(isSecond ? second : first, O_RDWR | O_CLOEXEC)
-            if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) != 0 {
-                close(lock)
-                continue
-            }
-            if lock < 0, isWritten(draft) { continue }
+            let lock = Descriptor(open(isSecond ? second : first, O_RDWR | O_CLOEXEC))
+            if lock.raw >= 0 ? !lock.lock() : isWritten(draft) { continue }
             let order = FilmOrder(path, [], nil, lock)
             unlink(draft)
             if access(path, F_OK) == 0 {
@@ -113,31 +98,25 @@ package final class FilmOrder: Sendable {
 
     /// The order with what is written down of it, for the second time; nil where that cannot be read.
     private static func again(_ order: FilmOrder, _ first: String, _ second: String) -> FilmOrder? {
-        guard order.descriptor >= 0, let arrangement = try? Arrangement.load(first), rename(first, second) == 0 else { return nil }
+        guard order.lock.raw >= 0, let arrangement = try? Arrangement.load(first), rename(first, second) == 0 else { return nil }
         let clips = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
-        return FilmOrder(order.path, clips, arrangement.music?.source, dup(order.descriptor))
+        return FilmOrder(order.path, clips, arrangement.music?.source, Descriptor(dup(order.lock.raw)))
     }
 
-    private static func isWritten(_ draft: String) -> Bool {
-        let descriptor = open(draft, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return flock(descriptor, LOCK_EX | LOCK_NB) != 0
-    }
+    private static func isWritten(_ draft: String) -> Bool { Descriptor(opening: draft, O_RDWR)?.lock() == false }
 }
 
 /// Why no film can be written into `folder`; nil where one can. Where it is missing it is made, but not what it lies in; unless `isAsking`: then only
 /// whether it could be is looked at. Blocks for the disk.
 package func objection(toFilmsIn folder: String, isAsking: Bool = false) -> String? {
-    var status = stat()
-    if isAsking, stat(folder, &status) != 0, errno == ENOENT {
-        let parent = folder.lastIndex(of: "/").map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
-        guard stat(parent, &status) == 0 else { return "neither it nor the folder that it lies in exists" }
+    if isAsking, stat(at: folder) == nil, errno == ENOENT {
+        let parent = Folder.of(folder)
+        guard stat(at: parent) != nil else { return "neither it nor the folder that it lies in exists" }
         return objection(toFilmsIn: parent, isAsking: true).map { "it does not exist, and cannot be made in \(parent): \($0)" }
     }
-    if !isAsking, mkdir(folder, 0o755) != 0, errno != EEXIST { return String(cString: strerror(errno)) }
-    if stat(folder, &status) != 0 { return String(cString: strerror(errno)) }
-    if status.st_mode & S_IFMT != S_IFDIR { return "it is no folder" }
+    if !isAsking, mkdir(folder, 0o755) != 0, errno != EEXIST { return "\(SystemError())" }
+    guard let status = stat(at: folder) else { return "\(SystemError())" }
+    if !status.isFolder { return "it is no folder" }
     // Of a file system that is read-only, too.
-    return access(folder, W_OK | X_OK) == 0 ? nil : String(cString: strerror(errno))
+    return access(folder, W_OK | X_OK) == 0 ? nil : "\(SystemError())"
 }

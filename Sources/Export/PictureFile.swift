@@ -1,23 +1,22 @@
 import CKioskPlatform
 import Glibc
+import KioskPlatform
 import KioskPlayback
 
 /// A drawn picture as a file in memory, so that a clip of the film can be made of it: a 24-bit BMP, which needs no encoder. It is gone with the
 /// value.
 final class PictureFile: Sendable {
-    private let descriptor: Int32
+    private let file: Descriptor
 
     /// Its path, for this process alone.
-    var path: String { "/proc/self/fd/\(descriptor)" }
+    var path: String { "/proc/self/fd/\(file.raw)" }
 
     /// Throws where there is no memory for it.
     init(_ surface: Surface) throws(ExportError) {
         let bytes = Self.bitmap(surface)
-        descriptor = bytes.withUnsafeBytes { kiosk_memory_file("title", $0.baseAddress, $0.count) }
-        if descriptor < 0 { throw .card(String(cString: strerror(errno))) }
+        file = Descriptor(bytes.withUnsafeBytes { kiosk_memory_file("title", $0.baseAddress, $0.count) })
+        if file.raw < 0 { throw .card("\(SystemError())") }
     }
-
-    deinit { close(descriptor) }
 
     /// The bytes of a BMP with the pixels of `surface`, whose alpha is left out.
     static func bitmap(_ surface: Surface) -> [UInt8] {

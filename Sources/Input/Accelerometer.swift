@@ -68,11 +68,8 @@ struct AccelerometerDevice {
 
     /// Those in a folder, the one in the lid of a machine with two of them first, the one beside its keyboard not at all.
     static func all(in folder: String) -> [AccelerometerDevice] {
-        guard let listing = opendir(folder) else { return [] }
-        defer { closedir(listing) }
         var found: [(device: AccelerometerDevice, isDisplay: Bool)] = []
-        while let entry = readdir(listing) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        for name in Folder.names(in: folder) {
             let path = "\(folder)/\(name)"
             guard name.hasPrefix("iio:device"), text("\(path)/in_accel_x_raw") != nil else { continue }
             let label = text("\(path)/label")
@@ -108,13 +105,7 @@ struct AccelerometerDevice {
 
     /// The first line of a small file, without the blanks around it; nil where it cannot be read.
     private static func text(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        guard count > 0 else { return nil }
-        let line = String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        return line.split(separator: " ").joined(separator: " ")
+        guard let bytes = SmallFile.bytes(path, atMost: 256), !bytes.isEmpty else { return nil }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self).split(separator: " ").joined(separator: " ")
     }
 }

@@ -18,7 +18,8 @@ struct EvdevDevice: ~Copyable {
     /// Vendor and product, as the device says: of USB devices their ids.
     let vendor: UInt16, product: UInt16
     let abilities: DeviceAbilities
-    let descriptor: Int32
+    private let node: Descriptor
+    var descriptor: Int32 { node.raw }
     private var reported: [Contact] = []
     /// What udev's property LIBINPUT_CALIBRATION_MATRIX says.
     var calibration = CalibrationMatrix.identity
@@ -34,7 +35,7 @@ struct EvdevDevice: ~Copyable {
         var description: String {
             switch errno {
             case EACCES, EPERM: "no permission to open \(path); add the user to the group input"
-            default: "cannot open \(path): \(String(cString: strerror(errno)))"
+            default: "cannot open \(path): \(SystemError(errno))"
             }
         }
     }
@@ -46,23 +47,21 @@ struct EvdevDevice: ~Copyable {
     ///
     /// - Throws: what open(2) or libevdev says, with the path.
     static func open(_ path: String, keys: Set<KeyCode>) throws(OpenError) -> EvdevDevice {
-        let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw OpenError(path: path, errno: errno) }
+        guard let node = Descriptor(opening: path, O_RDONLY | O_NONBLOCK) else { throw OpenError(path: path, errno: errno) }
         var device: OpaquePointer?
-        var result = libevdev_new_from_fd(descriptor, &device)
+        var result = libevdev_new_from_fd(node.raw, &device)
         if result == 0 { result = libevdev_set_clock_id(device, CLOCK_MONOTONIC) }
         guard result == 0, let device else {
             libevdev_free(device)
-            close(descriptor)
             throw OpenError(path: path, errno: -result)
         }
-        return EvdevDevice(path: path, descriptor: descriptor, device: device, keys: keys)
+        return EvdevDevice(path: path, node: node, device: device, keys: keys)
     }
 
-    /// A device that libevdev describes, and that this value frees; `descriptor` is its node, or -1.
-    init(path: String, descriptor: Int32, device: OpaquePointer, keys: Set<KeyCode>) {
+    /// A device that libevdev describes, and that this value frees; `node` is open, or none.
+    init(path: String, node: consuming Descriptor, device: OpaquePointer, keys: Set<KeyCode>) {
         self.path = path
-        self.descriptor = descriptor
+        self.node = node
         self.device = device
         name = String(cString: libevdev_get_name(device))
         place = libevdev_get_phys(device).map { String(cString: $0) } ?? ""
@@ -86,10 +85,7 @@ struct EvdevDevice: ~Copyable {
                 pressureMaximum: has(ABS_MT_PRESSURE) ? maximum(ABS_MT_PRESSURE) : nil))
     }
 
-    deinit {
-        libevdev_free(device)
-        if descriptor >= 0 { close(descriptor) }
-    }
+    deinit { libevdev_free(device) }
 
     /// Keeps the device's events from everybody else (the console, a shell), or gives them back. False when another process has
     /// them. The corresponding C function is `libevdev_grab`.
@@ -115,7 +111,7 @@ struct EvdevDevice: ~Copyable {
         while true {
             var event = input_event()
             var status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_NORMAL.rawValue), &event)
-            let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
+            let time = HostTime(event.time)
             if status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue) {
                 // libevdev now holds the difference between what was said and what is; to take it brings its own state up to date.
                 repeat {
@@ -152,7 +148,7 @@ struct EvdevDevice: ~Copyable {
 
     /// What an event says that libevdev has taken into its state; nil where that is nothing yet.
     mutating func take(_ event: input_event) -> Event? {
-        let time = HostTime(nanoseconds: Int64(event.time.tv_sec) * 1_000_000_000 + Int64(event.time.tv_usec) * 1000)
+        let time = HostTime(event.time)
         let (type, code) = (Int32(event.type), Int32(event.code))
         if abilities.contacts == .anonymous { anonymous.take(type: type, code: code, value: event.value) }
         switch (type, code) {

@@ -1,4 +1,5 @@
 import Glibc
+import KioskPlatform
 
 /// The evdev nodes of /dev/input, looked at again and again.
 enum InputFolder {
@@ -16,17 +17,8 @@ enum InputFolder {
 
     /// The nodes there are now; none where there is no such folder.
     static func nodes() -> [Node] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var result: [Node] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            guard name.hasPrefix("event") else { continue }
-            var status = stat()
-            guard stat("\(path)/\(name)", &status) == 0 else { continue }
-            let changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
-            result.append(Node(path: "\(path)/\(name)", inode: UInt(status.st_ino), changed: changed))
-        }
-        return result.sorted { $0.number < $1.number }
+        Folder.entries(in: path).filter { $0.name.hasPrefix("event") }.map { name, status in
+            Node(path: "\(path)/\(name)", inode: UInt(status.st_ino), changed: HostTime(status.st_ctim).nanoseconds)
+        }.sorted { $0.number < $1.number }
     }
 }

@@ -29,7 +29,7 @@ final class AudioEncoder: @unchecked Sendable {
         guard status >= 0 else {
             var pointer: UnsafeMutablePointer<AVCodecContext>? = context
             avcodec_free_context(&pointer)
-            throw MovieError(path, .noEncoder(codec: "AAC", tried: ["aac: \(MovieError.text(status))"]))
+            throw MovieError(path, .noEncoder(codec: "AAC", tried: ["aac: \(averrorText(status))"]))
         }
         let encoder = AudioEncoder(context, channelCount: audio.samples.channelCount, path: path)
         let made = encoder.makeRoom()
@@ -106,6 +106,6 @@ final class AudioEncoder: @unchecked Sendable {
     }
 
     private func check(_ status: Int32) throws(MovieError) {
-        if status < 0 { throw MovieError(path, .encoderFailed("aac: \(MovieError.text(status))")) }
+        if status < 0 { throw MovieError(path, .encoderFailed("aac: \(averrorText(status))")) }
     }
 }

@@ -187,9 +187,9 @@ private final class FileWorker: Sendable {
     // MARK: The thread
 
     private func run() {
-        var descriptor: Int32 = -1
+        var file = Descriptor(-1)
         while let request = next() {
-            let answer = perform(request, &descriptor)
+            let answer = perform(request, &file)
             let isWanted = state.withLock { state in
                 if case .abandoned = state { return false }
                 state = .answered(answer)
@@ -198,7 +198,7 @@ private final class FileWorker: Sendable {
             if !isWanted { break }
             interruption.wake()
         }
-        if descriptor >= 0 { close(descriptor) }
+        file = Descriptor(-1)
         // It may also have been abandoned before it began with the request.
         if state.withLock({ if case .abandoned = $0 { true } else { false } }) { AbandonedCalls.remove(path) }
     }
@@ -213,45 +213,33 @@ private final class FileWorker: Sendable {
         } ?? nil
     }
 
-    private func perform(_ request: Request, _ descriptor: inout Int32) -> Answer {
+    private func perform(_ request: Request, _ file: inout Descriptor) -> Answer {
         switch request {
-        case .open: return open(&descriptor)
+        case .open: return open(&file)
         case .read(let block, let offset, let count):
             var result: Int
-            repeat { result = pread(descriptor, block.bytes, count, off_t(offset)) } while result < 0 && errno == EINTR
+            repeat { result = pread(file.raw, block.bytes, count, off_t(offset)) } while result < 0 && errno == EINTR
             if result < 0 { result = -Int(errno) }
-            return .read(result, size: information(descriptor).map { Int64($0.st_size) } ?? -1)
+            return .read(result, size: file.status.map { Int64($0.st_size) } ?? -1)
         }
     }
 
-    private func open(_ descriptor: inout Int32) -> Answer {
-        var found = stat()
-        guard stat(path, &found) == 0 else { return .refused(.system(errno)) }
-        switch found.st_mode & S_IFMT {
-        case S_IFREG: break
-        case S_IFDIR: return .refused(.isDirectory)
-        default: return .refused(.notARegularFile)  // a FIFO would block, a device may never end
-        }
+    private func open(_ file: inout Descriptor) -> Answer {
+        guard let found = stat(at: path) else { return .refused(.system(errno)) }
+        // A FIFO would block, a device may never end.
+        if !found.isFile { return .refused(found.isFolder ? .isDirectory : .notARegularFile) }
         // The kernel makes up what is in /proc when it is read, and tells no length (`PROC_SUPER_MAGIC`).
         if found.st_size == 0 { return .refused(kiosk_file_system(path) == 0x9FA0 ? .notARegularFile : .isEmpty) }
         if access(path, R_OK) != 0 { return .refused(.notReadable) }
         if let folder {
-            descriptor = kiosk_open_within(folder, String(decoding: path.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self))
-            guard descriptor >= 0 else { return .refused(errno == EXDEV ? .leadsOutside : .system(errno)) }
+            file = Descriptor(kiosk_open_within(folder, String(decoding: path.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self)))
+            guard file.raw >= 0 else { return .refused(errno == EXDEV ? .leadsOutside : .system(errno)) }
         } else {
-            descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            guard descriptor >= 0 else { return .refused(.system(errno)) }
+            file = Descriptor(Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+            guard file.raw >= 0 else { return .refused(.system(errno)) }
         }
-        guard let opened = information(descriptor), opened.st_mode & S_IFMT == S_IFREG else { return .refused(.notARegularFile) }
-        let modified =
-            Int64(opened.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ Int64(opened.st_mtim.tv_nsec)
-        return .opened(
-            FileVersion(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino), size: Int64(opened.st_size), modified: modified))
-    }
-
-    private func information(_ descriptor: Int32) -> stat? {
-        var information = stat()
-        return fstat(descriptor, &information) == 0 ? information : nil
+        guard let opened = file.status, opened.isFile else { return .refused(.notARegularFile) }
+        return .opened(FileVersion(opened))
     }
 }
 

@@ -79,7 +79,7 @@ final class DecoderMemory: Sendable {
         guard let ordinary else { return avcodec_default_get_buffer2(context, frame, flags) }
         // Another size may be seen of what is drawn than at the first picture, and there is room for the first one's only.
         for pool in pools where pool.layout.isSame(as: ordinary.layout) && pool.fill(frame) { return 0 }
-        return ordinary.fill(frame) ? 0 : Int32(shim_averror(ENOMEM))
+        return ordinary.fill(frame) ? 0 : shim_averror(ENOMEM)
     }
 
     /// The formats that pools are for, the deprecated full-range names replaced by the plain ones; nil for others.
@@ -128,7 +128,7 @@ extension UnsafeMutablePointer<AVCodecContext> {
         let memory = DecoderMemory()
         pointee.opaque = Unmanaged.passUnretained(memory).toOpaque()
         pointee.get_buffer2 = { context, frame, flags in
-            guard let context, let frame, let opaque = context.pointee.opaque else { return Int32(shim_averror(EINVAL)) }
+            guard let context, let frame, let opaque = context.pointee.opaque else { return shim_averror(EINVAL) }
             return Unmanaged<DecoderMemory>.fromOpaque(opaque).takeUnretainedValue().getBuffer(context, frame, flags)
         }
         return memory

@@ -79,7 +79,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         }
         var codec = CodecContext(raw: context)
         let status = avcodec_parameters_to_context(context, parameters)
-        guard status >= 0 else { throw SurfaceError(text: describe(averror: status)) }
+        guard status >= 0 else { throw SurfaceError(text: averrorText(status)) }
         context.pointee.pkt_timebase = timeBase
         context.pointee.max_pixels = Int64(maxPixels)
         // A picture that the device refuses is an error, instead of the picture before it once more.
@@ -176,7 +176,7 @@ extension CodecContext {
         configure(context)
         if status >= 0 { status = avcodec_open2(context, decoder, nil) }
         guard status >= 0 else {
-            throw MediaError(source, .failed("its decoder \(String(cString: avcodec_get_name(identifier))): \(describe(averror: status))"))
+            throw MediaError(source, .failed("its decoder \(String(cString: avcodec_get_name(identifier))): \(averrorText(status))"))
         }
         return codec
     }

@@ -54,9 +54,5 @@ struct DecodingLoad: Sendable {
     /// Forgets what has been measured.
     static func forget() { known.withLock { $0.removeAll() } }
 
-    private static var processorTime: MediaTime {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return MediaTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
+    private static var processorTime: MediaTime { MediaTime(nanoseconds: KioskPlatform.nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)) }
 }

@@ -114,7 +114,7 @@ struct Deinterlacer: ~Copyable, Sendable {
         var status: Int32 = 0
         graph = DeinterlacingGraph(frame, threads: threads, ofFields: mode == .fields, status: &status)
         if graph != nil { return }
-        if frame.av.isVAAPI { return loseSurfaces(describe(averror: status)) }
+        if frame.av.isVAAPI { return loseSurfaces(averrorText(status)) }
         if status == shim_averror(ENOSYS) { return fail("libavfilter is not installed") }
         let format = av_get_pix_fmt_name(AVPixelFormat(rawValue: frame.av.pointee.format)).map { String(cString: $0) } ?? "unknown"
         fail("bwdif does not take pictures of \(frame.width)×\(frame.height) in \(format)")

@@ -56,7 +56,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
                 Self.free(av)
             }
             guard isDone else {
-                status = Int32(shim_averror(ETIMEDOUT))
+                status = shim_averror(ETIMEDOUT)
                 return nil
             }
             Self.free(av)
@@ -98,7 +98,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
     mutating func send(_ frame: borrowing VideoFrame) -> String? {
         guard isOfDevice else {
             let status = kiosk_deinterlacer_send(raw, frame.av)
-            return status < 0 ? describe(averror: status) : nil
+            return status < 0 ? averrorText(status) : nil
         }
         let timestamp = frame.av.pointee.pts
         if last == nil {
@@ -132,7 +132,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         let made = Made()
         guard call({ made.status = kiosk_deinterlacer_send(graph, surface) }, late: { Self.free(surface) }) else { return Self.late }
         Self.free(surface)
-        return made.status < 0 ? describe(averror: made.status) : nil
+        return made.status < 0 ? averrorText(made.status) : nil
     }
 
     /// The next picture.
@@ -158,7 +158,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         }
         outcome.free(with: picture)
         if let problem = outcome.problem { return .failed(problem.text) }
-        return outcome.status == kAVERROR_EAGAIN || outcome.status == kAVERROR_EOF ? .none : .failed(describe(averror: outcome.status))
+        return outcome.status == kAVERROR_EAGAIN || outcome.status == kAVERROR_EOF ? .none : .failed(averrorText(outcome.status))
     }
 
     /// Calls the driver; false where that does not come back. The filter is freed then where the call ends, and what `late` frees.

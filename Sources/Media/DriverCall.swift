@@ -107,7 +107,7 @@ extension CodecContext {
         nonisolated(unsafe) let (context, decoder) = (raw, decoder)
         lease?.isSound = false
         let outcome = Outcome()
-        guard call({ outcome.status = avcodec_open2(context, decoder, nil) }, late: {}) else { return Int32(shim_averror(ETIMEDOUT)) }
+        guard call({ outcome.status = avcodec_open2(context, decoder, nil) }, late: {}) else { return shim_averror(ETIMEDOUT) }
         lease?.isSound = outcome.status >= 0
         return outcome.status
     }
@@ -117,13 +117,13 @@ extension CodecContext {
         guard lease != nil else { return avcodec_send_packet(raw, packet) }
         lease?.hasSent = true
         nonisolated(unsafe) let (context, copy) = (raw, packet.flatMap { av_packet_clone($0) })
-        guard packet == nil || copy != nil else { return Int32(shim_averror(ENOMEM)) }
+        guard packet == nil || copy != nil else { return shim_averror(ENOMEM) }
         let outcome = Outcome()
         let release = { @Sendable in
             var pointer = copy
             av_packet_free(&pointer)
         }
-        guard call({ outcome.status = avcodec_send_packet(context, copy) }, late: release) else { return Int32(shim_averror(ETIMEDOUT)) }
+        guard call({ outcome.status = avcodec_send_packet(context, copy) }, late: release) else { return shim_averror(ETIMEDOUT) }
         release()
         return outcome.status
     }
@@ -137,7 +137,7 @@ extension CodecContext {
         // FFmpeg's V4L2 decoder reads through a null pointer where it has been sent nothing yet, and where it could not begin with what it was
         // sent: then it does not know what its pictures are.
         if lease.identity.way.method == .v4l2, raw.pointee.pix_fmt == AV_PIX_FMT_NONE {
-            return lease.hasSent ? Int32(shim_averror(EIO)) : kAVERROR_EAGAIN
+            return lease.hasSent ? shim_averror(EIO) : kAVERROR_EAGAIN
         }
         nonisolated(unsafe) let (context, target) = (raw, frame)
         let (outcome, deinterlaces, hasFields) = (Outcome(), lease.deinterlaces, lease.hasFields)
@@ -150,7 +150,7 @@ extension CodecContext {
         }
         guard isDone else {
             frame = av_frame_alloc()
-            return Int32(shim_averror(ETIMEDOUT))
+            return shim_averror(ETIMEDOUT)
         }
         if let problem = outcome.problem { throw problem }
         exported = outcome.exported
@@ -171,7 +171,7 @@ extension CodecContext {
 
     /// What a status means for a message.
     func reason(_ status: Int32) -> String {
-        lease?.isHung == true ? "its driver did not answer for \(Int(saturating: limit.seconds)) s" : describe(averror: status)
+        lease?.isHung == true ? "its driver did not answer for \(Int(saturating: limit.seconds)) s" : averrorText(status)
     }
 
     private var limit: MediaTime {

@@ -34,12 +34,12 @@ final class EncoderCalls {
     /// Opens it. The corresponding C function is `avcodec_open2`.
     func open(_ codec: UnsafePointer<AVCodec>) -> Int32 {
         guard let driver else { return avcodec_open2(context, codec, nil) }
-        if DriverCall.hangs(driver) { return Int32(shim_averror(ETIMEDOUT)) }
+        if DriverCall.hangs(driver) { return shim_averror(ETIMEDOUT) }
         // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, codec) = (context, codec)
         let outcome = Outcome()
         let isDone = call(within: HardwareDevice.timeLimit, { outcome.status = avcodec_open2(context, codec, nil) }, late: {})
-        return isDone ? outcome.status : Int32(shim_averror(ETIMEDOUT))
+        return isDone ? outcome.status : shim_averror(ETIMEDOUT)
     }
 
     /// Puts a picture in, which is referenced or copied; nil for the end. The corresponding C function is `avcodec_send_frame`.
@@ -47,7 +47,7 @@ final class EncoderCalls {
         guard driver != nil else { return avcodec_send_frame(context, frame) }
         // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, copy) = (context, frame.flatMap { av_frame_clone($0) })
-        guard frame == nil || copy != nil else { return Int32(shim_averror(ENOMEM)) }
+        guard frame == nil || copy != nil else { return shim_averror(ENOMEM) }
         let release = { @Sendable in
             var pointer = copy
             av_frame_free(&pointer)
@@ -61,7 +61,7 @@ final class EncoderCalls {
         } late: {
             release()
         }
-        guard isDone else { return Int32(shim_averror(ETIMEDOUT)) }
+        guard isDone else { return shim_averror(ETIMEDOUT) }
         release()
         return outcome.status
     }
@@ -81,12 +81,12 @@ final class EncoderCalls {
         }
         if isDone { return outcome.status }
         packet = av_packet_alloc()
-        return Int32(shim_averror(ETIMEDOUT))
+        return shim_averror(ETIMEDOUT)
     }
 
     /// What a status means for a message.
     func reason(_ status: Int32) -> String {
-        waited.map { "its driver did not answer for \(Int(saturating: $0.seconds)) s" } ?? MovieError.text(status)
+        waited.map { "its driver did not answer for \(Int(saturating: $0.seconds)) s" } ?? averrorText(status)
     }
 
     /// Calls the driver; false where that does not come back. The encoder is then nobody's but that call's.

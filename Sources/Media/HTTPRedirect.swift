@@ -91,8 +91,8 @@ enum HTTPRedirect {
 
     /// The proxy by which libavio asks for it (`http_proxy`, `no_proxy`); nil for none.
     private static func proxy(for address: HTTPAddress) -> HTTPAddress? {
-        guard let proxy = getenv("http_proxy").flatMap({ HTTPAddress(String(cString: $0)) }) else { return nil }
-        let exceptions = getenv("no_proxy").map { String(cString: $0).split { ", ".contains($0) } } ?? []
+        guard let proxy = environment("http_proxy").flatMap({ HTTPAddress($0) }) else { return nil }
+        let exceptions = environment("no_proxy").map { $0.split { ", ".contains($0) } } ?? []
         let isExcepted = exceptions.contains {
             $0 == "*" || address.host == $0 || address.host.hasSuffix(($0.hasPrefix(".") ? "" : ".") + $0)
         }
@@ -117,6 +117,6 @@ enum HTTPRedirect {
     private static func base64(_ bytes: [UInt8]) -> String {
         var text = [CChar](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
         av_base64_encode(&text, Int32(text.count), bytes, Int32(bytes.count))
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.text
     }
 }

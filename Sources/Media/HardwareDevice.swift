@@ -74,7 +74,7 @@ final class HardwareDevice: @unchecked Sendable {
         if type == AV_HWDEVICE_TYPE_VAAPI { av_dict_set(&options, "connection_type", "drm", 0) }
         var context: UnsafeMutablePointer<AVBufferRef>?
         let status = av_hwdevice_ctx_create(&context, type, node, options, 0)
-        guard status >= 0, let context else { return .refused(describe(averror: status)) }
+        guard status >= 0, let context else { return .refused(averrorText(status)) }
         guard type == AV_HWDEVICE_TYPE_VAAPI, let display = context.vaDisplay else {
             return .open(HardwareDevice(context, name: node, deinterlaces: false))
         }

@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import Glibc
+import KioskPlatform
 
 // What there is to choose from: the side of DecoderChoice that looks at libavcodec and at /dev.
 
@@ -36,23 +37,9 @@ extension DecoderChoice.Nodes {
         if let device {
             if access(device, F_OK) == 0 { render = [device] }
         } else {
-            render = Self.numbers(of: "renderD", in: "/dev/dri").sorted().map { "/dev/dri/renderD\($0)" }
+            render = Folder.numbers(of: "renderD", in: "/dev/dri").map { "/dev/dri/renderD\($0)" }
         }
-        hasVideo = !Self.numbers(of: "video", in: "/dev").isEmpty
-    }
-
-    /// The numbers of the devices in `folder` whose names begin with `name`.
-    private static func numbers(of name: String, in folder: String) -> [Int] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var numbers: [Int] = []
-        while let entry = readdir(directory) {
-            let device = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if device.hasPrefix(name), let number = Int(device.dropFirst(name.count)) { numbers.append(number) }
-        }
-        return numbers
+        hasVideo = !Folder.numbers(of: "video", in: "/dev").isEmpty
     }
 }
 

@@ -34,7 +34,7 @@ extension UnsafeMutablePointer<AVFrame> {
         guard code >= 0, let descriptor = mapped.descriptor else {
             var pointer: UnsafeMutablePointer<AVFrame>? = mapped
             av_frame_free(&pointer)
-            throw SurfaceError(text: describe(averror: code))
+            throw SurfaceError(text: averrorText(code))
         }
         (mapped.pointee.width, mapped.pointee.height) = (pointee.width, pointee.height)
         descriptor.pointee.compose()

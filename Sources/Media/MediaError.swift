@@ -119,9 +119,9 @@ extension MediaError.Reason {
     }
 }
 
-/// A negative AVERROR as text. The corresponding C function is `av_strerror`.
-func describe(averror code: Int32) -> String {
+/// A negative AVERROR in FFmpeg's words. The corresponding C function is `av_strerror`.
+package func averrorText(_ code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 128)
     av_strerror(code, &text, text.count)
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return text.text
 }

@@ -9,10 +9,10 @@ import KioskPlatform
 package enum MemoryLimit {
     /// Bytes that the pictures of one item may take on this machine, while they are decoded and drawn.
     package static let ofItem = bytes(
-        meminfo: ProcFile.read("/proc/meminfo"),
+        meminfo: SmallFile.text("/proc/meminfo"),
         // Version 2 as seen from inside a container, or from a service's own place in the tree; version 1.
         controlGroups: (["/sys/fs/cgroup/memory.max"] + ownControlGroups + ["/sys/fs/cgroup/memory/memory.limit_in_bytes"]).map {
-            ProcFile.read($0)
+            SmallFile.text($0)
         })
 
     /// A quarter of the smallest of MemTotal in /proc/meminfo and the limits of control groups; of 512 MB where none is known.
@@ -25,7 +25,7 @@ package enum MemoryLimit {
 
     /// `memory.max` of the process' control group and of those it lies in.
     private static var ownControlGroups: [String] {
-        let line = ProcFile.read("/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::/") }
+        let line = SmallFile.text("/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::/") }
         var path = line?.dropFirst(4).split(separator: "/") ?? []
         var files: [String] = []
         while !path.isEmpty {

@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import Glibc
+import KioskPlatform
 
 /// Why a movie file cannot be written, for the person who wants it.
 package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -47,21 +48,14 @@ package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
             case EROFS: .isReadOnly
             case EISDIR: .isDirectory
             case EWOULDBLOCK: .isBeingWritten
-            default: .cannotWrite(String(cString: strerror(code)))
+            default: .cannotWrite("\(SystemError(code))")
             }
     }
 
     /// What a call of FFmpeg that writes failed with: a negative AVERROR.
     package init(_ path: String, writing code: Int32) {
         let system: [Int32] = [ENOSPC, EDQUOT, ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR]
-        if system.contains(-code) { self.init(path, errno: -code) } else { self.init(path, .cannotWrite(Self.text(code))) }
-    }
-
-    /// A negative AVERROR in FFmpeg's words. The corresponding C function is `av_strerror`.
-    package static func text(_ code: Int32) -> String {
-        var text = [CChar](repeating: 0, count: 128)
-        av_strerror(code, &text, text.count)
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if system.contains(-code) { self.init(path, errno: -code) } else { self.init(path, .cannotWrite(averrorText(code))) }
     }
 
     /// `out.mp4: there is no space left on its disk: delete what is not needed there, or write to another one`.

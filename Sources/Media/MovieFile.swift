@@ -16,7 +16,7 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
     let draft: String
     private let raw: UnsafeMutablePointer<AVFormatContext>
     /// The draft once more, for the lock and for fdatasync: libavformat keeps its own descriptor to itself.
-    private let descriptor: Int32
+    private let file: Descriptor
     private let isFragmented: Bool
     private var hasHeader = false
     private var isFinished = false
@@ -36,27 +36,23 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
     static func create(_ path: String, fragmented: Bool) throws(MovieError) -> MovieFile {
         try MovieWriter.checkPlace(path)
         let draft = draftPath(of: path)
-        let descriptor = open(draft, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw MovieError(path, errno: errno) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
-            close(descriptor)
-            throw MovieError(path, errno: code)
+        guard let file = Descriptor(opening: draft, O_RDWR | O_CREAT, mode: 0o666), file.lock() else {
+            throw MovieError(path, errno: errno)
         }
         var context: UnsafeMutablePointer<AVFormatContext>?
         let made = avformat_alloc_output_context2(&context, nil, "mp4", draft)
         guard made >= 0, let context else {
-            close(descriptor)
             unlink(draft)
             throw MovieError(path, writing: made)
         }
-        return MovieFile(path, draft, context, descriptor, isFragmented: fragmented)
+        return MovieFile(path, draft, context, file, isFragmented: fragmented)
     }
 
     private init(
-        _ path: String, _ draft: String, _ raw: UnsafeMutablePointer<AVFormatContext>, _ descriptor: Int32, isFragmented: Bool
+        _ path: String, _ draft: String, _ raw: UnsafeMutablePointer<AVFormatContext>, _ file: consuming Descriptor, isFragmented: Bool
     ) {
-        (self.path, self.draft, self.raw, self.descriptor, self.isFragmented) = (path, draft, raw, descriptor, isFragmented)
+        (self.path, self.draft, self.raw, self.isFragmented) = (path, draft, raw, isFragmented)
+        self.file = file
     }
 
     deinit {
@@ -64,7 +60,6 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
         avformat_free_context(raw)
         // What is there of a fragmented file can be played.
         if !isFinished, !isFragmented || !hasHeader { unlink(draft) }
-        close(descriptor)
     }
 
     /// Adds a track that `codec` encodes. Before ``begin(title:)``.
@@ -128,7 +123,7 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
         // A fragment is written in one piece.
         if isFragmented, byteCount != syncedCount {
             syncedCount = byteCount
-            if fdatasync(descriptor) != 0 { throw MovieError(path, errno: errno) }
+            if fdatasync(file.raw) != 0 { throw MovieError(path, errno: errno) }
         }
     }
 
@@ -148,7 +143,7 @@ struct MovieFile: ~Copyable, @unchecked Sendable {
         try check(0)
         let closed = avio_closep(&raw.pointee.pb)
         guard closed >= 0 else { throw MovieError(path, writing: closed) }
-        guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw MovieError(path, errno: errno) }
+        guard fsync(file.raw) == 0, rename(draft, path) == 0 else { throw MovieError(path, errno: errno) }
         isFinished = true
         // The name must survive a power cut, too.
         syncFolder(of: path)

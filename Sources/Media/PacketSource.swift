@@ -136,7 +136,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
             prematureEnd = "the network is too slow for it: it goes on smaller"
             return
         }
-        prematureEnd = isTimeout ? MediaError.Reason.timedOut(seconds: readingLimit.seconds).text : describe(averror: status)
+        prematureEnd = isTimeout ? MediaError.Reason.timedOut(seconds: readingLimit.seconds).text : averrorText(status)
     }
 
     /// Moves to where container time `time` can be decoded from, or to the first byte. Drops the packets in memory. The corresponding C
@@ -155,7 +155,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
                 index: index, timestamp: timestamp, mayJump: isBeginning && format.mayJump, until: .now + openingLimit + Self.margin)
             if interruption.cancelled { throw MediaError(name, .cancelled) }
             guard let status else { throw MediaError(name, .timedOut(seconds: openingLimit.seconds)) }
-            if status < 0 { throw MediaError(name, .notSeekable(describe(averror: status))) }
+            if status < 0 { throw MediaError(name, .notSeekable(averrorText(status))) }
             return
         }
         var status: Int32 = -1
@@ -166,7 +166,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         }
         if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         if interruption.cancelled { throw MediaError(name, .cancelled) }
-        if status < 0 { throw MediaError(name, .notSeekable(describe(averror: status))) }
+        if status < 0 { throw MediaError(name, .notSeekable(averrorText(status))) }
     }
 
     /// Where to seek in a file of AAC alone, by which stream; nil in any other. Half of a frame comes from the one before: without that its beginning

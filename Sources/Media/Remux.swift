@@ -9,10 +9,10 @@ extension MovieWriter {
     package static func remux(from source: String, to target: String) throws(MovieError) {
         var context: UnsafeMutablePointer<AVFormatContext>?
         var status = FilmInput.open(source, &context)
-        guard status >= 0, let input = context else { throw MovieError(source, .unreadable(MovieError.text(status))) }
+        guard status >= 0, let input = context else { throw MovieError(source, .unreadable(averrorText(status))) }
         defer { avformat_close_input(&context) }
         status = avformat_find_stream_info(input, nil)
-        guard status >= 0 else { throw MovieError(source, .unreadable(MovieError.text(status))) }
+        guard status >= 0 else { throw MovieError(source, .unreadable(averrorText(status))) }
 
         var file = try MovieFile.create(target, fragmented: false)
         var tracks: [Int32: Int] = [:]

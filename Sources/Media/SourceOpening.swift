@@ -54,7 +54,7 @@ extension FormatContext {
         interruption.allow(limit)
         let probed = avformat_find_stream_info(opened, nil)
         if interruption.cancelled { throw MediaError(source, .cancelled) }
-        if probed < 0 { throw MediaError(source, .damaged(describe(averror: probed))) }
+        if probed < 0 { throw MediaError(source, .damaged(averrorText(probed))) }
         if file != nil, !isStream(source), !format.isList {
             interruption.allow(limit)
             format.findLength(of: source, interruption)
@@ -86,7 +86,7 @@ extension FormatContext {
             switch error {
             case .system(ENOENT), .system(ENOTDIR): throw MediaError(path, .notFound)
             case .system(EACCES), .notReadable: throw MediaError(path, .permissionDenied)
-            case .system(let code): throw MediaError(path, .failed(String(cString: strerror(code))))
+            case .system(let code): throw MediaError(path, .failed("\(SystemError(code))"))
             case .isDirectory: throw MediaError(path, .isDirectory)
             case .notARegularFile: throw MediaError(path, .notARegularFile)
             case .isEmpty: throw MediaError(path, .isEmpty)
@@ -108,24 +108,24 @@ extension FormatContext {
         case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: limit.seconds)
         case kAVERROR_INVALIDDATA:
             // The error does not tell an unknown format from a known one that breaks off: its first bytes do.
-            return file.flatMap(recognise) != nil ? .damaged(describe(averror: status)) : .notMedia
+            return file.flatMap(recognise) != nil ? .damaged(averrorText(status)) : .notMedia
         case shim_averror(EINVAL):
             // That is all libavformat says of a format that is not on its list.
             guard let file else {
-                return .failed("cannot be opened, or is of a format that kiosk does not play: " + describe(averror: status))
+                return .failed("cannot be opened, or is of a format that kiosk does not play: " + averrorText(status))
             }
             guard let name = recognise(file) else { return .notMedia }
             let isPlayed = av_match_list(name, formats, CChar(UInt8(ascii: ","))) > 0
-            if isPlayed { return .failed("cannot be opened: " + describe(averror: status)) }
+            if isPlayed { return .failed("cannot be opened: " + averrorText(status)) }
             return .formatNotPlayed(name, isList: name.split(separator: ",").contains { MediaKinds.neverFormats.contains(String($0)) })
         case kAVERROR_EOF: return .damaged("ends within its header")
         case shim_averror(ENOENT): return .notFound
         case shim_averror(EACCES): return .permissionDenied
         case shim_averror(EIO) where ["rtsps", "rtmps", "rtmpts"].contains(source.prefix { $0 != ":" }.lowercased()):
             // libavformat says no more of a certificate.
-            let text = describe(averror: status)
+            let text = averrorText(status)
             return .failed("cannot be opened: \(text): its server hangs up, or its certificate cannot be verified")
-        default: return .failed("cannot be opened: " + describe(averror: status))
+        default: return .failed("cannot be opened: " + averrorText(status))
         }
     }
 

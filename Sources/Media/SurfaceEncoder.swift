@@ -50,7 +50,7 @@ enum SurfaceEncoder {
     /// Copies a picture in memory into a surface, and puts that in. The corresponding C functions are `av_hwframe_get_buffer`,
     /// `av_hwframe_transfer_data` and `avcodec_send_frame`.
     static func upload(_ frame: UnsafeMutablePointer<AVFrame>, to context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
-        guard let surface = av_frame_alloc() else { return Int32(shim_averror(ENOMEM)) }
+        guard let surface = av_frame_alloc() else { return shim_averror(ENOMEM) }
         defer {
             var pointer: UnsafeMutablePointer<AVFrame>? = surface
             av_frame_free(&pointer)
@@ -97,13 +97,13 @@ enum SurfaceEncoder {
         private func make(
             _ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: MovieFormat.Video, _ settings: Settings
         ) -> (UnsafeMutablePointer<AVCodecContext>?, Int32) {
-            guard let context = avcodec_alloc_context3(codec) else { return (nil, Int32(shim_averror(ENOMEM))) }
+            guard let context = avcodec_alloc_context3(codec) else { return (nil, shim_averror(ENOMEM)) }
             EncoderChoice.configure(
                 context, codec, video, name: String(cString: codec.pointee.name), quantiser: settings.quantiser)
             if settings.isLowPower { _ = av_opt_set(context, "low_power", "1", AV_OPT_SEARCH_CHILDREN) }
             if let profile = settings.profile { context.pointee.profile = profile }
             context.pointee.hw_frames_ctx = Self.pool(device, width: context.pointee.width, height: context.pointee.height)
-            var status = context.pointee.hw_frames_ctx == nil ? Int32(shim_averror(ENOMEM)) : 0
+            var status = context.pointee.hw_frames_ctx == nil ? shim_averror(ENOMEM) : 0
             if status >= 0 { status = av_hwframe_ctx_init(context.pointee.hw_frames_ctx) }
             if status >= 0 { status = avcodec_open2(context, codec, nil) }
             if status >= 0 { return (context, 0) }
@@ -125,7 +125,7 @@ enum SurfaceEncoder {
 
         /// Encodes one picture with an encoder that is not used any more after that.
         private static func encodeGray(_ context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
-            guard let frame = av_frame_alloc(), let packet = av_packet_alloc() else { return Int32(shim_averror(ENOMEM)) }
+            guard let frame = av_frame_alloc(), let packet = av_packet_alloc() else { return shim_averror(ENOMEM) }
             defer {
                 var (first, second): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVPacket>?) = (frame, packet)
                 av_frame_free(&first)
@@ -145,7 +145,7 @@ enum SurfaceEncoder {
         }
 
         private static func text(_ status: Int32) -> String {
-            status == shim_averror(ENOSYS) ? "its driver does not encode this" : MovieError.text(status)
+            status == shim_averror(ENOSYS) ? "its driver does not encode this" : averrorText(status)
         }
     }
 

@@ -17,7 +17,7 @@ package final class ThumbnailStore: @unchecked Sendable {
     private let lock = Mutex(())
 
     /// Room that is left on the disk.
-    private static let reserve: UInt64 = 32 << 20
+    private static let reserve: Int64 = 32 << 20
     /// After so many failures in a row nothing is written any more.
     private static let mostFailures = 3
 
@@ -70,12 +70,7 @@ package final class ThumbnailStore: @unchecked Sendable {
         scan()
         makeRoom(for: data.count)
         guard hasRoomOnDisk(data.count) else { return failed("the disk is nearly full") }
-        let (draft, path) = (folder + "/.draft", folder + "/" + name)
-        guard Self.write(data, to: draft), rename(draft, path) == 0 else {
-            let reason = String(cString: strerror(errno))
-            unlink(draft)
-            return failed(reason)
-        }
+        if let error = AtomicFile.write(folder + "/" + name, data, mode: 0o644, draft: folder + "/.draft") { return failed("\(error)") }
         failures = 0
         uses += 1
         bytes += data.count - (files?[name]?.bytes ?? 0)
@@ -93,30 +88,14 @@ package final class ThumbnailStore: @unchecked Sendable {
     private func scan() {
         if files != nil { return }
         files = [:]
-        makeFolder()
-        guard let list = opendir(folder) else { return }
-        defer { closedir(list) }
-        var found: [(name: String, bytes: Int, time: Int)] = []
-        while let entry = readdir(list) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            var status = stat()
-            guard name.hasSuffix(Self.ending), stat(folder + "/" + name, &status) == 0 else { continue }
-            found.append((name, Int(status.st_size), Int(status.st_mtim.tv_sec)))
-        }
-        for file in found.sorted(by: { ($0.time, $0.name) < ($1.time, $1.name) }) {
+        _ = Folder.make(folder)
+        let found = Folder.entries(in: folder).filter { $0.name.hasSuffix(Self.ending) && $0.status.isFile }
+        for (name, status) in found.sorted(by: { ($0.status.st_mtim.tv_sec, $0.name) < ($1.status.st_mtim.tv_sec, $1.name) }) {
             uses += 1
-            files?[file.name] = (file.bytes, uses)
-            bytes += file.bytes
+            files?[name] = (Int(status.st_size), uses)
+            bytes += Int(status.st_size)
         }
         makeRoom(for: 0)
-    }
-
-    private func makeFolder() {
-        var path = ""
-        for part in folder.split(separator: "/") {
-            path += "/" + part
-            mkdir(path, 0o755)
-        }
     }
 
     /// Lets the oldest go until so many bytes fit, and a tenth of all more, so that this is not done for each.
@@ -135,9 +114,7 @@ package final class ThumbnailStore: @unchecked Sendable {
     }
 
     private func hasRoomOnDisk(_ count: Int) -> Bool {
-        var status = statvfs()
-        guard statvfs(folder, &status) == 0 else { return true }
-        return UInt64(status.f_bavail) * UInt64(status.f_frsize) > Self.reserve + UInt64(count)
+        statvfs(at: folder).map { $0.free > Self.reserve + Int64(count) } ?? true
     }
 
     // MARK: Files
@@ -147,46 +124,13 @@ package final class ThumbnailStore: @unchecked Sendable {
     /// Two hashes of 64 bits (FNV-1a), from different beginnings.
     private static func name(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> String {
         let key = "\(source)\0\(version.size)\0\(version.modified)\0\(width)x\(height)".utf8
-        return [UInt64(0xcbf2_9ce4_8422_2325), 0x6c62_272e_07bb_0142].map { start in
-            let hash = fnv(key, from: start)
-            let text = String(hash, radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }.joined() + ending
+        return FNV.hash(key).padded(to: 16, radix: 16) + FNV.hash(key, from: 0x6c62_272e_07bb_0142).padded(to: 16, radix: 16) + ending
     }
 
     private static func read(_ path: String, atMost limit: Int) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, 1...limit ~= Int(status.st_size) else { return nil }
-        var data = [UInt8](repeating: 0, count: Int(status.st_size))
-        var offset = 0
-        while offset < data.count {
-            let count = data.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + offset, $0.count - offset) }
-            if count <= 0 { return nil }
-            offset += count
-        }
-        return data
+        guard let file = Descriptor(opening: path), let size = file.status?.st_size, 1...limit ~= Int(size) else { return nil }
+        return file.read(atMost: Int(size))
     }
-
-    private static func write(_ data: [UInt8], to path: String) -> Bool {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var offset = 0
-        while offset < data.count {
-            let count = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset) }
-            if count <= 0 { return false }
-            offset += count
-        }
-        return true
-    }
-}
-
-/// The hash FNV-1a.
-private func fnv(_ bytes: some Sequence<UInt8>, from start: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
-    bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
 }
 
 // What stands in a file: "kiosk-thumbnail 1", then as 64-bit numbers a checksum of what follows, flags, the duration in nanoseconds (-1 for none), how
@@ -208,7 +152,7 @@ extension Thumbnail {
             withUnsafeBytes(of: number.littleEndian) { body += $0 }
         }
         body += title + jpeg
-        return Self.magic + withUnsafeBytes(of: fnv(body).littleEndian) { Array($0) } + body
+        return Self.magic + withUnsafeBytes(of: FNV.hash(body).littleEndian) { Array($0) } + body
     }
 
     /// What `stored` is; nil where it is damaged.
@@ -218,7 +162,7 @@ extension Thumbnail {
         func number(_ place: Int) -> UInt64 {
             stored.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: Self.magic.count + 8 * place, as: UInt64.self) }.littleEndian
         }
-        guard fnv(stored[(Self.magic.count + 8)...]) == number(0) else { return nil }
+        guard FNV.hash(stored[(Self.magic.count + 8)...]) == number(0) else { return nil }
         let flags = number(1), duration = Int64(bitPattern: number(2)), length = number(3)
         guard length <= UInt64(stored.count - header) else { return nil }
         var facts = ClipFacts()

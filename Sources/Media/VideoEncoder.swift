@@ -78,7 +78,7 @@ final class VideoEncoder: @unchecked Sendable {
             case .refused(let reason): return .refused(reason)
             }
         }
-        guard let context = avcodec_alloc_context3(codec) else { return .refused(MovieError.text(Int32(shim_averror(ENOMEM)))) }
+        guard let context = avcodec_alloc_context3(codec) else { return .refused(averrorText(shim_averror(ENOMEM))) }
         EncoderChoice.configure(context, codec, video, name: way.encoder)
         let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
         let status = encoder.calls.open(codec)
@@ -204,7 +204,7 @@ final class VideoEncoder: @unchecked Sendable {
         var planes: [UnsafeMutablePointer<UInt8>?] = [data.0, data.1, data.2, data.3]
         var lines: [Int32] = [linesizes.0, linesizes.1, linesizes.2, linesizes.3]
         let drawn = sws_scale(converter, &source, &strides, 0, own.pointee.height, &planes, &lines)
-        if drawn < 0 { throw MovieError(path, .unsupportedPicture(MovieError.text(drawn))) }
+        if drawn < 0 { throw MovieError(path, .unsupportedPicture(averrorText(drawn))) }
         try send(own, at: ticks)
         return true
     }
@@ -251,7 +251,7 @@ final class VideoEncoder: @unchecked Sendable {
             matrix: source.pointee.colorspace.rawValue, isFullRange: source.pointee.color_range == AVCOL_RANGE_JPEG)
         try prepareConverter(wanted)
         let drawn = sws_scale_frame(converter, own, source)
-        if drawn < 0 { throw MovieError(path, .unsupportedPicture(MovieError.text(drawn))) }
+        if drawn < 0 { throw MovieError(path, .unsupportedPicture(averrorText(drawn))) }
     }
 
     private func send(_ frame: UnsafeMutablePointer<AVFrame>, at ticks: Int64) throws(MovieError) {

@@ -1,30 +1,38 @@
 import Glibc
 
-/// Files that others read at any time: they see the old text or the new one, whole.
+/// Files that others read at any time: they see the old content or the new one, whole.
 package enum AtomicFile {
-    /// Writes to `path.tmp` and renames that; why it cannot be done. Where it is synced a power cut leaves the old text or the new one, too.
-    package static func write(_ path: String, _ text: String, mode: mode_t, isSynced: Bool = false) -> String? {
-        let partial = path + ".tmp"
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard descriptor >= 0 else { return String(cString: strerror(errno)) }
-        let bytes = Array(text.utf8)
-        // Whatever the umask says.
+    /// Writes to a draft beside `path` and gives that its name; why it cannot be done. Blocks as the file system does.
+    ///
+    /// - Parameters:
+    ///   - mode: the file's, whatever the umask says; nil leaves it to that.
+    ///   - draft: its path, `path.tmp` unless given. What lies there goes.
+    ///   - isSynced: whether a power cut leaves the old content or the new one, too.
+    ///   - replaces: whether what has the name goes; else that is the error EEXIST.
+    package static func write(
+        _ path: String, _ bytes: [UInt8], mode: mode_t?, draft: String? = nil, isSynced: Bool = false, replaces: Bool = true
+    ) -> SystemError? {
+        let draft = draft ?? path + ".tmp"
+        unlink(draft)
+        guard let file = Descriptor(opening: draft, O_WRONLY | O_CREAT | O_EXCL, mode: mode ?? 0o666) else { return SystemError() }
         let isWritten =
-            fchmod(descriptor, mode) == 0 && bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == bytes.count
-            && (!isSynced || fsync(descriptor) == 0)
-        var code = isWritten ? 0 : errno == 0 ? ENOSPC : errno
-        close(descriptor)
-        if code == 0, rename(partial, path) != 0 { code = errno }
-        if code != 0 { unlink(partial) } else if isSynced { syncFolder(of: path) }
-        return code == 0 ? nil : String(cString: strerror(code))
+            (mode.map { fchmod(file.raw, $0) == 0 } ?? true) && bytes.withUnsafeBytes { file.write($0) }
+            && (!isSynced || fsync(file.raw) == 0) && (replaces ? rename(draft, path) : link(draft, path)) == 0
+        let error = isWritten ? nil : SystemError()
+        if !isWritten || !replaces { unlink(draft) }
+        if isWritten, isSynced { syncFolder(of: path) }
+        return error
     }
 
-    /// The first `limit` bytes of a file as text; nil where it cannot be read.
-    package static func read(_ path: String, limit: Int) -> String? {
-        guard let stream = fopen(path, "re") else { return nil }
-        defer { fclose(stream) }
-        var bytes = [UInt8](repeating: 0, count: limit)
-        let count = fread(&bytes, 1, limit, stream)
-        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    /// The same with a text.
+    package static func write(_ path: String, _ text: String, mode: mode_t?, isSynced: Bool = false, replaces: Bool = true) -> SystemError?
+    {
+        write(path, Array(text.utf8), mode: mode, isSynced: isSynced, replaces: replaces)
     }
+}
+
+/// Has the names in the folder of `path` written to the disk: what was made, renamed or removed in it is so after a power cut, too. Where the
+/// file system cannot promise that nothing is done. Blocks. The corresponding C function is `fsync`.
+package func syncFolder(of path: String) {
+    if let folder = Descriptor(opening: Folder.of(path), O_RDONLY | O_DIRECTORY) { fsync(folder.raw) }
 }

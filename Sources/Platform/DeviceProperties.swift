@@ -6,8 +6,7 @@ package enum DeviceProperties {
     /// The properties of these names of the character device at `path`, as udev's database has them; none where udevd does not run. nil
     /// where it does and has not come to the device yet: then it will be announced (``HotplugMonitor``).
     package static func of(_ path: String, names: [String]) -> [String: String]? {
-        var status = stat()
-        guard stat(path, &status) == 0, let udev = udev_new() else { return [:] }
+        guard let status = stat(at: path), let udev = udev_new() else { return [:] }
         defer { udev_unref(udev) }
         guard let device = udev_device_new_from_devnum(udev, CChar(UInt8(ascii: "c")), status.st_rdev) else { return [:] }
         defer { udev_device_unref(device) }

@@ -61,7 +61,8 @@ package final class FolderWatch: Sendable {
         func paths(of number: Int32) -> [Path] { numbers.filter { $0.value == number }.map(\.key) }
     }
 
-    private let descriptor: Int32
+    private let events: Descriptor
+    private var descriptor: Int32 { events.raw }
     private let wakeUp = WakeUp()
     private let table = Mutex(Table())
     private let isStopping = Atomic(false)
@@ -85,18 +86,10 @@ package final class FolderWatch: Sendable {
 
     /// Watches nothing yet. Where the system has no inotify left every folder's coverage is partial.
     package init() {
-        descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-        guard descriptor < 0 else {
-            lackAtStart = nil
-            return
-        }
+        events = Descriptor(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))
         // Without descriptors and without instances left the error is the same, EMFILE.
-        let another = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        lackAtStart = another < 0 ? .descriptors : .watches
-        if another >= 0 { close(another) }
+        lackAtStart = events.raw >= 0 ? nil : Descriptor(opening: "/dev/null") == nil ? .descriptors : .watches
     }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Begins to watch a folder; `isNew` where it was not watched before: what has changed there until now is not told. Blocks for as long
     /// as its file system does. The corresponding C function is `inotify_add_watch`.
@@ -152,13 +145,12 @@ package final class FolderWatch: Sendable {
     /// Starts telling; `tell` is called on a thread of its own. Call once.
     package func start(_ tell: @escaping @Sendable ([Change]) -> Void) {
         Thread("watch") { [self] in
-            let mounts = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC)
-            defer { if mounts >= 0 { close(mounts) } }
+            let mounts = Descriptor(open("/proc/self/mounts", O_RDONLY | O_CLOEXEC))
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             while !isStopping.load(ordering: .acquiring) {
                 var descriptors = [
                     wakeUp.pollDescriptor, pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-                    pollfd(fd: mounts, events: Int16(POLLPRI), revents: 0),
+                    pollfd(fd: mounts.raw, events: Int16(POLLPRI), revents: 0),
                 ]
                 wakeUp.wait(for: &descriptors, until: .now + .seconds(3600))
                 if isStopping.load(ordering: .acquiring) { return }

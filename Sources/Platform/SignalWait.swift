@@ -16,7 +16,7 @@ package struct SignalWait: Sendable {
     /// The next of the signals; nil when none came within `time`. Without a time it waits for ever. Call on one thread.
     package func wait(for time: MediaTime?) -> Int32? {
         var set = Self.set(signals)
-        var timeout = time.map { timespec(tv_sec: Int($0.nanoseconds / 1_000_000_000), tv_nsec: Int($0.nanoseconds % 1_000_000_000)) }
+        var timeout = time.map { HostTime(nanoseconds: $0.nanoseconds).timespec }
         while true {
             let signal = timeout == nil ? sigwaitinfo(&set, nil) : sigtimedwait(&set, nil, &timeout!)
             if signal > 0 { return signal }

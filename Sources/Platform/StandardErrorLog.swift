@@ -92,10 +92,6 @@ package struct StandardErrorLog: LogHandler {
                 }
             return "<\(priority)>"
         }
-        var now = time(nil)
-        var local = tm()
-        localtime_r(&now, &local)
-        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return "\(two(local.tm_hour)):\(two(local.tm_min)):\(two(local.tm_sec)) \(level) "
+        return "\(date("%H:%M:%S")) \(level) "
     }
 }

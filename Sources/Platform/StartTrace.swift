@@ -41,10 +41,8 @@ package enum StartTrace {
 
     /// The first thing the program does.
     package static func begin() {
-        guard getenv("KIOSK_START_TRACE").map({ String(cString: $0) }) == "1" else { return }
-        var used = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used)
-        let loading = MediaTime(nanoseconds: Int64(used.tv_sec) * 1_000_000_000 + Int64(used.tv_nsec))
+        guard environment("KIOSK_START_TRACE") == "1" else { return }
+        let loading = MediaTime(nanoseconds: nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID))
         record.withLock { $0 = Record(origin: .now - loading) }
         isOn.store(true, ordering: .releasing)
         reached(.loaded)

@@ -74,8 +74,7 @@ extension MediaTime: CustomStringConvertible {
     public var description: String {
         let tenths = (nanoseconds.magnitude + 50_000_000) / 100_000_000
         let (hours, minutes, seconds) = (tenths / 36_000, tenths / 600 % 60, tenths / 10 % 60)
-        func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        let clock = hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds))" : "\(minutes):\(two(seconds))"
+        let clock = (hours > 0 ? "\(hours):\(minutes.padded(to: 2))" : "\(minutes)") + ":\(seconds.padded(to: 2))"
         return "\(nanoseconds < 0 ? "-" : "")\(clock).\(tenths % 10)"
     }
 }
@@ -91,9 +90,7 @@ public struct HostTime: Hashable, Comparable, Sendable {
 
     /// The present instant. The corresponding C function is `clock_gettime`.
     public static var now: HostTime {
-        var time = Glibc.timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return HostTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        HostTime(nanoseconds: KioskPlatform.nanoseconds(of: CLOCK_MONOTONIC))
     }
 
     /// Whether `a` is earlier.
@@ -117,4 +114,16 @@ public struct HostTime: Hashable, Comparable, Sendable {
     public var timespec: Glibc.timespec {
         Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
+}
+
+extension HostTime {
+    package init(_ time: Glibc.timespec) { self.init(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)) }
+    package init(_ time: timeval) { self.init(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_usec) &* 1000) }
+}
+
+/// What a clock of the system says, in nanoseconds. The corresponding C function is `clock_gettime`.
+package func nanoseconds(of clock: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return HostTime(time).nanoseconds
 }

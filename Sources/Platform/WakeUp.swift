@@ -10,7 +10,8 @@ import Synchronization
 package final class WakeUp: Sendable {
     /// Readable from a ``wake()`` to the next ``drain()`` or ``wait(until:)``. Signal handlers may write(2) the number 1 to it as 8 bytes.
     /// Negative where there is none, which poll(2) passes over.
-    package let descriptor: Int32
+    package var descriptor: Int32 { event.raw }
+    private let event: Descriptor
     /// The same without a descriptor.
     private let isWoken = Atomic(false)
 
@@ -22,15 +23,13 @@ package final class WakeUp: Sendable {
 
     /// One with this descriptor, which it closes.
     init(_ descriptor: Int32) {
-        self.descriptor = descriptor
+        event = Descriptor(descriptor)
         if descriptor < 0 {
             Logger(label: "threads").error(
-                "no file descriptor is left (\(String(cString: strerror(errno)))): some threads look for work every 20 ms. Raise LimitNOFILE="
+                "no file descriptor is left (\(SystemError())): some threads look for work every 20 ms. Raise LimitNOFILE="
             )
         }
     }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Ends the present or the next ``wait(for:until:)``. From any thread.
     package func wake() { if descriptor >= 0 { eventfd_write(descriptor, 1) } else { isWoken.store(true, ordering: .releasing) } }

@@ -20,7 +20,7 @@ package struct WallClock: Hashable, Sendable {
         // adjtimex(2) would tell, but the service may not ask it (ProtectClock=).
         let hasService = access("\(root)/run/systemd/timesync", F_OK) == 0
         let isSynchronized = access("\(root)/run/systemd/timesync/synchronized", F_OK) == 0
-        let battery = ProcFile.read("\(root)/sys/class/rtc/rtc0/since_epoch")?.split { $0.isWhitespace }.first.flatMap { Int64($0) }
+        let battery = SmallFile.word("\(root)/sys/class/rtc/rtc0/since_epoch").flatMap { Int64($0) }
         let isKept = battery.map { $0.subtractingReportingOverflow(seconds).partialValue.magnitude <= 86_400 }
         return WallClock(seconds: seconds, isRight: seconds >= floor && (isSynchronized || isKept ?? !hasService))
     }

@@ -51,10 +51,11 @@ package enum ControlClient {
     /// A list of ten thousand items has some megabytes.
     private static let longestAnswer = 64 << 20
 
-    private static func connection(to path: String) throws(ControlError) -> OwnedDescriptor {
+    private static func connection(to path: String) throws(ControlError) -> Descriptor {
         guard var address = SocketAddress(path) else { throw ControlError("\(path): a socket's path has 1 to 107 bytes") }
-        let connection = OwnedDescriptor(adopting: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
-        guard connection.raw >= 0 else { throw ControlError("make a socket", code: errno) }
+        guard let connection = Descriptor(socket: AF_UNIX, SOCK_STREAM, isBlocking: true) else {
+            throw ControlError("make a socket", code: errno)
+        }
         guard address.withPointer({ connect(connection.raw, $0, $1) }) == 0 else {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
@@ -69,7 +70,7 @@ package enum ControlClient {
         return connection
     }
 
-    private static func send(_ line: String, _ connection: borrowing OwnedDescriptor, _ path: String) throws(ControlError) {
+    private static func send(_ line: String, _ connection: borrowing Descriptor, _ path: String) throws(ControlError) {
         let request = Array((line + "\n").utf8)
         let raw = connection.raw
         var sent = 0
@@ -85,7 +86,7 @@ package enum ControlClient {
         let connection = try connection(to: path)
         try send(line, connection, path)
         var lines = LineBuffer(longest: longestAnswer)
-        var attachment: OwnedDescriptor?
+        var attachment: Descriptor?
         let deadline = HostTime.now + longestWait
         while true {
             var entry = pollfd(fd: connection.raw, events: Int16(POLLIN), revents: 0)
@@ -94,25 +95,24 @@ package enum ControlClient {
             var buffer = [UInt8](repeating: 0, count: 65536)
             var descriptor: Int32 = -1
             let count = buffer.withUnsafeMutableBytes { kiosk_receive(connection.raw, $0.baseAddress!, $0.count, &descriptor) }
-            if descriptor >= 0 { attachment = OwnedDescriptor(adopting: descriptor) }
+            if descriptor >= 0 { attachment = Descriptor(descriptor) }
             guard count > 0 else { throw ControlError("the player at \(path) has ended the conversation") }
             if let line = lines.append(buffer.prefix(count)).first {
                 guard let attachment else { return (line, nil) }
-                return (line, try contents(of: attachment.raw))
+                return (line, try contents(of: attachment))
             }
         }
     }
 
     /// What a descriptor of a file in memory holds.
-    private static func contents(of descriptor: Int32) throws(ControlError) -> [UInt8] {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, 0...(256 << 20) ~= status.st_size else {
+    private static func contents(of file: borrowing Descriptor) throws(ControlError) -> [UInt8] {
+        guard let status = file.status, status.isFile, 0...(256 << 20) ~= status.st_size else {
             throw ControlError("the answer came with something that is no file of a picture")
         }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var place = 0
         while place < bytes.count {
-            let count = bytes[place...].withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, place) }
+            let count = bytes[place...].withUnsafeMutableBytes { pread(file.raw, $0.baseAddress, $0.count, place) }
             guard count > 0 else { throw ControlError("read the picture", code: errno) }
             place += count
         }

@@ -5,7 +5,8 @@ import KioskPlatform
 
 /// A client of the control socket: what it has sent and is not answered yet, and what it has been sent and has not taken yet.
 final class ControlConnection {
-    let descriptor: Int32
+    private let socket: Descriptor
+    var descriptor: Int32 { socket.raw }
     /// What it is told of.
     var topics: Set<ControlTopic> = []
     /// Whether the conversation is over, and the client to be forgotten.
@@ -20,12 +21,7 @@ final class ControlConnection {
     private struct Piece {
         var bytes: [UInt8]
         var sent = 0
-        var attachment: Attachment?
-    }
-    private final class Attachment {
-        let raw: Int32
-        init(_ raw: Int32) { self.raw = raw }
-        deinit { close(raw) }
+        var attachment: SharedDescriptor?
     }
     private var unsent: [Piece] = []
     private var unsentBytes = 0
@@ -38,8 +34,7 @@ final class ControlConnection {
 
     private static let mostUnsent = 4 << 20
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
-    deinit { close(descriptor) }
+    init(_ socket: consuming Descriptor) { self.socket = socket }
 
     /// What poll(2) is to wait for. Nothing is read while something is to be done or sent: who does not read is not answered.
     var awaited: Int16 {
@@ -102,15 +97,16 @@ final class ControlConnection {
     /// Sends an answer, with its bytes in memory of their own.
     func send(_ answer: ControlAnswer, id: JSONValue) {
         guard let bytes = answer.attachment else { return send(answer.line(id: id)) }
-        let raw = bytes.withUnsafeBytes { kiosk_memory_file("kiosk", $0.baseAddress, $0.count) }
-        if raw < 0 { return send(ControlRefusal(id: id, code: "no-memory", message: String(cString: strerror(errno))).line) }
-        send(answer.line(id: id), attaching: Attachment(raw))
+        guard let file = Descriptor(adopting: bytes.withUnsafeBytes { kiosk_memory_file("kiosk", $0.baseAddress, $0.count) }) else {
+            return send(ControlRefusal(id: id, code: "no-memory", message: "\(SystemError())").line)
+        }
+        send(answer.line(id: id), attaching: SharedDescriptor(file))
     }
 
     /// Sends a line, now or as soon as the client takes it.
     func send(_ line: String) { send(line, attaching: nil) }
 
-    private func send(_ line: String, attaching attachment: Attachment?) {
+    private func send(_ line: String, attaching attachment: SharedDescriptor?) {
         if unsent.isEmpty { tookAt = .now }
         let piece = Piece(bytes: Array((line + "\n").utf8), attachment: attachment)
         unsentBytes += piece.bytes.count

@@ -1,4 +1,5 @@
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 
 extension ControlSocketChoice {
@@ -15,7 +16,7 @@ extension ControlSocketChoice {
     /// Why there is no ``listeningPath``; nil where there is one, or none is wanted.
     package var obstacle: String? {
         guard self == .automatic, Self.ofSession == nil, access(Self.serviceFolder, W_OK | X_OK) != 0 else { return nil }
-        let reason = String(cString: strerror(errno))
+        let reason = SystemError()
         return "XDG_RUNTIME_DIR is not set, and \(Self.serviceFolder) cannot be written to: \(reason); [control] socket can name a path"
     }
 
@@ -30,7 +31,7 @@ extension ControlSocketChoice {
     private static let serviceFolder = "/run/kiosk"
     private static let ofService = serviceFolder + "/control.sock"
     private static var ofSession: String? {
-        guard let folder = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), folder.hasPrefix("/") else { return nil }
+        guard let folder = environment("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else { return nil }
         return folder + "/kiosk/control.sock"
     }
 }

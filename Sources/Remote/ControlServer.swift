@@ -41,7 +41,7 @@ final class ControlShared: Sendable {
 /// ``effectCheck``; meanwhile the client's next lines wait, in the socket where there are many. While a client observes, what changes without telling
 /// is looked at every ``look``.
 struct ControlServer: ~Copyable {
-    private let listener: OwnedDescriptor
+    private let listener: SharedDescriptor
     private let shared: ControlShared
     private let handler: ControlSocket.Handler
     private let changes: ControlSocket.Changes
@@ -54,7 +54,7 @@ struct ControlServer: ~Copyable {
     private static let look = MediaTime.seconds(1)
 
     init(
-        _ listener: consuming OwnedDescriptor, _ shared: ControlShared, changes: @escaping ControlSocket.Changes,
+        _ listener: SharedDescriptor, _ shared: ControlShared, changes: @escaping ControlSocket.Changes,
         _ handler: @escaping ControlSocket.Handler
     ) {
         self.listener = listener
@@ -85,15 +85,14 @@ struct ControlServer: ~Copyable {
     }
 
     private mutating func accept() {
-        let descriptor = Glibc.accept(listener.raw, nil, nil)
-        guard descriptor >= 0 else {
+        guard let socket = Descriptor(adopting: Glibc.accept(listener.raw, nil, nil)) else {
             // Without descriptors the client stays in the queue, and poll would say so at once.
             if errno == EMFILE || errno == ENFILE { usleep(100_000) }
             return
         }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        let client = ControlConnection(descriptor)
+        _ = fcntl(socket.raw, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(socket.raw, F_SETFL, O_NONBLOCK)
+        let client = ControlConnection(socket)
         // Who says nothing gives way to who may: the one that has been silent for longest.
         if clients.count >= Self.mostClients {
             let idle = clients.indices.filter { clients[$0].isIdle }.min { clients[$0].heardAt < clients[$1].heardAt }

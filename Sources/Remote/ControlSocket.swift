@@ -35,9 +35,7 @@ package final class ControlSocket: Sendable {
         let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
         if mkdir(folder, 0o750) != 0, errno != EEXIST { throw ControlError("make the folder \(folder)", code: errno) }
         try removeStale(path)
-        let listener = OwnedDescriptor(
-            adopting: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
-        guard listener.raw >= 0 else { throw ControlError("make a socket", code: errno) }
+        guard let listener = Descriptor(socket: AF_UNIX, SOCK_STREAM) else { throw ControlError("make a socket", code: errno) }
         guard address.withPointer({ bind(listener.raw, $0, $1) }) == 0 else { throw ControlError("bind a socket to \(path)", code: errno) }
         // Nobody can connect before it listens.
         guard chmod(path, 0o660) == 0, listen(listener.raw, 8) == 0 else {
@@ -45,32 +43,28 @@ package final class ControlSocket: Sendable {
             unlink(path)
             throw ControlError("listen on \(path)", code: code)
         }
-        return ControlSocket(path, listener, changes, handler)
+        return ControlSocket(path, SharedDescriptor(listener), changes, handler)
     }
 
     /// Removes a socket on which nobody listens.
     private static func removeStale(_ path: String) throws(ControlError) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        guard let status = stat(at: path, followsLinks: false) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw ControlError("\(path) is there and no socket: remove it, or name another path")
         }
-        let client = OwnedDescriptor(
-            adopting: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
-        guard var address = SocketAddress(path), client.raw >= 0 else { return }
+        guard var address = SocketAddress(path), let client = Descriptor(socket: AF_UNIX, SOCK_STREAM) else { return }
         let isRefused = address.withPointer { connect(client.raw, $0, $1) } != 0 && errno == ECONNREFUSED
         guard isRefused else { throw ControlError("\(path): another player listens there: name another path, or \"off\"") }
         unlink(path)
     }
 
     private init(
-        _ path: String, _ listener: consuming OwnedDescriptor, _ changes: @escaping Changes, _ handler: @escaping Handler
+        _ path: String, _ listener: SharedDescriptor, _ changes: @escaping Changes, _ handler: @escaping Handler
     ) {
         self.path = path
-        let raw = dup(listener.raw)
         let shared = shared
         thread = Thread("control-socket") {
-            var server = ControlServer(OwnedDescriptor(adopting: raw), shared, changes: changes, handler)
+            var server = ControlServer(listener, shared, changes: changes, handler)
             while !shared.isStopping { server.step() }
         }
     }

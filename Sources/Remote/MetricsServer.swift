@@ -7,7 +7,7 @@ import KioskPlatform
 /// `Host:` has to be an address, `localhost` or the name of this machine. A page in a browser that has its own name lead here (DNS rebinding) is
 /// answered 421.
 package final class MetricsServer: Sendable {
-    private let listener: Int32
+    private let listener: SharedDescriptor
     private let metrics: @Sendable () -> String
     private let isStopping = Monitor(false)
     private let thread: Thread
@@ -30,52 +30,47 @@ package final class MetricsServer: Sendable {
         guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
             throw ControlError("[control] metrics: \(host) is no IPv4 address: write one of this machine, such as 127.0.0.1")
         }
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard listener >= 0 else { throw ControlError("make a socket for metrics", code: errno) }
+        guard let listener = Descriptor(socket: AF_INET, SOCK_STREAM) else { throw ControlError("make a socket for metrics", code: errno) }
         var yes: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(listener.raw, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
+                bind(listener.raw, $0, length) == 0 && listen(listener.raw, 64) == 0 && getsockname(listener.raw, $0, &length) == 0
             }
         }
-        guard isBound else {
-            let code = errno
-            close(listener)
-            throw ControlError("listen for metrics on \(host):\(port)", code: code)
-        }
-        return MetricsServer(listener, UInt16(bigEndian: address.sin_port), metrics)
+        guard isBound else { throw ControlError("listen for metrics on \(host):\(port)", code: errno) }
+        return MetricsServer(SharedDescriptor(listener), UInt16(bigEndian: address.sin_port), metrics)
     }
 
-    private init(_ listener: Int32, _ port: UInt16, _ metrics: @escaping @Sendable () -> String) {
+    private init(_ listener: SharedDescriptor, _ port: UInt16, _ metrics: @escaping @Sendable () -> String) {
         (self.listener, self.port, self.metrics) = (listener, port, metrics)
         let isStopping = isStopping
         thread = Thread("metrics") {
             Thread.giveWay()
             var clients: [Client] = []
-            while !isStopping.withLock({ $0 }) { Self.step(listener, &clients, metrics) }
+            while !isStopping.withLock({ $0 }) { Self.step(listener.raw, &clients, metrics) }
         }
     }
 
     /// Ends, within two seconds.
     package func stop() {
         isStopping.withLock { $0 = true }
-        shutdown(listener, Int32(SHUT_RDWR))
-        if thread.join(until: .now + .seconds(3)) { close(listener) } else { thread.detach() }
+        shutdown(listener.raw, Int32(SHUT_RDWR))
+        if !thread.join(until: .now + .seconds(3)) { thread.detach() }
     }
 
     /// A connection: the head of its request as far as it has come, then what is left of the answer.
     private final class Client {
-        let descriptor: Int32
+        private let socket: Descriptor
+        var descriptor: Int32 { socket.raw }
         /// When it is given up unless it goes on before.
         var deadline = HostTime.now + MetricsServer.longestWait
         var head: [UInt8] = []
         var answer: ArraySlice<UInt8>?
         var isOver = false
 
-        init(_ descriptor: Int32) { self.descriptor = descriptor }
-        deinit { close(descriptor) }
+        init(_ socket: consuming Descriptor) { self.socket = socket }
     }
 
     /// Waits for something to happen and does what follows.
@@ -90,16 +85,15 @@ package final class MetricsServer: Sendable {
         }
         clients.removeAll { $0.isOver || $0.deadline <= .now }
         guard entries[0].revents != 0 else { return }
-        let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else {
+        guard let socket = Descriptor(adopting: accept(listener, nil, nil)) else {
             // At the end, or without descriptors.
             if errno != EAGAIN { usleep(100_000) }
             return
         }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        _ = fcntl(socket.raw, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(socket.raw, F_SETFL, O_NONBLOCK)
         if clients.count >= mostClients { clients.removeFirst() }
-        clients.append(Client(descriptor))
+        clients.append(Client(socket))
     }
 
     /// Takes what has come; there is an answer when the head of the request is whole.
@@ -142,8 +136,7 @@ package final class MetricsServer: Sendable {
 
     static var hostName: String {
         var name = [CChar](repeating: 0, count: 256)
-        return gethostname(&name, name.count - 1) == 0
-            ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
+        return gethostname(&name, name.count - 1) == 0 ? name.text : ""
     }
 
     /// The whole answer to the head of a request.

@@ -111,13 +111,7 @@ package final class ProofOfPlay: Sendable {
     }
 
     /// `2026-11-23T22:27:54Z`.
-    static func date(_ seconds: Int) -> String {
-        var (seconds, parts) = (seconds, tm())
-        gmtime_r(&seconds, &parts)
-        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return
-            "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
-    }
+    static func date(_ seconds: Int) -> String { KioskPlatform.date("%Y-%m-%dT%H:%M:%SZ", seconds, isUTC: true) }
 }
 
 /// By how much the system's clock was set, seen from the monotonic one: a pure value.
@@ -139,11 +133,7 @@ struct ClockSteps {
     }
 
     /// Nanoseconds since 1970. The corresponding C function is `clock_gettime`.
-    static var date: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    }
+    static var date: Int64 { nanoseconds(of: CLOCK_REALTIME) }
 }
 
 /// A file of lines that becomes `FILE.1` before it is longer than ``longest`` bytes; what was `FILE.1` is gone then. Where it cannot
@@ -156,23 +146,20 @@ struct RotatedFile {
 
     /// Appends `text` with write(2), blocking, all of it or nothing of it; why it cannot be done, else nil.
     func append(_ text: String) -> String? {
-        var bytes = Array(text.utf8)
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0, Int(status.st_size) + bytes.count > longest,
+        let bytes = Array(text.utf8)
+        if let status = stat(at: path), status.isFile, status.st_size > 0, Int(status.st_size) + bytes.count > longest,
             rename(path, path + ".1") != 0
         {
-            let reason = String(cString: strerror(errno))
+            let reason = SystemError()
             return "it has \(longest >> 20) MB and cannot be renamed to \(path).1: \(reason); let the player's user write to its folder"
         }
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return String(cString: strerror(errno)) }
-        defer { close(descriptor) }
-        guard fstat(descriptor, &status) == 0 else { return String(cString: strerror(errno)) }
-        let count = write(descriptor, &bytes, bytes.count)
-        if count == bytes.count { return nil }
-        let code = count < 0 ? errno : ENOSPC
+        guard let file = Descriptor(opening: path, O_WRONLY | O_APPEND | O_CREAT, mode: 0o644), let status = file.status else {
+            return "\(SystemError())"
+        }
+        if bytes.withUnsafeBytes({ file.write($0) }) { return nil }
+        let error = SystemError()
         // Half a line would spoil the next one.
-        ftruncate(descriptor, status.st_size)
-        return String(cString: strerror(code))
+        ftruncate(file.raw, status.st_size)
+        return "\(error)"
     }
 }

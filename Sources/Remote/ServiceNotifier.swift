@@ -7,28 +7,26 @@ import Logging
 /// twice a second; ``ServiceState`` decides.
 package final class ServiceNotifier: Sendable {
     private let control: RemoteControl
-    private let descriptor: Int32
+    private let socket: Descriptor
     private let address: String
     private let stopping = Monitor(false)
     private let log = Logger(label: "kiosk")
 
     /// Begins to tell; nil where systemd does not listen. The variable is taken out of the environment.
     package static func start(_ control: RemoteControl) -> ServiceNotifier? {
-        guard let address = getenv("NOTIFY_SOCKET").map({ String(cString: $0) }), address.count > 1, "/@".contains(address.prefix(1))
+        guard let address = environment("NOTIFY_SOCKET"), address.count > 1, "/@".contains(address.prefix(1))
         else { return nil }
         unsetenv("NOTIFY_SOCKET")
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
-        let notifier = ServiceNotifier(control, descriptor, address)
+        guard let socket = Descriptor(socket: AF_UNIX, SOCK_DGRAM) else { return nil }
+        let notifier = ServiceNotifier(control, socket, address)
         Thread("service") { notifier.run() }.detach()
         return notifier
     }
 
-    private init(_ control: RemoteControl, _ descriptor: Int32, _ address: String) {
-        (self.control, self.descriptor, self.address) = (control, descriptor, address)
+    private init(_ control: RemoteControl, _ socket: consuming Descriptor, _ address: String) {
+        (self.control, self.address) = (control, address)
+        self.socket = socket
     }
-
-    deinit { close(descriptor) }
 
     /// The service ends. Nothing more is told after that.
     package func stop() {
@@ -61,7 +59,7 @@ package final class ServiceNotifier: Sendable {
         let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
         withUnsafePointer(to: &target) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                _ = bytes.withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), pointer, length) }
+                _ = bytes.withUnsafeBytes { sendto(socket.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), pointer, length) }
             }
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import KioskPlatform
 
 /// A path as the address of a Unix socket.
 struct SocketAddress {
@@ -20,13 +21,6 @@ struct SocketAddress {
     }
 }
 
-/// Owns a file descriptor.
-struct OwnedDescriptor: ~Copyable {
-    let raw: Int32
-    init(adopting raw: Int32) { self.raw = raw }
-    deinit { close(raw) }
-}
-
 /// What went wrong with a control socket, and what to do.
 package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line.
@@ -34,5 +28,5 @@ package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible 
 
     init(_ description: String) { self.description = description }
     /// What was being done to what, and the C error number.
-    package init(_ action: String, code: Int32) { description = "\(action): \(String(cString: strerror(code)))" }
+    package init(_ action: String, code: Int32) { description = "\(action): \(SystemError(code))" }
 }

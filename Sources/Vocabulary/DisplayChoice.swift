@@ -1,3 +1,5 @@
+import KioskPlatform
+
 // The words of [display]: each is made from its text in kiosk.conf or on the command line, and prints as that text.
 
 /// Where the picture goes: `auto`, `HDMI-A-1`, `card1:HDMI-A-1`, `/dev/fb0` or `offscreen`.
@@ -91,8 +93,6 @@ package struct Color: Hashable, Sendable, LosslessStringConvertible {
 
     /// The text in kiosk.conf, in small letters.
     package var description: String {
-        let value = UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)
-        let digits = String(value, radix: 16)
-        return "#" + String(repeating: "0", count: 6 - digits.count) + digits
+        "#" + (UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)).padded(to: 6, radix: 16)
     }
 }

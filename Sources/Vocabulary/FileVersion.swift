@@ -1,3 +1,6 @@
+import Glibc
+import KioskPlatform
+
 /// One content of a file: where it lies and when it was written. A file that is written anew, or replaced by another under its name, has
 /// another version.
 package struct FileVersion: Hashable, Sendable {
@@ -9,6 +12,11 @@ package struct FileVersion: Hashable, Sendable {
     package var size: Int64
     /// When it was written last, in nanoseconds of the file system's own clock, since 1970.
     package var modified: Int64
+
+    /// What lies at a place.
+    package init(_ status: stat) {
+        self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size), modified: status.modified)
+    }
 
     /// What stat(2) tells.
     package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {

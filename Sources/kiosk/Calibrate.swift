@@ -102,14 +102,11 @@ struct Calibrate: ParsableCommand {
             "# \(device.name.printable), by kiosk calibrate\n"
             + matrix.udevRule(deviceName: device.name, place: twins.count > 1 ? device.place : nil) + "\n"
         guard let output else { return print(rule, terminator: "") }
-        guard let file = fopen(output, "we") else {
-            printError("\(output) cannot be written: \(String(cString: strerror(errno)))")
+        guard let file = Descriptor(opening: output, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666),
+            Array(rule.utf8).withUnsafeBytes({ file.write($0) })
+        else {
+            printError("\(output) cannot be written: \(SystemError())")
             print(rule, terminator: "")
-            throw ExitCode(1)
-        }
-        let isWritten = fputs(rule, file) >= 0
-        guard fclose(file) == 0, isWritten else {
-            printError("\(output) cannot be written: \(String(cString: strerror(errno)))")
             throw ExitCode(1)
         }
         printError(

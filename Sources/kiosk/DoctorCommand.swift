@@ -1,6 +1,7 @@
 import ArgumentParser
 import Commands
 import Configuration
+import Content
 import Doctor
 import Glibc
 import KioskPlatform

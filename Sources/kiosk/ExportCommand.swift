@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Content
 import Export
 import Glibc
 import KioskMedia

@@ -17,11 +17,11 @@ struct HardwareReport {
     func printMachine() {
         var name = utsname()
         uname(&name)
-        let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        let machine = withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        let models = ["/proc/device-tree/model", "/sys/class/dmi/id/product_name"].compactMap(ProcFile.read)
+        let release = withUnsafeBytes(of: &name.release) { $0.text }
+        let machine = withUnsafeBytes(of: &name.machine) { $0.text }
+        let models = ["/proc/device-tree/model", "/sys/class/dmi/id/product_name"].compactMap { SmallFile.text($0) }
         let model = models.first.map { String($0.filter { !$0.isNewline && $0 != "\0" }) } ?? "unknown"
-        let systems = ProcFile.read("/etc/os-release")?.split(separator: "\n").compactMap { line in
+        let systems = SmallFile.text("/etc/os-release")?.split(separator: "\n").compactMap { line in
             line.hasPrefix("PRETTY_NAME=") ? String(line.dropFirst(12).filter { $0 != "\"" }) : nil
         }
         print("Machine\n  \(model.printable), \(machine)")

@@ -97,7 +97,7 @@ struct Play: ParsableCommand {
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
-            throw ValidationError("--snapshots: the folder \(snapshots) cannot be made: \(String(cString: strerror(errno)))")
+            throw ValidationError("--snapshots: the folder \(snapshots) cannot be made: \(SystemError())")
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
@@ -112,9 +112,9 @@ struct Play: ParsableCommand {
     }
 
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
-        var template = Array(((getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
+        var template = Array(((environment("TMPDIR") ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
         if let path = mkdtemp(&template) { return String(cString: path) }
-        log.warning("no snapshots: no folder can be made in $TMPDIR: \(String(cString: strerror(errno)))")
+        log.warning("no snapshots: no folder can be made in $TMPDIR: \(SystemError())")
         return nil
     }
 
@@ -303,4 +303,28 @@ extension Player.Options {
         stream = configuration.network
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }
+}
+
+/// The end of the program: what has to be done, all of it at once, and the time for it.
+///
+/// systemd kills a service that takes longer than its TimeoutStopSec=, five seconds. So everything together has ``budget``: a disk, a network or a
+/// driver that hangs takes no time from the others, and is left behind when that is over.
+struct Ending: ~Copyable {
+    /// How long all of it may take.
+    static let budget = MediaTime.seconds(4)
+
+    /// When that is over.
+    let deadline: HostTime
+    private var steps: [(name: String, thread: Thread)] = []
+
+    init(at time: HostTime = .now) { deadline = time + Self.budget }
+
+    /// Begins a step on a thread of its own; here, where the system has none left.
+    mutating func begin(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let thread = Thread("end", body)
+        if thread.cancel() { body() } else { steps.append((name, thread)) }
+    }
+
+    /// Waits for all steps; the names of those that had not ended by ``deadline``.
+    func wait() -> [String] { steps.filter { !$0.thread.join(until: deadline) }.map(\.name) }
 }

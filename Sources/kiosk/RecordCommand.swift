@@ -82,7 +82,7 @@ struct RecordCommand: ParsableCommand {
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
         startLog(.error)
         var line = RecordLine(json ? .json : quiet ? .none : isatty(STDERR_FILENO) == 1 ? .terminal : .lines)
-        for recovered in RecordingFile.recover(in: RecordingFile.folder(of: file), besides: file) {
+        for recovered in RecordingFile.recover(in: Folder.of(file), besides: file) {
             if let problem = recovered.problem {
                 printError("\(recovered.path): an earlier recording that was cut off cannot be finished: \(problem)")
             } else {

@@ -103,8 +103,6 @@ final class Reload: Sendable {
     /// none, or leads its session, which a shell's commands never do.
     static let isAskedBySIGHUP: Bool = {
         if getsid(0) == getpid() { return true }
-        let terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        if terminal >= 0 { close(terminal) }
-        return terminal < 0
+        return Descriptor(opening: "/dev/tty", O_RDONLY | O_NOCTTY) == nil
     }()
 }

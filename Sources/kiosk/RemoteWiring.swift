@@ -1,6 +1,7 @@
 import Cache
 import Commands
 import Configuration
+import Content
 import Glibc
 import KioskAudio
 import KioskDisplay

@@ -43,29 +43,13 @@ struct Screenshot: ParsableCommand {
 
     /// A file is put there at once, when all of it is written. What is no file is written into: a device, a pipe, and what a link leads to.
     private func write(_ png: [UInt8]) throws(ControlError) {
-        var status = stat()
-        if file == "-" || lstat(file, &status) == 0 && status.st_mode & S_IFMT != S_IFREG {
-            let stream = file == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(file, "we")
-            guard let stream else { throw ControlError("write \(file)", code: errno) }
-            defer { fclose(stream) }
-            return try write(png, to: stream)
+        if file == "-" || stat(at: file, followsLinks: false).map({ !$0.isFile }) ?? false {
+            let place = file == "-" ? dup(STDOUT_FILENO) : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            guard let place = Descriptor(adopting: place), png.withUnsafeBytes({ place.write($0) }) else {
+                throw ControlError("write \(file)", code: errno)
+            }
+        } else if let error = AtomicFile.write(file, png, mode: nil, draft: "\(file).\(getpid())") {
+            throw ControlError("write \(file)", code: error.code)
         }
-        let draft = "\(file).\(getpid())"
-        guard let stream = fopen(draft, "wxe") else { throw ControlError("write \(file)", code: errno) }
-        do throws(ControlError) {
-            defer { fclose(stream) }
-            try write(png, to: stream)
-        } catch {
-            unlink(draft)
-            throw error
-        }
-        if rename(draft, file) == 0 { return }
-        let code = errno
-        unlink(draft)
-        throw ControlError("write \(file)", code: code)
-    }
-
-    private func write(_ png: [UInt8], to stream: UnsafeMutablePointer<FILE>) throws(ControlError) {
-        guard fwrite(png, 1, png.count, stream) == png.count, fflush(stream) == 0 else { throw ControlError("write \(file)", code: errno) }
     }
 }

@@ -74,8 +74,7 @@ struct Settings: ParsableArguments {
     /// Whether a file of the present folder may say what is done. Root does nothing that somebody else's file says, unless --config names it.
     private static func isOwn(_ path: String) -> Bool {
         if geteuid() != 0 { return true }
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_uid != 0 || status.st_mode & (S_IWGRP | S_IWOTH) != 0 else { return true }
+        guard let status = stat(at: path), status.st_uid != 0 || status.st_mode & (S_IWGRP | S_IWOTH) != 0 else { return true }
         printError("./\(path) is left out: others than root may write it; name it with --config to have it read")
         return false
     }

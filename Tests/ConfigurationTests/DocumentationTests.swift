@@ -1,3 +1,4 @@
+import KioskPlatform
 import Testing
 
 @testable import Configuration
@@ -7,7 +8,7 @@ import Testing
     /// The indented blocks of a document that begin with a table: excerpts of a kiosk.conf.
     private func excerpts(_ document: String, file: String = #filePath) throws -> [String] {
         let path = file.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/" + document
-        let text = String(decoding: try Files.read(path, limit: 1 << 20), as: UTF8.self)
+        let text = String(decoding: try #require(SmallFile.bytes(path, atMost: 1 << 20)), as: UTF8.self)
         var blocks: [[Substring]] = [[]]
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("    ") { blocks[blocks.count - 1].append(line.dropFirst(4)) } else if !line.isEmpty { blocks.append([]) }

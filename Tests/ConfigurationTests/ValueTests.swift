@@ -298,7 +298,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         let text =
             "[display]\ngravity = \"fill\"\nrotation = 90\n[[playlist]]\nsource = \"a.mp4\"\n[[playlist]]\nsource = \"b.mp4\"\ngravity = \"stretch\"\n"
         var configuration = try parsed(text)
-        #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspectFill, .resize])
+        #expect(configuration.playlist.map { $0.resolved(source: "/a.mp4", in: configuration).gravity } == [.resizeAspectFill, .resize])
 
         configuration.apply([.init(\.gravity, nil), .init(\.sources, nil), .init(\.display.connector, nil)])
         #expect(configuration == (try parsed(text)))
@@ -309,7 +309,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             .init(\.display.background, Color(red: 1, green: 2, blue: 3)), .init(\.audio.device, .off), .init(\.audio.volume, 5),
             .init(\.audio.isMuted, true), .init(\.playback.loop, .item), .init(\.log.level, .trace),
         ])
-        #expect(configuration.expandPlaylist().items.map(\.gravity) == [.resizeAspect, .resizeAspect])
+        #expect(configuration.playlist.map { $0.resolved(source: "/a.mp4", in: configuration).gravity } == [.resizeAspect, .resizeAspect])
         #expect(configuration.display.connector == .offscreen)
         #expect(configuration.display.mode == .size(width: 640, height: 480, refresh: nil))
         #expect(configuration.display.rotation == .clockwise90)

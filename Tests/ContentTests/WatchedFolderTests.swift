@@ -22,7 +22,7 @@ import Testing
             try prepare(path)
             let configuration = try Configuration.parse(Array(entries.utf8), path: "kiosk.conf", folder: path)
             expansion = PlaylistExpansion(PlaylistExpansion.Plan(configuration), watch: FolderWatch(), date: { 0 }) { item in
-                let text = (try? Files.read(item.source, limit: 100)).map { String(decoding: $0, as: UTF8.self) }
+                let text = SmallFile.text(item.source, atMost: 100)
                 return text.map { $0.contains("bad") ? "bad" : nil } ?? "gone"
             }
             let news = news

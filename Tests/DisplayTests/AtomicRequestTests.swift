@@ -1,4 +1,5 @@
 import Glibc
+import KioskPlatform
 import KioskPlayback
 import Testing
 
@@ -6,11 +7,11 @@ import Testing
 
 struct AtomicRequestTests {
     @Test func whatWasAskedAndWhatTheKernelSaid() {
-        let (fb, crtc) = (PropertyID(rawValue: 1, name: "FB_ID"), PropertyID(rawValue: 2, name: "CRTC_ID"))
+        let (fb, crtc) = (PropertyID<PlaneID>(rawValue: 1, name: "FB_ID"), PropertyID<PlaneID>(rawValue: 2, name: "CRTC_ID"))
         let changes: [AtomicRequest.Change] = [
-            .init(kind: PlaneID.kind, object: 31, property: fb, value: 70),
-            .init(kind: PlaneID.kind, object: 31, property: crtc, value: 42),
-            .init(kind: CRTCID.kind, object: 42, property: PropertyID(rawValue: 3, name: "ACTIVE"), value: 1),
+            .init(PlaneID(rawValue: 31), fb, 70),
+            .init(PlaneID(rawValue: 31), crtc, 42),
+            .init(CRTCID(rawValue: 42), PropertyID(rawValue: 3, name: "ACTIVE"), 1),
         ]
         let error = DeviceError("flip", code: -22, changes: changes)
         #expect("\(error)" == "flip: Invalid argument (plane 31: FB_ID 70, CRTC_ID 42; CRTC 42: ACTIVE 1)")
@@ -25,7 +26,7 @@ struct AtomicRequestTests {
         }
         errno = ENOSPC
         let error = DeviceError("\(text()) it")
-        #expect(error.code == ENOSPC && error.action == "open it")
+        #expect(error.call.error.code == ENOSPC && error.call.action == "open it")
     }
 
     @Test func aRequestThatCannotBeMadeSaysWhy() throws {
@@ -38,7 +39,7 @@ struct AtomicRequestTests {
                 return ""
             } catch { return "\(error)" }
         }
-        let fb = PropertyID(rawValue: 1, name: "FB_ID")
+        let fb = PropertyID<PlaneID>(rawValue: 1, name: "FB_ID")
         let lacking = message { request throws(DeviceError) in
             request.set(PlaneID(rawValue: 31), nil, 1)
             request.set(PlaneID(rawValue: 31), fb, 70)
@@ -61,14 +62,14 @@ struct AtomicRequestTests {
         let card = DRMCard(
             path: "/dev/dri/card9", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)
         let names = ["FB_ID", "CRTC_ID", "SRC_X", "SRC_Y", "SRC_W", "SRC_H", "CRTC_X", "CRTC_Y", "CRTC_W", "CRTC_H"]
-        var entries: [String: PropertyTable.Property] = [:]
+        var entries: [String: Property] = [:]
         for (index, name) in names.enumerated() { entries[name] = .init(id: UInt32(index + 1), value: 9) }
         let geometry =
             "FB_ID 70, CRTC_ID 7, SRC_X 0, SRC_Y 0, SRC_W 655360, SRC_H 1310720, CRTC_X 4, CRTC_Y 18446744073709551614, CRTC_W 10, CRTC_H 20"
         func asked(_ body: (PlaneProperties, inout AtomicRequest) -> Void) -> String {
             var request = AtomicRequest(card)
             body(PlaneProperties(PropertyTable(entries), of: PlaneID(rawValue: 40)), &request)
-            do throws(DeviceError) { try request.test("try", 0) } catch { return error.changes.text }
+            do throws(DeviceError) { try request.test("try", 0) } catch { return error.call.changes.text }
             return ""
         }
         func show(_ plane: PlaneProperties, _ request: inout AtomicRequest) {

@@ -7,8 +7,6 @@ import Testing
 @testable import KioskDisplay
 
 struct ConnectorSettingsTests {
-    typealias Property = PropertyTable.Property
-
     static let broadcast: [String: UInt64] = ["Automatic": 0, "Full": 1, "Limited 16:235": 2]
     static let scaling: [String: UInt64] = ["None": 0, "Full": 1, "Center": 2, "Full aspect": 3]
 
@@ -48,7 +46,7 @@ struct ConnectorSettingsTests {
 
     @Test func whatIsKeptIsTheFirstValue() {
         var saved = SavedPipe()
-        let (depth, audio) = (PropertyID(rawValue: 7, name: "max bpc"), PropertyID(rawValue: 8, name: "audio"))
+        let (depth, audio) = (PropertyID<ConnectorID>(rawValue: 7, name: "max bpc"), PropertyID<ConnectorID>(rawValue: 8, name: "audio"))
         let connector = ConnectorID(rawValue: 31)
         saved.add([.init(property: depth, value: 0, former: 2)], of: connector)
         saved.add([.init(property: depth, value: 0, former: 1), .init(property: audio, value: 0, former: 5)], of: connector)

@@ -118,9 +118,9 @@ import Testing
 
     @Test func coloursOfAPlane() {
         let names = { (names: [String]) in
-            PropertyTable.Property(id: 1, value: 0, choices: Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, UInt64($0)) }))
+            Property(id: 1, value: 0, choices: Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, UInt64($0)) }))
         }
-        let table = PropertyTable([
+        let table = PropertyTable<PlaneID>([
             "COLOR_ENCODING": names(["ITU-R BT.601 YCbCr", "ITU-R BT.709 YCbCr"]), "COLOR_RANGE": names(["YCbCr limited range"]),
         ])
         #expect(PlaneColour.offered(by: table) == [PlaneColour(.bt601), PlaneColour(.bt709)])

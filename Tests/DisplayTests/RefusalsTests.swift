@@ -65,5 +65,5 @@ struct RefusalsTests {
     }
 
     @Test(arguments: [(EINVAL, true), (EBUSY, true), (ENOSPC, true), (EACCES, false), (ENODEV, false), (ENOENT, false)])
-    func whoseFaultItIs(_ code: Int32, _ isRefusal: Bool) { #expect(Refusals.isRefusal(code) == isRefusal) }
+    func whoseFaultItIs(_ code: Int32, _ isRefusal: Bool) { #expect(DeviceError("flip", code: code).isRefusal == isRefusal) }
 }

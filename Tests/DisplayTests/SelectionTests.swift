@@ -1,5 +1,6 @@
 import CKioskDRM
 import Glibc
+import KioskPlatform
 import KioskVocabulary
 import Testing
 
@@ -41,7 +42,7 @@ struct SelectionTests {
                 var timing = drmModeModeInfo()
                 timing.clock = UInt32(index)
                 return timing
-            }, encoders: [], encoder: 0, hasEDID: true, linkIsBad: false)
+            }, encoders: [], encoder: .none, hasEDID: true, linkIsBad: false)
         record.leaveOut { $0.isPreferred }
         #expect(record.connector.modes.count == Self.tv.count - 1 && record.timings.map(\.clock).starts(with: [0, 2, 3]))
         record.leaveOut { _ in true }
@@ -57,7 +58,7 @@ struct SelectionTests {
             let connector = Connector(name: "HDMI-A-1", status: status, modes: status == .connected ? Self.tv : [], isWriteback: false)
             let record = ConnectorRecord(
                 id: ConnectorID(rawValue: 1), connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [],
-                encoder: 0,
+                encoder: .none,
                 hasEDID: true, linkIsBad: false)
             guard case .ready(let target, _) = finder.choose(among: [card], [[record]]) else { return nil }
             return target.mode
@@ -135,7 +136,7 @@ struct SelectionTests {
     static func record(_ connector: Connector) -> ConnectorRecord {
         ConnectorRecord(
             id: ConnectorID(rawValue: 1), connector: connector, timings: connector.modes.map { _ in drmModeModeInfo() }, encoders: [],
-            encoder: 0, hasEDID: true,
+            encoder: .none, hasEDID: true,
             linkIsBad: false)
     }
 

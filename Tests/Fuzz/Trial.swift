@@ -99,7 +99,7 @@ package enum Trial {
 
     /// Most memory that was resident since ``resetPeak()``, in bytes; 0 where the kernel does not tell.
     package static var peakMemory: Int {
-        let line = ProcFile.read("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let line = SmallFile.text("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return line.flatMap { Int($0.filter(\.isNumber)) }.map { $0 << 10 } ?? 0
     }
 

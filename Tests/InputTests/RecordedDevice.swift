@@ -1,4 +1,5 @@
 import CKioskEvdev
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 import Testing
@@ -47,7 +48,7 @@ struct RecordedDevice {
     func open(keys: Set<KeyCode> = []) throws -> EvdevDevice { open(try describe(), keys) }
 
     private func open(_ pointer: OpaquePointer, _ keys: Set<KeyCode>) -> EvdevDevice {
-        var device = EvdevDevice(path: "recorded", descriptor: -1, device: pointer, keys: keys)
+        var device = EvdevDevice(path: "recorded", node: Descriptor(-1), device: pointer, keys: keys)
         device.calibrate(by: udev)
         return device
     }

@@ -132,5 +132,5 @@ package func decimal(_ value: Double) -> String {
     let (whole, rest) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
     let sign = hundredths < 0 ? "-" : ""
     if rest == 0 { return "\(sign)\(whole)" }
-    return rest % 10 == 0 ? "\(sign)\(whole).\(rest / 10)" : "\(sign)\(whole).\(rest < 10 ? "0" : "")\(rest)"
+    return rest % 10 == 0 ? "\(sign)\(whole).\(rest / 10)" : "\(sign)\(whole).\(rest.padded(to: 2))"
 }

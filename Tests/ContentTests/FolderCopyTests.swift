@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import KioskPlatform
+@testable import Content
 
 /// A folder of a temporary folder as the stick, another as the box.
 @Suite final class FolderCopyTests {

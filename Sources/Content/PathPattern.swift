@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import KioskPlatform
 import KioskVocabulary
@@ -33,22 +34,19 @@ struct PathPattern: Equatable {
             var fitting: [FilePath] = []
             for folder in folders.prefix(Self.most) {
                 expansion.watchAll(folder)
-                let found: [(name: String?, isLink: Bool)]
-                do throws(FileError) { found = try Files.list(folder.string) } catch {
-                    expansion.problems.append("folder \(folder): \(error.errno)")
+                guard let found = Folder(folder.string) else {
+                    expansion.problems.append("folder \(folder): \(SystemError())")
                     continue
                 }
-                let names = found.compactMap(\.name).filter { Self.fits($0, pattern) }.sorted(by: naturallyPrecedes)
-                for path in names.map({ folder.appending($0) }) {
-                    guard let look = try? Files.look(path.string, followsLinks: followsLinks) else { continue }
-                    if look.type != .directory, look.type != .regular {
-                        if PlaylistSource.isMedia(path.lastComponent!.string) { foreign.add(path) }
-                        continue
-                    }
-                    if place + 1 < self.names.count {
-                        if look.type == .directory { fitting.append(path) }
-                    } else if look.type != .directory, PlaylistSource.isMedia(path.lastComponent!.string) {
-                        expansion.sources.append(.init(path.string, look.version))
+                for name in found.read().compactMap(\.name).filter({ Self.fits($0, pattern) }).sorted(by: naturallyPrecedes) {
+                    guard let status = found.status(name, followsLinks: followsLinks) else { continue }
+                    let path = folder.appending(name)
+                    if !status.isFolder, !status.isFile {
+                        if PlaylistSource.isMedia(name) { foreign.add(path) }
+                    } else if place + 1 < self.names.count {
+                        if status.isFolder { fitting.append(path) }
+                    } else if status.isFile, PlaylistSource.isMedia(name) {
+                        expansion.sources.append(.init(path.string, FileVersion(status)))
                     }
                 }
             }

@@ -1,3 +1,5 @@
+import Configuration
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 import SystemPackage
@@ -34,7 +36,7 @@ struct FolderListing {
         var device: UInt64
         var inode: UInt64
 
-        init(_ version: FileVersion) { (device, inode) = (version.device, version.inode) }
+        init(_ status: stat) { (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino)) }
     }
 
     private var foreign = LeftOut(), deep = LeftOut(), beyond = LeftOut()
@@ -47,7 +49,7 @@ struct FolderListing {
 
     /// Adds what is in the folder at `path`.
     consuming func list(_ path: FilePath, into expansion: inout SourceExpansion) {
-        if let folder = try? Files.look(path.string) { seen.insert(FolderIdentity(folder.version)) }
+        if let folder = stat(at: path.string) { seen.insert(FolderIdentity(folder)) }
         list(path, depth: 0, into: &expansion)
         let what = "folder \(path)"
         expansion.problems += [
@@ -61,10 +63,11 @@ struct FolderListing {
 
     private mutating func list(_ path: FilePath, depth: Int, into expansion: inout SourceExpansion) {
         expansion.watchAll(path)
-        let names: [(name: String?, isLink: Bool)]
-        do throws(FileError) { names = try Files.list(path.string) } catch {
-            return expansion.problems.append("folder \(path): \(error.errno)")
+        // What was a folder when it was listed may be a link now.
+        guard let folder = Folder(path.string, followsLinks: followsLinks || depth == 0) else {
+            return expansion.problems.append("folder \(path): \(SystemError())")
         }
+        let names = folder.read()
         let nameless = names.count { $0.name == nil }
         if nameless > 0 {
             expansion.problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played")
@@ -74,23 +77,23 @@ struct FolderListing {
         for name in names.compactMap(\.name).sorted(by: naturallyPrecedes) where !PlaylistSource.isHidden(name) {
             guard isRecursive || PlaylistSource.isMedia(name) else { continue }
             let file = path.appending(name)
-            let look = try? Files.look(file.string, followsLinks: followsLinks)
-            if let type = look?.type, type != .directory, type != .regular {
-                if type == .symbolicLink || PlaylistSource.isMedia(name) { foreign.add(file) }
+            let status = folder.status(name, followsLinks: followsLinks)
+            if let status, !status.isFolder, !status.isFile {
+                if status.isLink || PlaylistSource.isMedia(name) { foreign.add(file) }
                 continue
             }
             if links.contains(Path(name)) { expansion.watch(file) }
-            if look?.type == .directory {
+            if let status, status.isFolder {
                 guard isRecursive else { continue }
                 if depth >= Self.deepest {
                     deep.add(file)
                 } else if seen.count >= Self.most {
                     beyond.add(file)
-                } else if seen.insert(FolderIdentity(look!.version)).inserted {
+                } else if seen.insert(FolderIdentity(status)).inserted {
                     folders.append(file)
                 }
             } else if PlaylistSource.isMedia(name) {
-                expansion.sources.append(.init(file.string, look?.version))
+                expansion.sources.append(.init(file.string, status.map { FileVersion($0) }))
             }
         }
         if expansion.cut(at: "folder \(path)") { return }

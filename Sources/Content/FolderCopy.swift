@@ -1,5 +1,6 @@
 import CKioskPlatform
 import Glibc
+import KioskPlatform
 
 /// Why files could not be copied: what was being done, to what, why that failed, and what to do.
 package struct FolderCopyError: Error, CustomStringConvertible {
@@ -50,17 +51,9 @@ package struct FolderCopy: Hashable, Sendable {
 
     /// What is mounted in a folder: the folders in it that lie on another file system, and the number of that.
     package static func mounts(in folder: String) -> [(path: String, device: UInt64)] {
-        var here = stat()
-        guard stat(folder, &here) == 0, let list = opendir(folder) else { return [] }
-        defer { closedir(list) }
-        var mounts: [(path: String, device: UInt64)] = []
-        while let entry = readdir(list) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            var there = stat()
-            if name.hasPrefix(".") || stat(folder + "/" + name, &there) != 0 || there.st_dev == here.st_dev { continue }
-            mounts.append((folder + "/" + name, UInt64(there.st_dev)))
-        }
-        return mounts.sorted { $0.path < $1.path }
+        guard let here = stat(at: folder) else { return [] }
+        return Folder.entries(in: folder).filter { !$0.name.hasPrefix(".") && $0.status.st_dev != here.st_dev }
+            .map { (folder + "/" + $0.name, UInt64($0.status.st_dev)) }.sorted { $0.path < $1.path }
     }
 
     // MARK: Copying
@@ -84,31 +77,27 @@ package struct FolderCopy: Hashable, Sendable {
         to folder: String, reserve: Int64, check: (String) -> String? = { _ in nil }, progress: (Int) -> Bool
     ) throws(FolderCopyError) -> [LeftOut] {
         var leftOut: [LeftOut] = []
-        let beneath = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard beneath >= 0 else { throw failure("open", root) }
-        defer { close(beneath) }
+        guard let beneath = Descriptor(opening: root, O_RDONLY | O_DIRECTORY) else { throw failure("open", root) }
         let staging = folder + ".new"
-        kiosk_remove_tree(staging)
+        unsafe kiosk_remove_tree(staging)
         // Of the last time, where the power went in between.
-        kiosk_remove_tree(folder + ".old")
+        unsafe kiosk_remove_tree(folder + ".old")
         try makeFolder(staging)
         do throws(FolderCopyError) {
-            var room = statvfs()
-            guard statvfs(staging, &room) == 0 else { throw failure("ask for the room in", staging) }
-            let free = Int64(clamping: UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize)).partialValue)
-            if let refusal = refusal(free: free, reserve: reserve) { throw refusal }
+            guard let room = statvfs(at: staging) else { throw failure("ask for the room in", staging) }
+            if let refusal = refusal(free: room.free, reserve: reserve) { throw refusal }
             var (done, told) = (Int64(0), 0)
             for file in files {
                 let target = staging + "/" + file.path
                 try makeFolder(String(target.prefix(upTo: target.lastIndex(of: "/")!)))
-                try copy(file, beneath, to: target) { count in
+                try copy(file, beneath.raw, to: target) { count in
                     done += Int64(count)
                     let percent = Int(clamping: done * 100 / max(bytes, 1))
                     if percent > told { told = min(percent, 100) } else { return progress(told) }
                     return progress(told)
                 }
                 if let problem = check(target) {
-                    unlink(target)
+                    unsafe unlink(target)
                     leftOut.append(LeftOut(file: file, problem: problem))
                 }
             }
@@ -118,11 +107,11 @@ package struct FolderCopy: Hashable, Sendable {
             try note(leftOut, in: staging)
             try replace(folder, by: staging)
         } catch {
-            kiosk_remove_tree(staging)
+            unsafe kiosk_remove_tree(staging)
             throw error
         }
-        kiosk_remove_tree(staging)
-        kiosk_remove_tree(folder + ".old")
+        unsafe kiosk_remove_tree(staging)
+        unsafe kiosk_remove_tree(folder + ".old")
         return leftOut
     }
 
@@ -130,27 +119,14 @@ package struct FolderCopy: Hashable, Sendable {
         func hasChanged() -> FolderCopyError {
             FolderCopyError(description: "\(file.path) has changed while it was copied: begin again")
         }
-        let input = kiosk_open_beneath(beneath, file.path)
-        guard input >= 0 else { throw failure("read", file.path) }
-        defer { close(input) }
-        let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard output >= 0 else { throw failure("write", target) }
-        defer { close(output) }
-        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-        defer { chunk.deallocate() }
+        guard let input = Descriptor(adopting: unsafe kiosk_open_beneath(beneath, file.path)) else { throw failure("read", file.path) }
+        guard let output = Descriptor(opening: target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644) else { throw failure("write", target) }
         var (size, unsynced) = (Int64(0), 0)
         while true {
-            let count = read(input, chunk.baseAddress!, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("read", file.path) }
-            if count == 0 { break }
-            var written = 0
-            while written < count {
-                let part = write(output, chunk.baseAddress! + written, count - written)
-                if part < 0, errno == EINTR { continue }
-                guard part > 0 else { throw failure("write", target) }
-                written += part
-            }
+            guard let chunk = input.read(atMost: 1 << 20) else { throw failure("read", file.path) }
+            if chunk.isEmpty { break }
+            guard unsafe chunk.withUnsafeBytes({ unsafe output.write($0) }) else { throw failure("write", target) }
+            let count = chunk.count
             size += Int64(count)
             // The room that was found for it is for no more.
             if size > file.size { throw hasChanged() }
@@ -158,16 +134,16 @@ package struct FolderCopy: Hashable, Sendable {
             // What is played must not wait behind a long queue of writes, nor be pushed out of memory.
             if unsynced >= 8 << 20 {
                 unsynced = 0
-                guard fdatasync(output) == 0 else { throw failure("write", target) }
-                posix_fadvise(output, 0, 0, POSIX_FADV_DONTNEED)
-                posix_fadvise(input, 0, 0, POSIX_FADV_DONTNEED)
+                guard fdatasync(output.raw) == 0 else { throw failure("write", target) }
+                posix_fadvise(output.raw, 0, 0, POSIX_FADV_DONTNEED)
+                posix_fadvise(input.raw, 0, 0, POSIX_FADV_DONTNEED)
             }
             guard goesOn(count) else { throw FolderCopyError(description: "it was given up") }
         }
         guard size == file.size else { throw hasChanged() }
-        let time = timespec(tv_sec: Int(file.modified / 1_000_000_000), tv_nsec: Int(file.modified % 1_000_000_000))
+        let time = HostTime(nanoseconds: file.modified).timespec
         let times = [time, time]
-        guard futimens(output, times) == 0, fsync(output) == 0 else { throw failure("write", target) }
+        guard unsafe futimens(output.raw, times) == 0, fsync(output.raw) == 0 else { throw failure("write", target) }
     }
 
     // MARK: What was left out
@@ -186,7 +162,7 @@ package struct FolderCopy: Hashable, Sendable {
 
     /// What ``copy(to:reserve:check:progress:)`` has left out of the copy in `folder`.
     package static func leftOut(of folder: String) -> [File] {
-        let parts = (AtomicFile.read(folder + "/" + leftOutList, limit: 4 << 20) ?? "").split(separator: "\0").map(String.init)
+        let parts = (SmallFile.text(folder + "/" + leftOutList, atMost: 4 << 20) ?? "").split(separator: "\0").map(String.init)
         return stride(from: 0, to: parts.count - 2, by: 3).compactMap { index in
             guard let size = Int64(parts[index + 1]), let modified = Int64(parts[index + 2]) else { return nil }
             return File(path: parts[index], size: size, modified: modified)
@@ -197,30 +173,25 @@ package struct FolderCopy: Hashable, Sendable {
 
     private func replace(_ folder: String, by staging: String) throws(FolderCopyError) {
         // Not every file system has that.
-        if kiosk_exchange(staging, folder) != 0 {
-            if access(folder, F_OK) == 0, rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
-            guard rename(staging, folder) == 0 else { throw failure("replace", folder) }
+        if unsafe kiosk_exchange(staging, folder) != 0 {
+            if unsafe access(folder, F_OK) == 0, unsafe rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
+            guard unsafe rename(staging, folder) == 0 else { throw failure("replace", folder) }
         }
         syncFolder(of: folder)
     }
 
     private func makeFolder(_ path: String) throws(FolderCopyError) {
-        var made = ""
-        for part in path.split(separator: "/") {
-            made += "/" + part
-            if mkdir(made, 0o755) != 0, errno != EEXIST, access(made, X_OK) != 0 { throw failure("make the folder", made) }
-        }
+        if let (made, error) = Folder.make(path) { throw failure("make the folder", made, error) }
     }
 
-    private func failure(_ what: String, _ path: String) -> FolderCopyError {
-        let code = errno
+    private func failure(_ what: String, _ path: String, _ error: SystemError = SystemError()) -> FolderCopyError {
         let advice =
-            switch code {
+            switch error.code {
             case ELOOP, EXDEV, EINVAL: "only files that lie on it are copied"
             case EIO, ENODEV, ENXIO, ENOENT: "it was pulled out, perhaps"
             case ENOSPC, EDQUOT: "the disk is full: delete something"
             default: "see what is wrong there"
             }
-        return FolderCopyError(description: "\(what) \(path): \(String(cString: strerror(code))); \(advice)")
+        return FolderCopyError(description: "\(what) \(path): \(error); \(advice)")
     }
 }

@@ -1,0 +1,23 @@
+import Glibc
+
+extension Array<CChar> {
+    /// What C has written, up to the byte 0.
+    package var text: String { withUnsafeBytes { $0.text } }
+}
+
+extension UnsafeRawBufferPointer {
+    /// What C has written, up to the byte 0.
+    package var text: String { String(decoding: prefix { $0 != 0 }, as: UTF8.self) }
+}
+
+/// A time, in seconds since 1970, as the box's clock on the wall says it, or as that of Greenwich does. The corresponding C function is `strftime`.
+package func date(_ format: String, _ seconds: Int = time(nil), isUTC: Bool = false) -> String {
+    var (seconds, parts) = (seconds, tm())
+    if isUTC { gmtime_r(&seconds, &parts) } else { localtime_r(&seconds, &parts) }
+    var text = [CChar](repeating: 0, count: 64)
+    strftime(&text, text.count, format, &parts)
+    return text.text
+}
+
+/// A variable of the environment; nil where it is not set. The corresponding C function is `getenv`.
+package func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
