@@ -2,7 +2,7 @@
 //
 // A table of the file is a value (``TableRow``), and each of its keys fills a property of that. From the keys come the reader and its complaints
 // (TableReader.swift), what a reload takes over (ConfigurationChange.swift), the JSON Schema (Schema.swift), and the file kiosk.conf itself, which is
-// written from them (SampleFileTests.swift) and which kiosk.conf(5) is made of. The default of a key is what its property is made with.
+// written from them (ManualTests.swift) and which kiosk.conf(5) is made of. The default of a key is what its property is made with.
 import KioskVocabulary
 
 /// What a table of a file becomes.
