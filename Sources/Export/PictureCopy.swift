@@ -115,6 +115,11 @@ final class PictureCopy {
             while try nextPacket() {
                 let (pts, dts) = times()
                 if dts >= limit { return }
+                // A damaged clip may end before its last packets do.
+                if begun < playthroughs.count, pts >= Self.ticks(playthroughs[begun].instant) {
+                    present?.hasPacket = false
+                    continue
+                }
                 try write(pts: pts, dts: dts, to: &writer)
             }
             guard begun < playthroughs.count else { return }
