@@ -60,8 +60,8 @@ struct Pipeline: ~Copyable {
     var screen = ScreenState()
     /// What lies over every scene, and what is done about that (PipelineOverlay.swift).
     var overlay = OverlayState()
-    /// What lies behind the controls, and the controls.
-    var backdrop = Overlay(), controls = Overlay()
+    /// What that is made of, by ``Overlay/Order``.
+    var drawn = Overlay.Order.allCases.map { _ in Overlay() }
     /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
     var pacing: Pacing?
     /// The last vblank at which a commit was seen.
