@@ -119,7 +119,7 @@ final class KMSScreen: Screen {
         if tracker.lostCount == 1 {
             log.warning("\(mode.name): no event for a flip within \(tracker.timeout.nanoseconds / 1_000_000) ms; going on without")
         }
-        return .assumed(flip)
+        return .flipped(flip)
     }
 
     func restore() { pipe.restore() }

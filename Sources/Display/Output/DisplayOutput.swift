@@ -307,20 +307,19 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func collect(_ screen: any Screen, _ isBroken: Bool, at now: HostTime) {
         switch screen.collect(at: now) {
-        case .flipped(let flip): flipped(flip, on: screen, isAssumed: false)
-        case .assumed(let flip): flipped(flip, on: screen, isAssumed: true)
+        case .flipped(let flip): flipped(flip, on: screen)
         case .lost(let error): activation.lose(error)
         // A descriptor in error stays readable with nothing to read, for ever.
         case nil: if isBroken { activation.lose(DeviceError("listen to \(screen.mode.name)", code: ENODEV)) }
         }
     }
 
-    private func flipped(_ flip: Flip, on screen: any Screen, isAssumed: Bool) {
+    private func flipped(_ flip: Flip, on screen: any Screen) {
         activation.flipped()
         // The compositor may wait for a buffer of the overlay.
         let turned = shared.signal { shared in
             shared.reportsVblank = screen.reportsVblank
-            return shared.flipped(isAssumed: isAssumed).flatMap { turn in shared.onTurn.map { ($0, turn) } }
+            return shared.flipped(isAssumed: flip.isAssumed).flatMap { turn in shared.onTurn.map { ($0, turn) } }
         }
         if let (observer, turn) = turned { observer(turn) }
         events.append(.flipped(flip))

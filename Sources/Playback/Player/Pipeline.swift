@@ -66,8 +66,10 @@ struct Pipeline: ~Copyable {
     var pacing: Pacing?
     /// The last vblank at which a commit was seen.
     var lastFlip: HostTime?
-    /// Whether something that was committed waits for its flip.
-    var awaitsFlip = false
+    /// What has been committed, or is about to be, and waits for its flip.
+    var pending: Presenter.Commit?
+    /// Whether there is such.
+    var awaitsFlip: Bool { pending != nil }
     /// The ready frame that is being prepared again.
     var renewing: PreparedScene?
     /// How long scenes with an overlay in them take to be prepared.
@@ -248,8 +250,11 @@ struct Pipeline: ~Copyable {
     /// The picture on the screen is to be composed again.
     mutating func repaint() { screen.setRepaint(true) }
 
-    /// Keeps a frame that the output was too busy to take, to be presented next.
-    mutating func keep(_ refused: PreparedScene) { screen.keep(refused) }
+    /// The output was too busy to take the pending commit: of a frame, which is kept to be presented next, or of the overlay alone.
+    mutating func wasBusy(with frame: PreparedScene?) {
+        pending = nil
+        if let frame { screen.keep(frame) } else { overlay.wasBusy() }
+    }
 
     /// What was composed of the frame on the screen, to be presented next.
     mutating func takeRepainted() -> PreparedScene? { screen.takeWaiting() }

@@ -12,16 +12,9 @@ extension Presenter {
     mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [PreparedScene]) -> Step {
         pipeline.presenterIsIdle = false
         if pipeline.isStopping { return .stop }
-        pipeline.awaitsFlip = pending != nil
+        if pipeline.pending != nil { return .wait(until: nil) }
         let now = now()
-        if let pending {
-            if !pending.isOverdue { return .wait(until: pending.since + Self.flipLimit) }
-            pipeline.statistics.flipsLost += 1
-            pipeline.buffers.cameBack()
-            self.pending = nil
-            reached(pending, at: nil, &pipeline)
-        }
-        if pipeline.screen.waiting?.isUrgent == true, let repainted = takeRepainted(&pipeline) { return .present(repainted) }
+        if pipeline.screen.waiting?.isUrgent == true, let repainted = presentRepainted(&pipeline) { return repainted }
         if shownGeneration == pipeline.generation {
             switch pipeline.followUp() {
             case .none: break
@@ -152,18 +145,23 @@ extension Presenter {
             if let composed = dropped.composed { returned.append(composed) }
         }
         guard let (place, composed) = pipeline.showReady() else { return .wait(until: nil) }
-        (overlayNumber, pipeline.awaitsFlip) = (pipeline.commitsOverlay(pipeline.screen.mark), composed != nil)
         if place.isFirst { starts = place.playthrough }
-        let commit = Commit(
-            id: 0, since: now(), late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
-        if let composed {
-            pending = commit
-            return .present(composed)
-        }
+        let commit = Commit(late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
+        if let composed { return .present(composed, begin(commit, pipeline.screen.mark, &pipeline)) }
+        _ = pipeline.commitsOverlay(pipeline.screen.mark)
         // No display: the frame counts as shown, so that the timeline goes on without one. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.repaint() }
         reached(commit, at: nil, &pipeline)
         return .shownWithoutDisplay
+    }
+
+    /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone.
+    mutating func begin(_ commit: Commit, _ mark: OverlayMark?, _ pipeline: inout Pipeline) -> Commit {
+        var commit = commit
+        lastID += 1
+        (commit.id, commit.overlay) = (lastID, pipeline.commitsOverlay(mark))
+        pipeline.pending = commit
+        return commit
     }
 
     // MARK: Counting
