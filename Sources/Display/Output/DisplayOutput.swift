@@ -179,7 +179,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
                 shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil, video: show)
                 shared.turn.prepared(turn)
             }
-            return (shared.overlay.takeGone(), former)
+            return (shared.pool.takeGone(), former)
         }
         return .prepared(prepared)
     }
@@ -208,7 +208,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.
     private func video(_ scene: borrowing Scene, _ slot: Slot) -> VideoShow? {
         guard let video = slot.video else { return nil }
-        let (taken, former) = shared.withLock { ($0.overlay.taken, $0.videoPlane?.id) }
+        let (taken, former) = shared.withLock { ($0.pool.taken, $0.videoPlane?.id) }
         guard placer.blended == nil else { return video.convert(former: former) }
         return video.prepare(
             scene, rotation: slot.turn.rotation, region: placer.region, background: slot.background, slot: slot.prepared.buffer,
@@ -294,7 +294,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         while let message = seat.nextMessage(for: number) {
             switch message {
             case .leave:
-                hidePlanes(ofVideo: true)
+                hidePlanes()
                 activation.leave()
                 seat.hasLeft(number)
             case .comeBack:
