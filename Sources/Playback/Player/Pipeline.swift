@@ -25,7 +25,11 @@ struct Pipeline: ~Copyable {
     private(set) var isStopping = false
     /// What is played, and in which order (PipelineItems.swift). The feeder takes a new list over as soon as it can.
     var cursor: PlaylistCursor
-    var playback = PlaybackState()
+    var playback = PlaybackState() {
+        didSet { if playback.isPlaying != oldValue.isPlaying { sound?.isRunning = playback.isPlaying } }
+    }
+    /// The sound, which runs while it plays and stands while not.
+    weak var sound: AudioQueue?
     var seek = SeekState.none
     var scrub = ScrubState()
     /// Grows with every seek and skip that begins; what was queued under an older one is dropped at the door.

@@ -36,8 +36,6 @@ struct Presenter: ~Copyable {
     var frameOfChange: UInt64 = 0
     /// The playthrough on the screen.
     var present: Playthrough?
-    /// What the sound was last told.
-    var soundRatio = 1.0
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
     var candidates: [FrameScheduler.Frame] = []
     /// What observers are to be told once the lock has been given back; kept for its memory.

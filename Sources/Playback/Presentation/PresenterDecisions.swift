@@ -20,7 +20,6 @@ extension Presenter {
             case .none: break
             case .dropped: return .wait(until: now)
             case .begun(let void):
-                audio.isRunning = false
                 returned += void
                 return .seekBegun
             }
@@ -78,7 +77,6 @@ extension Presenter {
         guard preroll.isReady(at: now, level: audio.time(ofSample: Double(audio.available)), demand: audio.cardDemand, isFull: isFull)
         else { return }
         pipeline.playback.clockStarted()
-        audio.isRunning = true
         StartTrace.reached(.clockStarted)
         audioOutput.interrupt()  // what the card still holds is silence
     }
@@ -96,11 +94,7 @@ extension Presenter {
         }
         let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0, now: now) })
         pipeline.setOverdue(scheduler.overdue)
-        if abs(scheduler.soundRatio - soundRatio) > 2e-6 {
-            soundRatio = scheduler.soundRatio
-            audio.ratio = soundRatio
-            pipeline.statistics.soundRatio = soundRatio
-        }
+        if abs(scheduler.soundRatio - audio.ratio) > 2e-6 { audio.ratio = scheduler.soundRatio }
         switch decision {
         case .show(let index, let late, let vblank):
             // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it
@@ -126,7 +120,6 @@ extension Presenter {
         // Nobody says so when it does, and what stands beneath sound alone has no end of its own.
         if time < end, !audio.ranDry { return .wait(until: now + min(Self.stallCheck, max(Self.shortWait, end - time))) }
         pipeline.playback.playedOut()
-        audio.isRunning = false
         if let present { events.append(.itemEnded(item: present.position.item)) }
         events.append(.playlistEnded)
         return nil
@@ -199,10 +192,7 @@ extension Presenter {
 
     private mutating func begin(_ playthrough: Playthrough, late: Int, isSeen: Bool, _ pipeline: inout Pipeline) {
         let item = playthrough.position.item
-        if playthrough.position.isPaused, case .setSound = pipeline.playback.pause() {
-            audio.isRunning = false
-            audioOutput.interrupt()
-        }
+        if playthrough.position.isPaused, case .changed = pipeline.playback.pause() { audioOutput.interrupt() }
         if playthrough.isSeam {
             if isSeen { pipeline.statistics.countSeam(item, late: late) }
             if let present { events.append(.itemEnded(item: present.position.item)) }
