@@ -310,7 +310,7 @@ package final class RecordingScreen: Sendable {
     private func present(_ shown: borrowing Shown) {
         guard let geometry = shown.geometry else { return }
         let pictures = (shown.preview.map { [$0] } ?? []) + shown.drawn
-        player.setBackdrop(Overlay(pictures: pictures, width: geometry.width, height: geometry.height))
+        player.setOverlay(Overlay(pictures: pictures, width: geometry.width, height: geometry.height), order: .recording)
     }
 
     private func hide() {
@@ -318,7 +318,7 @@ package final class RecordingScreen: Sendable {
             defer { shown = Shown(session: shown.session, contacts: shown.contacts) }
             return shown.isVisible
         }
-        if wasVisible { player.setBackdrop(Overlay()) }
+        if wasVisible { player.setOverlay(Overlay(), order: .recording) }
     }
 
     private func show(_ work: inout Work) {

@@ -162,9 +162,8 @@ private final class TargetScreen {
         if let old = prepared.take() { display.discard(old) }
         let (width, height) = rotation.swapsAxes ? (mode.height, mode.width) : (mode.width, mode.height)
         let (x, y) = (Int((place.x * Double(width)).rounded()), Int((place.y * Double(height)).rounded()))
-        var scene = Scene(background: 0)
         let half = Self.size / 2
-        scene.add(Layer(.surface(cross, destination: PixelRectangle(x: x - half, y: y - half, width: Self.size, height: Self.size))))
-        if case .prepared(let next) = display.prepare(scene) { (prepared, shown) = (next, place) }
+        _ = display.setOverlay(Overlay(pictures: [Overlay.Picture(surface: cross, x: x - half, y: y - half)]))
+        if case .prepared(let next) = display.prepare(Scene(background: 0)) { (prepared, shown) = (next, place) }
     }
 }

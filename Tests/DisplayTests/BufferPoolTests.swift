@@ -59,6 +59,17 @@ struct BufferPoolTests {
         #expect(pool.uses == [.preparing, .spare, .onScreen])
     }
 
+    /// The kernel was too busy.
+    @Test func whatIsRefusedIsPreparedStill() {
+        var pool = pool()
+        pool.finish(pool.take()!, generation: pool.generation)
+        _ = pool.begin(1, under: .none, containsOverlay: false)
+        #expect(pool.hasPending && pool.uses == [.onScreen, .pending, .spare] && !pool.isCurrent(frame(1, pool)))
+        pool.reclaim()
+        pool.refused()
+        #expect(!pool.hasPending && pool.uses == [.onScreen, .prepared, .spare] && pool.isCurrent(frame(1, pool)))
+    }
+
     /// Only something that lies over the picture changes.
     @Test func aFlipMayShowTheSameBufferAgain() {
         var pool = pool()
@@ -120,4 +131,17 @@ struct BufferPoolTests {
         let isFreed = (pool.endReading(first, generation: pool.generation), pool.endReading(second, generation: pool.generation + 1))
         #expect(first == second && isFreed == (false, false))
     }
+}
+
+extension BufferPool {
+    fileprivate var uses: [Use] { (0..<3).map(use) }
+
+    /// A flip that the kernel takes at once.
+    fileprivate mutating func flip(to buffer: Int) {
+        _ = begin(buffer, under: .none, containsOverlay: false)
+        queued()
+    }
+
+    /// The same of the buffer that is on the screen.
+    fileprivate mutating func repeatFlip() { flip(to: onScreen!) }
 }

@@ -45,7 +45,7 @@ struct FlipTrackerTests {
         #expect(tracker.deadline == Self.start + .milliseconds(100))
         #expect(tracker.overdue(at: Self.start + .milliseconds(99)) == nil)
         let late = Self.start + .milliseconds(100)
-        #expect(tracker.overdue(at: late) == Flip(id: 1, time: late, sequence: nil))
+        #expect(tracker.overdue(at: late) == Flip(id: 1, time: late, sequence: nil, isAssumed: true))
         #expect(tracker.lostCount == 1 && tracker.overdue(at: late) == nil)
         tracker.committed(2, as: 2 + Self.offset, at: late)
         #expect(tracker.event(userData: 1 + Self.offset, sequence: 9, stamp: nil, at: late) == nil)

@@ -26,21 +26,18 @@ import Testing
         PlacedOverlay(overlay, rotation: rotation, width: width, height: height, before: nil)
     }
 
-    private enum Kind: CaseIterable { case none, whole, bars, fade, surface, broken }
+    private enum Kind: CaseIterable { case none, whole, bars, fade, broken }
 
     private func scene(_ kind: Kind) -> Scene {
         var scene = Scene(background: 0x20_4060)
         switch kind {
         case .none: break
-        case .whole: scene.add(Layer(.video(Pictures.quarters(width, height), gravity: .resize)))
-        case .bars: scene.add(Layer(.video(Pictures.solid(150, 90, 160, 24, 24), gravity: .resizeAspect)))
+        case .whole: scene.add(Layer(Pictures.quarters(width, height), gravity: .resize))
+        case .bars: scene.add(Layer(Pictures.solid(150, 90, 160, 24, 24), gravity: .resizeAspect))
         case .fade:
-            scene.add(Layer(.video(Pictures.quarters(width, height), gravity: .resize)))
-            scene.add(Layer(.video(Pictures.solid(150, 90, 160, 24, 24), gravity: .resizeAspect), alpha: 0.4))
-        case .surface:
-            scene.add(Layer(.video(Pictures.quarters(width, height), gravity: .resize)))
-            scene.add(Layer(.surface(Surface(0x8000_8000, 8, 8), destination: PixelRectangle(x: 4, y: 4, width: 8, height: 8))))
-        case .broken: scene.add(Layer(.video(VideoFrame(adopting: av_frame_alloc()!), gravity: .resize)))
+            scene.add(Layer(Pictures.quarters(width, height), gravity: .resize))
+            scene.add(Layer(Pictures.solid(150, 90, 160, 24, 24), gravity: .resizeAspect, alpha: 0.4))
+        case .broken: scene.add(Layer(VideoFrame(adopting: av_frame_alloc()!), gravity: .resize))
         }
         return scene
     }
@@ -96,8 +93,9 @@ import Testing
         let surface = Surface(patternOf: 32, 8)
         let overlay = Overlay(pictures: [.init(surface: surface, x: 4, y: 4)])
         #expect(placed(overlay, .none).byteCount == 32 * 8 * 4 && placed(overlay, .clockwise90).byteCount == 2 * 32 * 8 * 4)
-        let bitmap = placed(overlay, .none).pictures[0].bitmap
-        bitmap.pixels.withUnsafeBufferPointer { a in surface.pixels.withUnsafeBufferPointer { b in #expect(a.baseAddress == b.baseAddress) }
+        let picture = placed(overlay, .none).pictures[0]
+        picture.pixels.withUnsafeBufferPointer { a in
+            surface.pixels.withUnsafeBufferPointer { b in #expect(a.baseAddress == b.baseAddress) }
         }
     }
 
@@ -162,9 +160,9 @@ extension PlacedOverlay {
     /// A colour with all of it over that, pixel by pixel.
     func pixel(_ x: Int, _ y: Int, over under: UInt32) -> UInt32 {
         pictures.reduce(under) { under, picture in
-            let place = picture.bitmap.place
+            let place = picture.whole
             guard (place.x..<place.x + place.width).contains(x), (place.y..<place.y + place.height).contains(y) else { return under }
-            let pixel = picture.bitmap.pixels[(y - place.y) * place.width + x - place.x]
+            let pixel = picture.pixels[(y - place.y) * place.width + x - place.x]
             let faded = [24, 16, 8, 0].reduce(UInt32(0)) { $0 | ((pixel >> $1 & 255) * picture.weight / 256) << $1 }
             return mixed(faded, over: under)
         }

@@ -44,73 +44,114 @@ import Testing
             shows: [.init(plane: properties, zpos: nil, buffer: buffer, place: Self.place(0, 0, 8, 8))], rotation: rotation)
     }
 
-    private func text(_ change: OverlayChange?) -> String {
-        guard let change else { return "nothing" }
-        return (change.hidden.map { "-\($0.id.rawValue)" } + change.shows.map { "+\($0.plane.id.rawValue)" }).joined(separator: " ")
+    /// A screen of one buffer.
+    private var queue: BufferPool {
+        var pool = BufferPool()
+        pool.renew(count: 1)
+        return pool
     }
 
     @Test func aFrameGoesFromCommitToFlip() {
-        var queue = OverlayQueue()
+        var queue = queue
         let (a, b) = (frame(40), frame(41))
-        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "nothing")
+        #expect(queue.change() == "nothing")
+        queue.refused()
         queue.offer(a)
-        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "+40" && queue.next == nil)
+        #expect(queue.change() == "+40" && queue.next == nil)
         #expect(queue.isBusy(a.shows[0].buffer))
         queue.refused()
-        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "+40")
+        #expect(queue.change() == "+40")
         queue.queued()
         queue.flipped()
         queue.offer(b)
-        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "-40 +41")
+        #expect(queue.change() == "-40 +41")
         queue.queued()
         #expect(queue.isBusy(a.shows[0].buffer) && queue.isBusy(b.shows[0].buffer))
         queue.flipped()
         #expect(!queue.isBusy(a.shows[0].buffer) && queue.isBusy(b.shows[0].buffer))
         queue.offer(.nothing)
-        #expect(text(queue.begin(under: .clockwise90, containsOverlay: false)) == "-41")
+        #expect(queue.change(under: .clockwise90) == "-41")
+    }
+
+    /// Pictures come and go beneath it.
+    @Test func aFrameStaysUnderAnotherPicture() {
+        var queue = queue
+        let a = frame(40)
+        queue.offer(a)
+        _ = queue.change()
+        queue.queued()
+        queue.flipped()
+        for isAssumed in [false, true, false] {
+            #expect(queue.change() == "nothing" && !queue.awaitsOverlay)
+            queue.queued()
+            queue.flipped(isAssumed: isAssumed)
+            #expect(queue.isBusy(a.shows[0].buffer) && queue.planes.count == 1)
+        }
+        let gone = queue.takeGone()
+        #expect(gone.flatMap(\.shows).allSatisfy { $0.buffer === a.shows[0].buffer })
     }
 
     @Test func aFlipNobodyToldOfKeepsItsPredecessor() {
-        var queue = OverlayQueue()
+        var queue = queue
         let (a, b) = (frame(40), frame(40))
-        queue.offer(a)
-        _ = queue.begin(under: .none, containsOverlay: false)
-        queue.flipped()
-        queue.offer(b)
-        _ = queue.begin(under: .none, containsOverlay: false)
-        queue.flipped(isAssumed: true)
+        for (frame, isAssumed) in [(a, false), (b, true)] {
+            queue.offer(frame)
+            _ = queue.change()
+            queue.queued()
+            queue.flipped(isAssumed: isAssumed)
+        }
+        #expect(queue.isBusy(a.shows[0].buffer))
+        _ = queue.change()
         #expect(queue.isBusy(a.shows[0].buffer))
         queue.queued()
         #expect(!queue.isBusy(a.shows[0].buffer))
     }
 
     @Test func whatIsTurnedWaitsForATurnedPicture() {
-        var queue = OverlayQueue()
+        var queue = queue
         queue.offer(frame(40, rotation: .clockwise90))
-        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "nothing")
-        #expect(text(queue.begin(under: .clockwise90, containsOverlay: false)) == "+40")
+        #expect(queue.change() == "nothing")
+        queue.refused()
+        #expect(queue.change(under: .clockwise90) == "+40")
     }
 
     @Test func aPictureWithTheOverlayInItSwitchesPlanesOff() {
-        var queue = OverlayQueue()
-        #expect(text(queue.begin(under: .none, containsOverlay: true)) == "nothing")
-        queue.offer(frame(40))
-        _ = queue.begin(under: .none, containsOverlay: false)
-        queue.flipped()
-        #expect(text(queue.begin(under: .none, containsOverlay: true)) == "-40")
+        var queue = queue
+        #expect(queue.change(containsOverlay: true) == "nothing")
         queue.refused()
-        #expect(text(queue.begin(under: .none, containsOverlay: true)) == "-40")
+        queue.offer(frame(40))
+        _ = queue.change()
         queue.flipped()
-        #expect(queue.newest.shows.isEmpty && text(queue.begin(under: .none, containsOverlay: true)) == "nothing")
+        #expect(queue.change(containsOverlay: true) == "-40")
+        queue.refused()
+        #expect(queue.change(containsOverlay: true) == "-40")
+        queue.flipped()
+        #expect(queue.overlayOnScreen.shows.isEmpty && queue.change(containsOverlay: true) == "nothing")
     }
 
     @Test func aNewerFrameIsNotReplacedByOneThatWasRefused() {
-        var queue = OverlayQueue()
+        var queue = queue
         queue.offer(frame(40))
-        _ = queue.begin(under: .none, containsOverlay: false)
+        _ = queue.change()
         queue.offer(frame(41))
         queue.refused()
-        #expect(text(queue.begin(under: .none, containsOverlay: false)) == "+41")
+        #expect(queue.change() == "+41")
+    }
+
+    /// The driver takes the picture and not what is to lie over it: what lay over it before is to be switched off.
+    @Test func aDriverThatTakesNoOverlay() {
+        var queue = queue
+        queue.offer(frame(40))
+        _ = queue.change()
+        queue.queued()
+        queue.flipped()
+        queue.offer(frame(41))
+        _ = queue.change()
+        queue.queued()
+        #expect(queue.dropOverlays().map(\.id.rawValue) == [40])
+        #expect(queue.hasPending && queue.planes.isEmpty && queue.taken.isEmpty)
+        queue.flipped()
+        #expect(!queue.hasPending && queue.overlays.allSatisfy(\.shows.isEmpty))
     }
 
     // MARK: Turning
@@ -219,4 +260,14 @@ import Testing
         #expect(best == PhysicalMeasures(width: 531, height: 299))
         #expect(PhysicalMeasures.believable([.init(width: 160, height: 90), coarse], pixels: (1920, 1080)) == coarse)
     }
+}
+
+extension BufferPool {
+    /// What a commit of the first buffer, which is on the screen, changes.
+    fileprivate mutating func change(under rotation: Rotation = .none, containsOverlay: Bool = false) -> String {
+        guard let change = begin(0, under: rotation, containsOverlay: containsOverlay) else { return "nothing" }
+        return (change.hidden.map { "-\($0.id.rawValue)" } + change.shows.map { "+\($0.plane.id.rawValue)" }).joined(separator: " ")
+    }
+
+    fileprivate func isBusy(_ buffer: OverlayBuffer) -> Bool { overlays.contains { $0.shows.contains { $0.buffer === buffer } } }
 }

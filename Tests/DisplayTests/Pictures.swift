@@ -59,7 +59,7 @@ extension Scene {
     /// One picture, opaque.
     init(_ frame: consuming VideoFrame, gravity: VideoGravity = .resize) {
         self.init()
-        add(Layer(.video(frame, gravity: gravity)))
+        add(Layer(frame, gravity: gravity))
     }
 }
 

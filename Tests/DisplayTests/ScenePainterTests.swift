@@ -10,23 +10,25 @@ import Testing
     private let width = 40, height = 24
     private let background: UInt32 = 0x10_2030
 
-    private func paint(_ scene: borrowing Scene, rotation: Rotation = .none, format: ScanoutFormat = .xrgb8888) -> ScreenPixels {
+    private func paint(
+        _ scene: borrowing Scene, under pictures: [Overlay.Picture] = [], rotation: Rotation = .none, format: ScanoutFormat = .xrgb8888
+    ) -> ScreenPixels {
         let buffer = MemoryBuffer(width: width, height: height, format: format)
-        ScenePainter().paint(scene, rotation: rotation, background: background, into: buffer)
+        ScenePainter().paint(scene, rotation: rotation, background: background, under: placed(pictures, rotation), into: buffer)
         return ScreenPixels(buffer)
     }
 
+    private func placed(_ pictures: [Overlay.Picture], _ rotation: Rotation = .none) -> PlacedOverlay {
+        PlacedOverlay(Overlay(pictures: pictures), rotation: rotation, width: width, height: height, before: nil)
+    }
+
     private func gray(_ luma: Int, gravity: VideoGravity = .resize, alpha: Double = 1, order: Int = 0) -> Layer {
-        Layer(.video(Pictures.solid(luma, 128, 128, width, height), gravity: gravity), alpha: alpha, order: order)
+        Layer(Pictures.solid(luma, 128, 128, width, height), gravity: gravity, alpha: alpha, order: order)
     }
 
     /// One premultiplied colour all over.
     private func surface(_ pixel: UInt32, _ width: Int = 8, _ height: Int = 4) -> Surface {
         Surface(width: width, height: height, pixels: Array(repeating: pixel, count: width * height))
-    }
-
-    private func place(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRectangle {
-        PixelRectangle(x: x, y: y, width: width, height: height)
     }
 
     @Test func noLayerIsTheBackground() {
@@ -46,7 +48,7 @@ import Testing
     @Test func barsFadeWithTheirPicture() {
         var scene = Scene(background: 0x00_00ff)
         scene.add(gray(235))
-        scene.add(Layer(.video(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect), alpha: 0.5))
+        scene.add(Layer(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect, alpha: 0.5))
         let pixels = paint(scene)
         #expect(near(pixels[1, 12], 0x7f_7fff) && near(pixels[20, 12], 0x7f_7f7f))
     }
@@ -60,9 +62,11 @@ import Testing
     @Test(arguments: [ScanoutFormat.xrgb8888, .xbgr8888, .rgb565]) func surfacesLieOverAPicture(_ format: ScanoutFormat) {
         var scene = Scene()
         scene.add(gray(235))
-        scene.add(Layer(.surface(surface(0x8000_8000), destination: place(4, 2, 8, 4))))
-        scene.add(Layer(.surface(surface(0xffff_0000), destination: place(20, 2, 8, 4)), alpha: 0.25))
-        let pixels = paint(scene, format: format)
+        let pixels = paint(
+            scene,
+            under: [
+                .init(surface: surface(0x8000_8000), x: 4, y: 2), .init(surface: surface(0xffff_0000), x: 20, y: 2, alpha: 0.25),
+            ], format: format)
         let tolerance = format == .rgb565 ? 8 : 3
         #expect(near(pixels[4, 2], 0x7f_ff7f, tolerance) && near(pixels[11, 5], 0x7f_ff7f, tolerance))
         #expect(near(pixels[20, 2], 0xff_bfbf, tolerance))
@@ -71,81 +75,65 @@ import Testing
 
     @Test func theOrderIsNotThatOfAdding() {
         var scene = Scene()
-        scene.add(Layer(.surface(surface(0xff00_ff00), destination: place(0, 0, 40, 24)), order: 2))
+        scene.add(gray(235, order: 2))
         scene.add(gray(16))
-        scene.add(Layer(.surface(surface(0xffff_0000), destination: place(0, 0, 20, 24)), order: 3))
-        scene.add(Layer(.surface(surface(0xff00_00ff), destination: place(0, 0, 40, 24)), order: 2))
+        scene.add(gray(16, alpha: 0.5, order: 3))
+        scene.add(gray(126, order: 2))
         let orders = (0..<scene.count).map { scene.withLayer(at: $0) { $0.order } }
         #expect(orders == [0, 2, 2, 3])
-        let pixels = paint(scene)
-        #expect(near(pixels[5, 5], 0xff_0000) && near(pixels[30, 5], 0x00_00ff))
+        #expect(near(paint(scene)[5, 5], 0x40_4040))
     }
 
     @Test func whatIsOutsideIsCutOff() {
-        var scene = Scene()
-        for (x, y) in [(-4, -2), (36, 22), (50, 5), (5, -9)] {
-            if scene.count < Scene.capacity { scene.add(Layer(.surface(surface(0xffff_ffff), destination: place(x, y, 8, 4)))) }
-        }
-        let pixels = paint(scene)
+        let places = [(-4, -2), (36, 22), (50, 5), (5, -9)]
+        let pixels = paint(Scene(), under: places.map { Overlay.Picture(surface: surface(0xffff_ffff), x: $0.0, y: $0.1) })
         #expect(pixels[3, 1] == 0xff_ffff && pixels[36, 22] == 0xff_ffff && pixels[39, 23] == 0xff_ffff)
         #expect(pixels[4, 1] == background && pixels[35, 22] == background && pixels[5, 0] == background)
     }
 
-    /// Red, green above blue, white; seen whole, scaled, in part, and turned with its layer and with the screen.
+    /// Red, green above blue, white, on screens that are turned.
     @Test(
         arguments: [
-            (Rotation.none, Rotation.none, [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]),
-            (.clockwise90, .none, [0x0000ff, 0xff0000, 0xffffff, 0x00ff00]),
-            (.none, .clockwise180, [0xffffff, 0x0000ff, 0x00ff00, 0xff0000]),
-            (.clockwise270, .clockwise90, [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]),
-        ] as [(Rotation, Rotation, [UInt32])])
-    func surfacesAreScaledAndTurned(_ turn: Rotation, _ rotation: Rotation, _ expected: [UInt32]) {
+            (.none, (2, 2), [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]), (.clockwise90, (22, 2), [0x0000ff, 0xff0000, 0xffffff, 0x00ff00]),
+            (.clockwise180, (22, 6), [0xffffff, 0x0000ff, 0x00ff00, 0xff0000]),
+            (.clockwise270, (2, 6), [0x00ff00, 0xffffff, 0xff0000, 0x0000ff]),
+        ] as [(Rotation, (Int, Int), [UInt32])])
+    func surfacesAreTurned(_ rotation: Rotation, _ corner: (Int, Int), _ expected: [UInt32]) {
         let colours: [UInt32] = [0xffff_0000, 0xff00_ff00, 0xff00_00ff, 0xffff_ffff]
-        let drawn = Surface(width: 8, height: 8, pixels: (0..<64).map { colours[$0 / 32 * 2 + $0 % 8 / 4] })
-        var layer = Layer(.surface(drawn, destination: place(2, 2, 16, 16)))
-        layer.rotation = turn
-        var scene = Scene()
-        scene.add(layer)
-        let pixels = paint(scene, rotation: rotation)
-        // Where the square is on the screen.
-        let (left, top) = rotation == .clockwise180 ? (22, 6) : rotation == .clockwise90 ? (22, 2) : (2, 2)
-        let corners = [(1, 1), (14, 1), (1, 14), (14, 14)].map { pixels[left + $0.0, top + $0.1] }
-        #expect(zip(corners, expected).allSatisfy { near($0, $1, 6) }, "\(corners.map { String($0, radix: 16) })")
+        let drawn = Surface(width: 16, height: 16, pixels: (0..<256).map { colours[$0 / 128 * 2 + $0 % 16 / 8] })
+        let pixels = paint(Scene(), under: [.init(surface: drawn, x: 2, y: 2)], rotation: rotation)
+        let (left, top) = corner
+        let corners = [(0, 0), (15, 0), (0, 15), (15, 15)].map { pixels[left + $0.0, top + $0.1] }
+        #expect(corners == expected, "\(corners.map { String($0, radix: 16) })")
         #expect(pixels[left - 1, top] == background && pixels[left + 16, top + 15] == background)
     }
 
-    @Test func partsOfASurfaceAndOfAPicture() {
-        let drawn = Surface(width: 8, height: 4, pixels: (0..<32).map { $0 % 8 < 4 ? 0xffff_0000 : 0xff00_ff00 })
-        var above = Layer(.surface(drawn, destination: place(0, 0, 4, 4)))
-        above.crop = place(4, 0, 4, 4)
-        var picture = Layer(.video(Pictures.quarters(40, 24), gravity: .resize))
-        picture.crop = place(0, 12, 20, 12)
+    @Test func partOfAPicture() {
+        var picture = Layer(Pictures.quarters(40, 24), gravity: .resize)
+        picture.crop = PixelRectangle(x: 0, y: 12, width: 20, height: 12)
         var scene = Scene()
         scene.add(picture)
-        scene.add(above)
         let pixels = paint(scene)
-        #expect(near(pixels[1, 1], 0x00_ff00) && near(pixels[20, 3], 0x00_00ff) && near(pixels[39, 23], 0x00_00ff, 8))
+        #expect(near(pixels[20, 3], 0x00_00ff) && near(pixels[39, 23], 0x00_00ff, 8))
     }
 
     /// The same buffers are painted into again and again.
     @Test func nothingIsLeftOfTheSceneBefore() {
         let painter = ScenePainter()
         let buffer = MemoryBuffer(width: width, height: height, format: .xrgb8888)
-        var busy = Scene()
-        busy.add(Layer(.video(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect)))
-        busy.add(Layer(.surface(surface(0xffff_ffff), destination: place(0, 0, 8, 4))))
+        let busy = placed([.init(surface: surface(0xffff_ffff), x: 0, y: 0)])
         let plain = Scene(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect)
         var fade = Scene()
-        fade.add(Layer(.video(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect)))
-        fade.add(Layer(.video(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect), alpha: 0.5))
-        func painted(_ scene: borrowing Scene) -> UInt32 {
-            painter.paint(scene, rotation: .none, background: background, into: buffer)
+        fade.add(Layer(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect))
+        fade.add(Layer(Pictures.solid(16, 128, 128, 24, 24), gravity: .resizeAspect, alpha: 0.5))
+        func painted(_ scene: borrowing Scene, under overlay: PlacedOverlay? = nil) -> UInt32 {
+            painter.paint(scene, rotation: .none, background: background, under: overlay, into: buffer)
             return ScreenPixels(buffer)[2, 2]
         }
         #expect(painted(plain) == background)
-        #expect(painted(busy) == 0xff_ffff)
+        #expect(painted(plain, under: busy) == 0xff_ffff)
         #expect(painted(plain) == background)
-        #expect(painted(busy) == 0xff_ffff)
+        #expect(painted(plain, under: busy) == 0xff_ffff)
         #expect(near(painted(fade), background, 1))
         #expect(painted(Scene()) == background)
     }

@@ -205,8 +205,8 @@ import Testing
         try stage.show(Pictures.solid(126, 128, 128, 64, 36))
         #expect(stage.screen.shownVideo != nil)
         var fade = Scene()
-        fade.add(Layer(.video(Pictures.solid(16, 128, 128, 64, 36), gravity: .resize)))
-        fade.add(Layer(.video(Pictures.solid(235, 128, 128, 64, 36), gravity: .resize), alpha: 0.5, order: 1))
+        fade.add(Layer(Pictures.solid(16, 128, 128, 64, 36), gravity: .resize))
+        fade.add(Layer(Pictures.solid(235, 128, 128, 64, 36), gravity: .resize, alpha: 0.5, order: 1))
         guard case .prepared(let scene) = stage.output.prepare(fade), case .queued = stage.commit(scene) else {
             throw PlaneStage.Unexpected()
         }

@@ -8,10 +8,7 @@ import Testing
     private func overlay(_ number: Int) -> Overlay { Overlay(pictures: [.init(surface: surface, x: number, y: 0)]) }
     private func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: milliseconds * 1_000_000) }
 
-    private func set(_ state: inout OverlayState, _ overlay: Overlay) -> Bool {
-        var overlay = overlay
-        return state.set(&overlay)
-    }
+    private func set(_ state: inout OverlayState, _ overlay: Overlay) -> Bool { state.set(overlay) }
 
     /// Has it be given, as the compositor does.
     private func give(_ state: inout OverlayState, _ placement: OverlayPlacement) {

@@ -24,7 +24,7 @@ import Testing
         arguments: zip(
             phases,
             [
-                (PlaybackState.Phase.waiting, PlaybackState.Action.setSound(isRunning: false)), (.playing, .setSound(isRunning: true)),
+                (PlaybackState.Phase.waiting, PlaybackState.Action.changed), (.playing, .changed),
                 (.waiting, .none), (.playing, .none), (.waiting, .replay),
             ]))
     func play(from phase: PlaybackState.Phase, to: (phase: PlaybackState.Phase, action: PlaybackState.Action)) {
@@ -43,7 +43,7 @@ import Testing
             phases,
             [
                 (PlaybackState.Phase.paused(hasStarted: false), PlaybackState.Action.none), (.paused(hasStarted: true), .none),
-                (.paused(hasStarted: false), .setSound(isRunning: false)), (.paused(hasStarted: true), .setSound(isRunning: false)),
+                (.paused(hasStarted: false), .changed), (.paused(hasStarted: true), .changed),
                 (.ended, .none),
             ]))
     func pause(from phase: PlaybackState.Phase, to: (phase: PlaybackState.Phase, action: PlaybackState.Action)) {

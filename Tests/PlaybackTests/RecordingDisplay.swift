@@ -141,12 +141,8 @@ final class RecordingDisplay: VideoOutput {
         var gravity = VideoGravity.resizeAspect
         for index in 0..<scene.count {
             scene.withLayer(at: index) { layer in
-                switch layer.content {
-                case .video(let video):
-                    pictures.append((burnedInNumber(video.frame), layer.alpha))
-                    gravity = video.gravity
-                case .surface: break
-                }
+                pictures.append((burnedInNumber(layer.frame), layer.alpha))
+                gravity = layer.gravity
             }
         }
         let shown = pictures.last

@@ -77,8 +77,8 @@ import Testing
     @Test func whatIsDrawnLeavesTheRegionAlone() {
         var state = OverlayState()
         state.setRegion(window)
-        var drawn = Overlay(pictures: [.init(surface: Surface(width: 1, height: 1, pixels: [0]), x: 0, y: 0)])
-        let isNew = state.set(&drawn)
+        let drawn = Overlay(pictures: [.init(surface: Surface(width: 1, height: 1, pixels: [0]), x: 0, y: 0)])
+        let isNew = state.set(drawn)
         #expect(isNew)
         #expect(state.toGive(frameWaits: false)?.overlay.region == window)
         give(&state, .plane)

@@ -52,21 +52,6 @@ struct PixelBlend {
         }
     }
 
-    /// Draws `bitmap` over what is in `target`, which is ordinary memory; what lies outside is cut off. `alpha`, 0…1, is that of the whole
-    /// bitmap.
-    static func draw(_ bitmap: SurfaceBitmap, alpha: Double, over target: PixelMemory) {
-        let place = bitmap.place
-        let (left, right) = (max(place.x, 0), min(place.x + place.width, target.width))
-        guard left < right else { return }
-        let weight = UInt32(weight(alpha))
-        for y in max(place.y, 0)..<max(min(place.y + place.height, target.height), max(place.y, 0)) {
-            bitmap.pixels.withUnsafeBufferPointer { pixels in
-                let source = pixels.baseAddress! + (y - place.y) * place.width + (left - place.x)
-                draw(source, count: right - left, weight: weight, over: target.address(left, y), target.format)
-            }
-        }
-    }
-
     /// Draws `count` premultiplied pixels 0xAARRGGBB, at `weight` 256ths of themselves, over a row in ordinary memory. Where that is 32 bits
     /// its own alpha is premultiplied, too, and blended like the colours: what was opaque stays opaque.
     static func draw(

@@ -18,8 +18,6 @@ final class ScenePainter {
     private var converters = [PictureConverter()]
     /// What has been put together so far, and the picture that comes over it.
     private var memory: (below: MemoryBuffer, over: MemoryBuffer)?
-    /// Of the surfaces in the scene that was painted last.
-    private var bitmaps: [SurfaceBitmap] = []
     /// What could not be drawn, so that it is logged once.
     private var refusals: Set<PictureConverter.Refusal> = []
     /// Where the pictures of the scene that is painted are.
@@ -35,14 +33,7 @@ final class ScenePainter {
         self.region = region
         let background = scene.background ?? background
         let writer = overlay.flatMap { $0.pictures.isEmpty ? nil : self.writer(to: buffer.pixels, over: $0) }
-        let isOnePicture =
-            scene.count == 1
-            && scene.withLayer(at: 0) { layer in
-                switch layer.content {
-                case .video: layer.alpha >= 1
-                case .surface: false
-                }
-            }
+        let isOnePicture = scene.count == 1 && scene.withLayer(at: 0) { $0.alpha >= 1 }
         // What covers everything spares the picture beneath.
         if scene.count == 0 || writer != nil && overlay?.fillsScreen == true {
             clear(buffer, to: background, by: writer)
@@ -71,46 +62,25 @@ final class ScenePainter {
     ) {
         let (below, over) = memory(like: buffer.pixels)
         while converters.count < scene.count { converters.append(PictureConverter()) }
-        var used: [SurfaceBitmap] = []
-        // Whether the result has been written to the buffer already.
-        var isDone = false
         buffer.layout = nil
         for index in 0..<scene.count {
-            let isFront = index == scene.count - 1
             scene.withLayer(at: index) { layer in
-                switch layer.content {
-                case .video:
-                    let converter = converters[scene.count - 1 - index]
-                    if index == 0, layer.alpha >= 1 {
-                        draw(layer, by: converter, rotation: rotation, background: background, into: below)
-                    } else {
-                        if index == 0 { below.clear(to: background) }
-                        draw(layer, by: converter, rotation: rotation, background: background, into: over)
-                        isDone = isFront && writer == nil
-                        // What is mixed in place must be drawn whole the next time.
-                        if !isDone { below.layout = nil }
-                        PixelBlend.mix(
-                            over.pixels, over: below.pixels, share: layer.alpha, into: isDone ? buffer.pixels : below.pixels)
-                    }
-                case .surface(let surface, let destination):
-                    if index == 0 { below.clear(to: background) }
-                    let source = SurfaceBitmap.Source(
-                        surface: surface, crop: layer.crop, destination: destination, turn: layer.rotation, rotation: rotation,
-                        screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height)
-                    guard let bitmap = bitmaps.first(where: { $0.source == source }) ?? SurfaceBitmap(source) else { return }
-                    used.append(bitmap)
-                    below.layout = nil
-                    PixelBlend.draw(bitmap, alpha: layer.alpha, over: below.pixels)
+                let converter = converters[scene.count - 1 - index]
+                if index == 0, layer.alpha >= 1 {
+                    return draw(layer, by: converter, rotation: rotation, background: background, into: below)
                 }
+                if index == 0 { below.clear(to: background) }
+                draw(layer, by: converter, rotation: rotation, background: background, into: over)
+                let isResult = index == scene.count - 1 && writer == nil
+                // What is mixed in place must be drawn whole the next time.
+                if !isResult { below.layout = nil }
+                PixelBlend.mix(over.pixels, over: below.pixels, share: layer.alpha, into: isResult ? buffer.pixels : below.pixels)
             }
         }
         if let writer {
             let rows = below.pixels
             for y in 0..<rows.height { writer.write(rows.address(0, y), x: 0, y: y, count: rows.width) }
-        } else if !isDone {
-            buffer.pixels.copyRows(of: below.pixels)
         }
-        bitmaps = used
     }
 
     private func memory(like pixels: PixelMemory) -> (below: MemoryBuffer, over: MemoryBuffer) {
@@ -121,22 +91,17 @@ final class ScenePainter {
         return fresh
     }
 
-    /// Draws a layer that is a picture, and nothing else.
     private func draw(
         _ layer: borrowing Layer, by converter: PictureConverter, rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer,
         by writer: ScanoutWriter? = nil
     ) {
-        switch layer.content {
-        case .video(let video):
-            do throws(PictureConverter.Refusal) {
-                try converter.draw(
-                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, region: region, rotation: rotation,
-                    background: background, into: buffer, by: writer)
-            } catch {
-                clear(buffer, to: background, by: writer)
-                if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
-            }
-        case .surface: break
+        do throws(PictureConverter.Refusal) {
+            try converter.draw(
+                layer.frame, crop: layer.crop, turn: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
+                background: background, into: buffer, by: writer)
+        } catch {
+            clear(buffer, to: background, by: writer)
+            if refusals.count < 100, refusals.insert(error).inserted { log.error("picture left out: \(error)") }
         }
     }
 }

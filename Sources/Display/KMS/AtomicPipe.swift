@@ -182,14 +182,14 @@ final class AtomicPipe: Pipe {
 
     func shows(_ arrangement: VideoArrangement) -> Bool { video?.arrangement === arrangement }
 
-    func videoPlanes() -> (any VideoHardware)? {
-        KMSVideo(route, primary: plane, screen: converted.destination)
+    func planes(usesCursor: Bool) -> KMSPlanes? {
+        KMSPlanes(route, primary: plane, showing: shown, converted, usesCursor: usesCursor)
     }
 
     /// The same in a mode that is not set: the driver is asked whether it would show pictures after a modeset.
-    func videoPlanesBeforeModeset() throws(DeviceError) -> any VideoHardware {
+    func planesBeforeModeset() throws(DeviceError) -> KMSPlanes {
         let mode = try ModeBlob(PropertyBlob.make(route.card, route.timing))
-        return KMSVideo(route, primary: plane, screen: converted.destination) { [self] request in
+        return KMSPlanes(route, primary: plane, showing: nil, converted) { [self] request in
             addModeset(mode, retrainingLink: false, settings, to: &request, sparing: plane.id)
         }
     }
@@ -198,10 +198,6 @@ final class AtomicPipe: Pipe {
         var request = AtomicRequest(route.card)
         for plane in planes { plane.hide(in: &request) }
         try request.commit("switch planes off", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
-    }
-
-    func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)? {
-        shown.map { KMSOverlay(route, over: plane, showing: $0, converted, usesCursor: usesCursor) }
     }
 
     /// The other connectors that are on the CRTC now, each with its property that says so.

@@ -66,6 +66,6 @@ struct FlipTracker {
         guard let late = pending, late.deadline <= now else { return nil }
         pending = nil
         lostCount += 1
-        return Flip(id: late.id, time: now, sequence: nil)
+        return Flip(id: late.id, time: now, sequence: nil, isAssumed: true)
     }
 }

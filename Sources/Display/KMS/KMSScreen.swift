@@ -22,8 +22,9 @@ final class KMSScreen: Screen {
     /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
     private var shown: Flip?
     let panelTurn: Rotation
-    let overlayPlanes: (any OverlayHardware)?
-    let videoPlanes: (any VideoHardware)?
+    private let planes: KMSPlanes?
+    var overlayPlanes: (any OverlayHardware)? { planes }
+    var videoPlanes: (any VideoHardware)? { planes }
 
     /// Takes the display over with a full modeset to the background colour. `wake` makes whoever waits for the card call ``collect(at:)``;
     /// from any thread.
@@ -58,12 +59,14 @@ final class KMSScreen: Screen {
         var time: UInt64 = 0
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
         // In virtual machines, which count no vblanks, the cursor is the host's, and is not on screenshots.
-        overlayPlanes = pipe.overlayPlanes(usesCursor: countsVblanks)
-        videoPlanes = pipe.videoPlanes()
+        planes = pipe.planes(usesCursor: countsVblanks)
         tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
     }
 
-    deinit { card.events.remove(crtc, receiver) }
+    deinit {
+        card.events.remove(crtc, receiver)
+        planes?.leave()
+    }
 
     var reportsVblank: Bool { tracker.reportsVblank }
     var descriptor: Int32? { card.fd }
@@ -119,7 +122,7 @@ final class KMSScreen: Screen {
         if tracker.lostCount == 1 {
             log.warning("\(mode.name): no event for a flip within \(tracker.timeout.nanoseconds / 1_000_000) ms; going on without")
         }
-        return .assumed(flip)
+        return .flipped(flip)
     }
 
     func restore() { pipe.restore() }

@@ -53,8 +53,8 @@ final class LegacyPipe: Pipe {
         if status != 0 { throw DeviceError("flip", code: status) }
     }
 
-    /// The older calls cannot change two planes at once: there is no overlay.
-    func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)? { nil }
+    /// The older calls cannot set planes up with the flip.
+    func planes(usesCursor: Bool) -> KMSPlanes? { nil }
     func hide(_ planes: [PlaneProperties]) {}
 
     func restore() {

@@ -13,21 +13,17 @@ protocol Pipe: AnyObject {
     func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError)
     /// Whether pictures are shown in this way now.
     func shows(_ arrangement: VideoArrangement) -> Bool
-    /// What shows pictures that are not converted, in the mode that has been set; nil where that cannot be.
-    func videoPlanes() -> (any VideoHardware)?
     /// Switches planes off, whatever it takes. Blocks.
     func hide(_ planes: [PlaneProperties]) throws(DeviceError)
-    /// What shows drawn pictures on planes of their own, in the mode that has been set; nil where that cannot be. `usesCursor`: a cursor plane
-    /// is one of the screen's.
-    func overlayPlanes(usesCursor: Bool) -> (any OverlayHardware)?
+    /// What shows pictures that are not converted, and drawn ones over them, in the mode that has been set; nil where that cannot be.
+    /// `usesCursor`: a cursor plane is one of the screen's.
+    func planes(usesCursor: Bool) -> KMSPlanes?
     /// Puts back what was there before the first modeset.
     func restore()
 }
 
 extension Pipe {
     func shows(_ arrangement: VideoArrangement) -> Bool { false }
-    /// The older calls cannot set planes up with the flip.
-    func videoPlanes() -> (any VideoHardware)? { nil }
 }
 
 /// A picture to be shown.

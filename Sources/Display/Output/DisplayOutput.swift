@@ -179,7 +179,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
                 shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil, video: show)
                 shared.turn.prepared(turn)
             }
-            return (shared.overlay.takeGone(), former)
+            return (shared.pool.takeGone(), former)
         }
         return .prepared(prepared)
     }
@@ -208,7 +208,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.
     private func video(_ scene: borrowing Scene, _ slot: Slot) -> VideoShow? {
         guard let video = slot.video else { return nil }
-        let (taken, former) = shared.withLock { ($0.overlay.taken, $0.videoPlane?.id) }
+        let (taken, former) = shared.withLock { ($0.pool.taken, $0.videoPlane?.id) }
         guard placer.blended == nil else { return video.convert(former: former) }
         return video.prepare(
             scene, rotation: slot.turn.rotation, region: placer.region, background: slot.background, slot: slot.prepared.buffer,
@@ -294,7 +294,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
         while let message = seat.nextMessage(for: number) {
             switch message {
             case .leave:
-                hidePlanes(ofVideo: true)
+                hidePlanes()
                 activation.leave()
                 seat.hasLeft(number)
             case .comeBack:
@@ -307,20 +307,19 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
 
     private func collect(_ screen: any Screen, _ isBroken: Bool, at now: HostTime) {
         switch screen.collect(at: now) {
-        case .flipped(let flip): flipped(flip, on: screen, isAssumed: false)
-        case .assumed(let flip): flipped(flip, on: screen, isAssumed: true)
+        case .flipped(let flip): flipped(flip, on: screen)
         case .lost(let error): activation.lose(error)
         // A descriptor in error stays readable with nothing to read, for ever.
         case nil: if isBroken { activation.lose(DeviceError("listen to \(screen.mode.name)", code: ENODEV)) }
         }
     }
 
-    private func flipped(_ flip: Flip, on screen: any Screen, isAssumed: Bool) {
+    private func flipped(_ flip: Flip, on screen: any Screen) {
         activation.flipped()
         // The compositor may wait for a buffer of the overlay.
         let turned = shared.signal { shared in
             shared.reportsVblank = screen.reportsVblank
-            return shared.flipped(isAssumed: isAssumed).flatMap { turn in shared.onTurn.map { ($0, turn) } }
+            return shared.flipped(isAssumed: flip.isAssumed).flatMap { turn in shared.onTurn.map { ($0, turn) } }
         }
         if let (observer, turn) = turned { observer(turn) }
         events.append(.flipped(flip))

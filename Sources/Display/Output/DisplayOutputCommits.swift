@@ -60,7 +60,7 @@ extension DisplayOutput {
             guard let index = shared.pool.beginReading() else { return nil }
             return Reading(
                 buffer: shared.buffers[index], video: shared.contents[index].video, index: index, generation: shared.pool.generation,
-                overlay: shared.overlay.onScreen.drawn, turn: shared.contents[index].turn.rotation)
+                overlay: shared.pool.overlayOnScreen.drawn, turn: shared.contents[index].turn.rotation)
         }
     }
 
@@ -100,7 +100,7 @@ extension DisplayOutput {
 
     /// Takes over what lies over every scene: onto planes where there are some that the driver would show it on, else into the pictures.
     package func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
-        let (target, gone) = shared.withLock { ($0.target, ($0.overlay.takeGone(), $0.takeGone())) }
+        let (target, gone) = shared.withLock { ($0.target, ($0.pool.takeGone(), $0.takeGone())) }
         return withExtendedLifetime(gone) { placer.set(overlay, for: target) }
     }
 
@@ -116,7 +116,7 @@ extension DisplayOutput {
         // Nobody else says that a buffer has come back.
         if isOver { tellOfChange() }
         guard let screen = activation.screen, shared.withLock({ $0.pool.isCurrent(prepared) }) else { return .stale }
-        return present(prepared.buffer, id: id, on: screen, isRepeated: false)
+        return present(prepared.buffer, id: id, on: screen)
     }
 
     /// Asks for the overlay alone to be shown from the next vblank on.
@@ -124,64 +124,66 @@ extension DisplayOutput {
         guard let screen = activation.screen else { return .stale }
         let (buffer, isEarly) = shared.withLock { shared in
             guard let index = shared.pool.onScreen, shared.planes != nil else { return (nil as Int?, false) }
-            let turn = shared.overlay.next?.rotation
+            let turn = shared.pool.next?.rotation
             return (index, turn != nil && turn != shared.contents[index].turn.rotation)
         }
         guard let buffer else { return .stale }
         // It is turned, and comes with the first turned picture.
         if isEarly { return .busy }
-        return present(buffer, id: id, on: screen, isRepeated: true)
+        return present(buffer, id: id, on: screen)
     }
 
-    private func present(_ buffer: Int, id: UInt64, on screen: any Screen, isRepeated: Bool) -> CommitResult {
+    private func present(_ buffer: Int, id: UInt64, on screen: any Screen) -> CommitResult {
         let plan = shared.withLock { shared -> (isBusy: Bool, video: VideoShow?, overlay: OverlayChange?) in
             guard !shared.pool.hasPending else { return (true, nil, nil) }
             let content = shared.contents[buffer]
-            return (false, content.video, shared.overlay.begin(under: content.turn.rotation, containsOverlay: content.containsOverlay))
+            return (
+                false, content.video,
+                shared.pool.begin(buffer, under: content.turn.rotation, containsOverlay: content.containsOverlay)
+            )
         }
         if plan.isBusy { return .busy }
         switch screen.present(buffer, video: plan.video, overlay: plan.overlay, id: id, at: .now) {
-        case .queued: queued(buffer, isRepeated: isRepeated)
+        case .queued: queued(buffer)
         case .queuedWithoutOverlay(let error):
             log.warning("drawn pictures are blended into the picture from now on: the driver refuses to show them (\(error))")
-            queued(buffer, isRepeated: isRepeated)
-            shared.withLock { $0.overlay.refused() }
-            hidePlanes()
-            shared.withLock { shared in
-                shared.overlay.clear()
+            queued(buffer)
+            let planes = shared.withLock { shared in
                 shared.planes = nil
+                return shared.pool.dropOverlays()
             }
+            if !planes.isEmpty { screen.hide(planes) }
             tellOfChange()
         case .refusedVideo(let error):
             // The compositor takes another way from now on, and what lies ready is prepared again.
             shared.withLock { shared in
-                shared.overlay.refused()
+                shared.pool.refused()
                 if let arrangement = plan.video?.arrangement { shared.refused.append((arrangement, error)) }
-                if !isRepeated { shared.pool.discard(PreparedScene(buffer: buffer, generation: shared.pool.generation)) }
+                shared.pool.discard(PreparedScene(buffer: buffer, generation: shared.pool.generation))
             }
             tellOfChange()
             return .stale
         case .busy:
-            shared.withLock { $0.overlay.refused() }
+            shared.withLock { $0.pool.refused() }
             return .busy
         case .lost(let error):
+            shared.withLock { $0.pool.refused() }
             activation.refused(error)
             return .stale
         }
         return .queued
     }
 
-    private func queued(_ buffer: Int, isRepeated: Bool) {
+    private func queued(_ buffer: Int) {
         shared.withLock { shared in
-            if isRepeated { shared.pool.repeatFlip() } else { shared.pool.flip(to: buffer) }
-            shared.overlay.queued()
+            shared.pool.queued()
             shared.turn.commit(shared.contents[buffer].turn)
         }
     }
 
     /// Switches overlay planes off, which others would not do who have the screen next. A flip that is under way is waited for.
-    func hidePlanes(ofVideo: Bool = false) {
-        let planes = shared.withLock { $0.overlay.planes + (ofVideo ? [$0.videoPlane].compactMap { $0 } : []) }
+    func hidePlanes() {
+        let planes = shared.withLock { $0.pool.planes + [$0.videoPlane].compactMap { $0 } }
         if !planes.isEmpty { activation.screen?.hide(planes) }
     }
 }

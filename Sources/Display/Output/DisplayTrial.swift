@@ -85,7 +85,7 @@ package struct DisplayTrial: Sendable {
             if ready == nil {
                 guard let frame = next() else { break }
                 var scene = Scene()
-                scene.add(Layer(.video(frame, gravity: .resizeAspect)))
+                scene.add(Layer(frame, gravity: .resizeAspect))
                 let start = HostTime.now
                 guard case .prepared(let prepared) = output.prepare(scene) else {
                     problem = "no memory to prepare a picture in"

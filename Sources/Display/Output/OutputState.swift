@@ -23,8 +23,6 @@ struct OutputState {
     /// What is shown beside the picture, and without one.
     var background: Color
     var onTurn: (@Sendable (Rotation) -> Void)?
-    /// What the overlay planes show.
-    var overlay = OverlayQueue()
     /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
     /// flip of them.
     var planes: OverlayPlanes?
@@ -54,7 +52,7 @@ struct OutputState {
 
     /// The overlay plane of pictures that are on the screen or ready, if they have one.
     var videoPlane: PlaneProperties? {
-        for index in contents.indices where pool.uses[index] != .spare && pool.uses[index] != .preparing {
+        for index in contents.indices where pool.isOfUse(index) {
             if let plane = contents[index].video?.arrangement.plane { return plane }
         }
         return nil
@@ -82,7 +80,7 @@ struct OutputState {
     }
 
     /// Whether a picture that is on the screen, or may come there, has an overlay in it.
-    var anyContainsOverlay: Bool { zip(pool.uses, contents).contains { $0 != .spare && $0 != .preparing && $1.containsOverlay } }
+    var anyContainsOverlay: Bool { contents.indices.contains { pool.isOfUse($0) && contents[$0].containsOverlay } }
 
     /// The screen has become another one. Returns the turn of pictures where that has changed.
     mutating func renew(_ screen: (any Screen)?, _ settings: DisplaySettings) -> Rotation? {
@@ -94,7 +92,6 @@ struct OutputState {
         mode = screen?.mode
         if let size = settings.physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
         if let screen { reportsVblank = screen.reportsVblank }
-        overlay.clear()
         planes = screen?.overlayPlanes.map(OverlayPlanes.init)
         video = screen?.videoPlanes.map { VideoPlanes($0, settings.picturePath) }
         refused = []
@@ -103,11 +100,10 @@ struct OutputState {
 
     /// The pending flip has happened. Returns the turn of pictures where that has changed.
     mutating func flipped(isAssumed: Bool) -> Rotation? {
+        let hadPlanes = !pool.overlayOnScreen.shows.isEmpty
         pool.flipped(isAssumed: isAssumed)
-        let hadPlanes = !overlay.onScreen.shows.isEmpty
-        overlay.flipped(isAssumed: isAssumed)
         // Another output may have them.
-        if hadPlanes, overlay.newest.shows.isEmpty, overlay.leaving == nil { planes?.hardware.hold([]) }
+        if hadPlanes, pool.planes.isEmpty, pool.next?.shows.isEmpty ?? true { planes?.hardware.hold([]) }
         return pool.onScreen.flatMap { turn.flipped(to: contents[$0].turn) }
     }
 }

@@ -56,8 +56,6 @@ enum ScreenAnswer {
 /// What a screen has to tell.
 enum ScreenReport {
     case flipped(Flip)
-    /// No event came in time: the flip has happened, or will.
-    case assumed(Flip)
     case lost(DeviceError)
 }
 

@@ -6,7 +6,7 @@ import KioskPlayback
 ///
 /// Drawn into on the compositor thread, while no plane shows it.
 class OverlayBuffer: @unchecked Sendable {
-    // Sendable because the compositor thread alone touches what changes, and only while the buffer is nobody else's (OverlayQueue).
+    // Sendable because the compositor thread alone touches what changes, and only while the buffer is nobody else's (BufferPool).
 
     let pixels: PixelMemory
     let framebuffer: FramebufferID

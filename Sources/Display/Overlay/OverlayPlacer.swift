@@ -66,31 +66,31 @@ final class OverlayPlacer {
     private func show(_ placed: PlacedOverlay, on planes: OverlayPlanes, _ target: OutputState.Target) -> Bool {
         if placed.pictures.isEmpty {
             shared.withLock { shared in
-                _ = shared.overlay.takeBack()
-                if !shared.overlay.newest.shows.isEmpty { shared.overlay.offer(.nothing) }
+                shared.pool.takeBack()
+                if !shared.pool.overlays[0].shows.isEmpty { shared.pool.offer(.nothing) }
             }
             return true
         }
         // A flip frees a buffer, the one after it at the latest.
         let deadline = HostTime.now + .milliseconds(100)
         while true {
-            let queue = shared.withLock { shared in
-                _ = shared.overlay.takeBack()
-                return shared.overlay
+            let (shown, awaitsFlip) = shared.withLock { shared in
+                shared.pool.takeBack()
+                return (shared.pool.overlays, shared.pool.awaitsOverlay)
             }
-            switch planes.show(placed, over: queue) {
+            switch planes.show(placed, over: shown) {
             case .frame(let frame):
                 return shared.withLock { shared in
                     // The screen may have gone meanwhile.
                     guard shared.planes === planes else { return false }
-                    shared.overlay.offer(frame)
+                    shared.pool.offer(frame)
                     return true
                 }
             case .noSpareBuffer:
                 let flipped: Void? = shared.wait(until: deadline) { shared in
-                    shared.overlay.pending == nil || shared.pool.generation != target.generation ? () : nil
+                    !shared.pool.awaitsOverlay || shared.pool.generation != target.generation ? () : nil
                 }
-                if flipped == nil || queue.pending == nil { return false }
+                if flipped == nil || !awaitsFlip { return false }
             case .refused(let reason):
                 if reason != lastNote { log.info("drawn pictures are blended into the picture: \(reason)") }
                 lastNote = reason

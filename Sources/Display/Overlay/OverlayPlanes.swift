@@ -1,7 +1,7 @@
 import CKioskDRM
 import KioskPlayback
 
-/// What overlay planes need of a card: ``KMSOverlay``. Compositor thread, but where it says otherwise.
+/// What overlay planes need of a card: ``KMSPlanes``. Compositor thread, but where it says otherwise.
 protocol OverlayHardware: AnyObject, Sendable {
     /// The picture that the planes lie over.
     var picture: PlanePlanner.Layer { get }
@@ -63,9 +63,9 @@ final class OverlayPlanes: @unchecked Sendable {
     /// each pixel.
     static func memoryLimit(width: Int, height: Int) -> Int { max(12 << 20, width * height * (12 << 20) / (1920 * 1080)) }
 
-    /// Draws `overlay` for planes. `queue` tells what they show and will show; nothing of it is next.
-    func show(_ overlay: PlacedOverlay, over queue: OverlayQueue) -> Outcome {
-        if queue.newest.shows.isEmpty || arrangements == nil || serial != hardware.serial { begin() }
+    /// Draws `overlay` for planes. `shown` is what they show and will show, the newest first (``BufferPool/overlays``).
+    func show(_ overlay: PlacedOverlay, over shown: [OverlayFrame]) -> Outcome {
+        if shown[0].shows.isEmpty || arrangements == nil || serial != hardware.serial { begin() }
         guard var arrangements, refusals < Self.mostRefusals else { return .refused("the driver has refused planes before") }
         defer { self.arrangements = arrangements }
         let planner = arrangements.planner
@@ -87,7 +87,7 @@ final class OverlayPlanes: @unchecked Sendable {
             guard (try? planner.assignments(for: layers)) != nil else { continue }
             let chosen: [OverlayBuffer]
             do throws(DeviceError) {
-                guard let found = try spare(for: regions, over: queue, free: free) else {
+                guard let found = try spare(for: regions, over: shown, free: free) else {
                     return .noSpareBuffer
                 }
                 chosen = found
@@ -110,7 +110,7 @@ final class OverlayPlanes: @unchecked Sendable {
                     buffer.draw(region.part, in: region.place, line: line)
                 }
                 boxes = regions.map(\.box)
-                hardware.hold(assignments.dropFirst().map(\.plane) + queue.planes.map(\.id))
+                hardware.hold(assignments.dropFirst().map(\.plane) + shown.flatMap { $0.shows.map(\.plane.id) })
                 return .frame(frame(assignments))
             case .converted(let why):
                 reason = why
@@ -185,11 +185,13 @@ final class OverlayPlanes: @unchecked Sendable {
 
     /// A buffer for each rectangle: the one that shows it already, else one that nothing shows. nil where there is none.
     private func spare(
-        for regions: [Region], over queue: OverlayQueue, free limit: Int
+        for regions: [Region], over frames: [OverlayFrame], free limit: Int
     ) throws(DeviceError) -> [OverlayBuffer]? {
         var chosen: [OverlayBuffer] = []
-        func isChosen(_ buffer: OverlayBuffer) -> Bool { chosen.contains { $0 === buffer } }
-        let shown = queue.newest.shows
+        func isFree(_ buffer: OverlayBuffer) -> Bool {
+            !chosen.contains { $0 === buffer } && !frames.contains { $0.shows.contains { $0.buffer === buffer } }
+        }
+        let shown = frames[0].shows
         // Those that stay, first: they are no longer to be had for the others.
         let stay = regions.map { region in
             shown.first { $0.place == region.place && $0.buffer.shows(region.part, in: region.place) }?.buffer
@@ -205,7 +207,7 @@ final class OverlayPlanes: @unchecked Sendable {
             let fitting = buffers.filter { buffer in
                 let (width, height) = (buffer.pixels.width, buffer.pixels.height)
                 let fits = region.isCursor ? (width, height) == (box.width, box.height) : width >= box.width && height >= box.height
-                return fits && !isChosen(buffer) && !queue.isBusy(buffer)
+                return fits && isFree(buffer)
             }
             if let buffer = fitting.first(where: { $0.box == box }) ?? fitting.min(by: { $0.byteCount < $1.byteCount }) {
                 chosen.append(buffer)
@@ -215,7 +217,7 @@ final class OverlayPlanes: @unchecked Sendable {
             let bytes = box.area * 4
             // What was made for other rectangles.
             for (index, buffer) in buffers.enumerated().reversed()
-            where buffers.reduce(bytes, { $0 + $1.byteCount }) > limit && !isChosen(buffer) && !queue.isBusy(buffer) {
+            where buffers.reduce(bytes, { $0 + $1.byteCount }) > limit && isFree(buffer) {
                 buffers.remove(at: index)
             }
             guard buffers.reduce(bytes, { $0 + $1.byteCount }) <= max(limit, bytes) else { return nil }

@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
@@ -7,16 +8,18 @@ import KioskVocabulary
 struct PlacedOverlay: Sendable {
     /// One picture.
     struct Picture: Sendable {
-        let bitmap: SurfaceBitmap
+        let surface: Surface
+        /// Row by row without gaps, 0xAARRGGBB, premultiplied: the surface's own, or those turned.
+        let pixels: [UInt32]
         /// In 256ths.
         let weight: UInt32
         /// No two pictures that differ in anything have the same.
         let stamp: UInt64
-        /// What of it is on the screen, in scan-out pixels; never empty.
-        let place: PixelRectangle
+        /// Where it goes, in scan-out pixels; and what of that is on the screen, never empty.
+        let whole: PixelRectangle, place: PixelRectangle
 
         /// Whether it covers what lies under it.
-        var isOpaque: Bool { weight == 256 && bitmap.source.surface.isOpaque }
+        var isOpaque: Bool { weight == 256 && surface.isOpaque }
     }
 
     /// The rearmost first.
@@ -30,33 +33,30 @@ struct PlacedOverlay: Sendable {
     /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is turned by `rotation`.
     init(rotation: Rotation, width: Int, height: Int) { (self.rotation, self.width, self.height) = (rotation, width, height) }
 
-    /// What is to be seen of `overlay`. What is the same as `before` is taken over from it.
+    /// What is to be seen of `overlay`. What is the same as `before`, on the same screen, is taken over from it.
     init(_ overlay: Overlay, rotation: Rotation, width: Int, height: Int, before: PlacedOverlay?) {
         self.init(rotation: rotation, width: width, height: height)
         lastStamp = before?.lastStamp ?? 0
         fillsScreen = overlay.fillsScreen
+        let canvas = rotation.swapsAxes ? (height, width) : (width, height)
         for picture in overlay.pictures {
-            let weight = UInt32(PixelBlend.weight(picture.alpha))
-            let surface = picture.surface
+            let (weight, surface) = (UInt32(PixelBlend.weight(picture.alpha)), picture.surface)
             // Far outside is far enough to be reckoned with.
             func near(_ place: Int) -> Int { min(max(place, -(1 << 30)), 1 << 30) }
-            let source = SurfaceBitmap.Source(
-                surface: surface, crop: nil,
-                destination: PixelRectangle(x: near(picture.x), y: near(picture.y), width: surface.width, height: surface.height),
-                turn: .none, rotation: rotation, screenWidth: width, screenHeight: height)
-            guard weight > 0, source.isOnScreen else { continue }
-            let former = before?.pictures.first { $0.bitmap.source == source }
-            // What has moved is not turned again.
-            let moved = former == nil ? before?.pictures.first { $0.bitmap.source.surface === surface } : nil
-            guard let bitmap = former?.bitmap ?? moved?.bitmap.moved(to: source) ?? SurfaceBitmap(source),
-                let place = bitmap.place.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height))
-            else { continue }
-            if let former, former.weight == weight {
-                pictures.append(former)
-            } else {
-                lastStamp += 1
-                pictures.append(Picture(bitmap: bitmap, weight: weight, stamp: lastStamp, place: place))
+            let upright = PixelRectangle(x: near(picture.x), y: near(picture.y), width: surface.width, height: surface.height)
+            let whole = PictureGeometry.turn(upright, on: canvas, by: rotation)
+            guard weight > 0, let place = whole.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height)) else { continue }
+            let former = before?.pictures.filter { $0.surface === surface } ?? []
+            if let same = former.first(where: { $0.whole == whole && $0.weight == weight }) {
+                pictures.append(same)
+                continue
             }
+            lastStamp += 1
+            // What has moved is not turned again.
+            pictures.append(
+                Picture(
+                    surface: surface, pixels: former.first?.pixels ?? surface.turned(by: rotation), weight: weight, stamp: lastStamp,
+                    whole: whole, place: place))
         }
     }
 
@@ -70,8 +70,7 @@ struct PlacedOverlay: Sendable {
     /// Bytes of ordinary memory that it keeps alive, the surfaces' own among them.
     var byteCount: Int {
         pictures.reduce(0) { sum, picture in
-            let bytes = picture.bitmap.pixels.count * 4
-            return sum + (picture.bitmap.isTurned ? 2 * bytes : bytes)
+            sum + picture.pixels.count * (rotation == .none ? 4 : 8)
         }
     }
 
@@ -89,8 +88,8 @@ struct PlacedOverlay: Sendable {
             let place = picture.place
             let (left, right) = (max(x, place.x), min(x + count, place.x + place.width))
             guard y >= place.y, y < place.y + place.height, left < right else { continue }
-            let whole = picture.bitmap.place
-            picture.bitmap.pixels.withUnsafeBufferPointer { pixels in
+            let whole = picture.whole
+            picture.pixels.withUnsafeBufferPointer { pixels in
                 let source = pixels.baseAddress! + (y - whole.y) * whole.width + (left - whole.x)
                 if picture.isOpaque, format == .xrgb8888 {
                     (row + (left - x) * 4).copyMemory(from: source, byteCount: (right - left) * 4)
@@ -99,6 +98,21 @@ struct PlacedOverlay: Sendable {
                 PixelBlend.draw(
                     source, count: right - left, weight: picture.weight, over: row + (left - x) * format.bytesPerPixel, format)
             }
+        }
+    }
+}
+
+extension Surface {
+    /// Its pixels turned clockwise.
+    fileprivate func turned(by rotation: Rotation) -> [UInt32] {
+        if rotation == .none { return pixels }
+        return [UInt32](unsafeUninitializedCapacity: pixels.count) { turned, count in
+            pixels.withUnsafeBytes { source in
+                PixelTurn.copy(
+                    source.baseAddress!, stride: width * 4, width: width, height: height, bytesPerPixel: 4,
+                    turn: Orientation(rotation: rotation), to: turned.baseAddress!, stride: (rotation.swapsAxes ? height : width) * 4)
+            }
+            count = pixels.count
         }
     }
 }

@@ -54,7 +54,7 @@ package final class PathInquiry {
         do throws(DeviceError) {
             let route = try PipeRoute.find(card, record, mode: mode)
             self.route = route
-            planes = VideoPlanes(try AtomicPipe(route).videoPlanesBeforeModeset(), settings.picturePath, isSilent: true)
+            planes = VideoPlanes(try AtomicPipe(route).planesBeforeModeset(), settings.picturePath, isSilent: true)
             // Where the settings leave nothing to ask, nobody need be disturbed.
             if planes.asksDriver { try card.becomeMaster() }
             membership = card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }

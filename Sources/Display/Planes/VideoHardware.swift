@@ -1,7 +1,7 @@
 import KioskMedia
 import KioskPlayback
 
-/// What planes for video need of a card: ``KMSVideo``. Compositor thread, but where it says otherwise.
+/// What planes for video need of a card: ``KMSPlanes``. Compositor thread, but where it says otherwise.
 protocol VideoHardware: AnyObject, Sendable {
     /// The driver's name.
     var driver: String { get }

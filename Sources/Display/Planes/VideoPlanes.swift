@@ -91,17 +91,12 @@ final class VideoPlanes: @unchecked Sendable {
         let background = scene.background ?? background
         guard scene.count == 1 else { return convert(former: former) }
         let show = scene.withLayer(at: 0) { layer -> VideoShow? in
-            guard layer.alpha >= 1 else { return nil }
-            switch layer.content {
-            case .surface: return nil
-            case .video(let video):
-                let shape = PictureShape(
-                    video.frame, crop: layer.crop, turn: layer.rotation, gravity: video.gravity, region: region, rotation: rotation,
-                    background: background, screenWidth: hardware.width, screenHeight: hardware.height)
-                guard var shape else { return nil }
-                shape.room = pools.buffer(of: video.frame).map { PlanePlanner.Size(width: $0.layout.width, height: $0.layout.height) }
-                return self.show(video.frame, Request(shape: shape, taken: taken), slot)
-            }
+            let shape = PictureShape(
+                layer.frame, crop: layer.crop, turn: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
+                background: background, screenWidth: hardware.width, screenHeight: hardware.height)
+            guard layer.alpha >= 1, var shape else { return nil }
+            shape.room = pools.buffer(of: layer.frame).map { PlanePlanner.Size(width: $0.layout.width, height: $0.layout.height) }
+            return self.show(layer.frame, Request(shape: shape, taken: taken), slot)
         }
         tell(show?.arrangement, former)
         return show

@@ -25,7 +25,11 @@ struct Pipeline: ~Copyable {
     private(set) var isStopping = false
     /// What is played, and in which order (PipelineItems.swift). The feeder takes a new list over as soon as it can.
     var cursor: PlaylistCursor
-    var playback = PlaybackState()
+    var playback = PlaybackState() {
+        didSet { if playback.isPlaying != oldValue.isPlaying { sound?.isRunning = playback.isPlaying } }
+    }
+    /// The sound, which runs while it plays and stands while not.
+    weak var sound: AudioQueue?
     var seek = SeekState.none
     var scrub = ScrubState()
     /// Grows with every seek and skip that begins; what was queued under an older one is dropped at the door.
@@ -60,14 +64,16 @@ struct Pipeline: ~Copyable {
     var screen = ScreenState()
     /// What lies over every scene, and what is done about that (PipelineOverlay.swift).
     var overlay = OverlayState()
-    /// What lies behind the controls, and the controls.
-    var backdrop = Overlay(), controls = Overlay()
+    /// What that is made of, by ``Overlay/Order``.
+    var drawn = Overlay.Order.allCases.map { _ in Overlay() }
     /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
     var pacing: Pacing?
     /// The last vblank at which a commit was seen.
     var lastFlip: HostTime?
-    /// Whether something that was committed waits for its flip.
-    var awaitsFlip = false
+    /// What has been committed, or is about to be, and waits for its flip.
+    var pending: Presenter.Commit?
+    /// Whether there is such.
+    var awaitsFlip: Bool { pending != nil }
     /// The ready frame that is being prepared again.
     var renewing: PreparedScene?
     /// How long scenes with an overlay in them take to be prepared.
@@ -248,8 +254,11 @@ struct Pipeline: ~Copyable {
     /// The picture on the screen is to be composed again.
     mutating func repaint() { screen.setRepaint(true) }
 
-    /// Keeps a frame that the output was too busy to take, to be presented next.
-    mutating func keep(_ refused: PreparedScene) { screen.keep(refused) }
+    /// The output was too busy to take the pending commit: of a frame, which is kept to be presented next, or of the overlay alone.
+    mutating func wasBusy(with frame: PreparedScene?) {
+        pending = nil
+        if let frame { screen.keep(frame) } else { overlay.wasBusy() }
+    }
 
     /// What was composed of the frame on the screen, to be presented next.
     mutating func takeRepainted() -> PreparedScene? { screen.takeWaiting() }

@@ -6,25 +6,10 @@ import KioskVocabulary
 extension Pipeline {
     // MARK: The player
 
-    /// What is to lie over every scene from now on; gives back what was to, to be freed without the lock.
-    mutating func setOverlay(_ new: inout Overlay, at event: HostTime?) {
-        controls = new
-        showOverlays(&new, at: event)
-    }
-
-    /// The same behind that.
-    mutating func setBackdrop(_ new: inout Overlay) {
-        backdrop = new
-        showOverlays(&new, at: nil)
-    }
-
-    private mutating func showOverlays(_ new: inout Overlay, at event: HostTime?) {
-        new = controls
-        if !backdrop.pictures.isEmpty {
-            new.pictures = backdrop.pictures + controls.pictures
-            (new.width, new.height) = (controls.width ?? backdrop.width, controls.height ?? backdrop.height)
-        }
-        if overlay.set(&new), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+    /// What is to lie over every scene from now on, among what others draw; gives back what was to, to be freed without the lock.
+    mutating func setOverlay(_ new: inout Overlay, order: Overlay.Order, at event: HostTime?) {
+        swap(&drawn[order.rawValue], &new)
+        if overlay.set(Overlay(drawn)), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
     }
 
     /// Where the pictures of scenes are to be from now on.

@@ -24,8 +24,8 @@ struct PlaybackState: Hashable, Sendable {
     enum Action: Hashable, Sendable {
         /// Nothing has changed: the card is not to be restarted.
         case none
-        /// Let the sound run or hold it, and wake who waits.
-        case setSound(isRunning: Bool)
+        /// Wake who waits: the clock runs or stands from now on, or will.
+        case changed
         /// Begin again with the first item.
         case replay
     }
@@ -44,7 +44,7 @@ struct PlaybackState: Hashable, Sendable {
         case .waiting, .playing: return .none
         case .paused(let hasStarted):
             phase = hasStarted ? .playing : .waiting
-            return .setSound(isRunning: hasStarted)
+            return .changed
         case .ended:
             if !canReplay { return .none }
             phase = .waiting
@@ -59,7 +59,7 @@ struct PlaybackState: Hashable, Sendable {
         case .waiting: phase = .paused(hasStarted: false)
         case .playing: phase = .paused(hasStarted: true)
         }
-        return .setSound(isRunning: false)
+        return .changed
     }
 
     /// Something is asked for that plays, whatever was before: the generation that begins with it does.

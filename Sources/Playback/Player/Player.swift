@@ -73,7 +73,10 @@ package final class Player: Sendable {
         }
         (opener, lostOpener) = (makeOpener(), makeOpener())
         setLoudness { _ in }
-        pipeline.withLock { $0.setRegion(options.region) }
+        pipeline.withLock { [audio] pipeline in
+            pipeline.sound = audio
+            pipeline.setRegion(options.region)
+        }
     }
 
     /// Starts the threads and, with them, playing. Call once.

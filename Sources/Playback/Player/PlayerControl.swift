@@ -59,12 +59,10 @@ extension Player {
             let first = pipeline.cursor.first
             switch change(&pipeline.playback, first != nil) {
             case .none: return nil
-            case .setSound(let isRunning):
-                audio.isRunning = isRunning
+            case .changed:
                 pipeline.noteInput(at: time)
                 return []
             case .replay:
-                audio.isRunning = false
                 let returned = first.map { pipeline.skip(to: SeekRequest(position: $0)) }
                 pipeline.noteInput(at: time, shownBy: pipeline.generation)
                 return returned
@@ -106,7 +104,6 @@ extension Player {
                 pipeline.noteInput(at: event, shownBy: pipeline.generation + 1)
                 return nil
             }
-            audio.isRunning = false
             pipeline.noteInput(at: event, shownBy: pipeline.generation)
             return returned
         }
@@ -135,7 +132,6 @@ extension Player {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             guard let (start, time, present) = playhead(pipeline), start.item == item else { return nil }
             let isMovable = present.map { $0.isSeekable && $0.itemEnd != nil } ?? true
-            audio.isRunning = false
             return pipeline.skip(to: SeekRequest(position: start, time: isMovable ? time : nil, reopens: true))
         }
         if let returned { follow(returned) }
@@ -166,7 +162,6 @@ extension Player {
 
     /// Begins a generation with a playthrough; returns the buffers to give back.
     private func go(to position: PlaylistCursor.Position, at event: HostTime?, _ pipeline: inout Pipeline) -> [PreparedScene] {
-        audio.isRunning = false
         pipeline.scrub.end()
         let returned = pipeline.skip(to: SeekRequest(position: position))
         pipeline.noteInput(at: event, shownBy: pipeline.generation)

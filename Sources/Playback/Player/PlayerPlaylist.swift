@@ -86,15 +86,8 @@ extension Player {
         guard let (position, _, _) = playhead(pipeline), pipeline.cursor.list.place(of: position.item) == nil,
             !pipeline.cursor.list.isInterlude(position.item)
         else { return nil }
-        let returned: [PreparedScene]
-        if let next = pipeline.cursor.nextItem(after: position) {
-            returned = pipeline.skip(to: SeekRequest(position: next))
-        } else if pipeline.cursor.awaitsItems {
-            returned = pipeline.clear()
-        } else {
-            return nil  // the end of a playlist that does not loop: the last frame stays
-        }
-        audio.isRunning = false
-        return returned
+        if let next = pipeline.cursor.nextItem(after: position) { return pipeline.skip(to: SeekRequest(position: next)) }
+        // At the end of a playlist that does not loop the last frame stays.
+        return pipeline.cursor.awaitsItems ? pipeline.clear() : nil
     }
 }

@@ -63,6 +63,7 @@ extension Player {
             (snapshot.volume, snapshot.isMuted) = (pipeline.loudness.volume, pipeline.loudness.isMuted)
             snapshot.statistics = pipeline.statistics
             (snapshot.statistics.stalls, snapshot.statistics.stalledTime) = audio.stalls
+            snapshot.statistics.soundRatio = audio.ratio
             snapshot.buffered = BufferLevel(frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero))
             return snapshot
         }

@@ -20,7 +20,6 @@ extension Player {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             pipeline.scrub.end()
             guard let request = request({ _ in time }, .exact, pipeline) else { return nil }
-            audio.isRunning = false
             let returned = pipeline.skip(to: request)
             pipeline.noteInput(at: event, shownBy: pipeline.generation)
             return returned

@@ -16,13 +16,22 @@ struct Compositor: Sendable {
     let now: @Sendable () -> HostTime
     var heartbeat = Heartbeat()
 
+    /// What a frame is prepared for.
+    fileprivate enum Purpose {
+        /// To be shown after those that lie ready, so many.
+        case next(ahead: Int)
+        /// It is the one on the screen.
+        case screen
+        /// It is a copy of a ready one, and takes the place of what that was prepared as.
+        case ready(PreparedScene)
+
+        var isNext: Bool { if case .next = self { true } else { false } }
+    }
+
     private enum Work: ~Copyable {
         case stop
-        case compose(EnqueuedFrame, WorkContext, ahead: Int)
-        case repaint(EnqueuedFrame, WorkContext)
+        case prepare(EnqueuedFrame, Purpose, WorkContext)
         case giveOverlay(Overlay, number: UInt64)
-        /// A copy of a ready frame, and what that is prepared as.
-        case renew(EnqueuedFrame, of: PreparedScene, WorkContext)
         case discard(PreparedScene?)
     }
 
@@ -37,10 +46,8 @@ struct Compositor: Sendable {
     /// Work that has been done and is to be told.
     struct Done: ~Copyable, Sendable {
         fileprivate enum Result: ~Copyable {
-            case composed(EnqueuedFrame, WorkContext, Preparation)
-            case repainted(EnqueuedFrame, WorkContext, Preparation)
+            case prepared(EnqueuedFrame, Purpose, WorkContext, Preparation)
             case gaveOverlay(number: UInt64, isEmpty: Bool, Region, OverlayPlacement)
-            case renewed(EnqueuedFrame, of: PreparedScene, WorkContext, Preparation)
             case gaveBack
         }
         fileprivate let result: Result
@@ -48,9 +55,7 @@ struct Compositor: Sendable {
         var prepared: PreparedScene? {
             let preparation: Preparation? =
                 switch result {
-                case .composed(_, _, let preparation): preparation
-                case .repainted(_, _, let preparation): preparation
-                case .renewed(_, _, _, let preparation): preparation
+                case .prepared(_, _, _, let preparation): preparation
                 default: nil
                 }
             return if case .prepared(let scene) = preparation { scene } else { nil }
@@ -96,39 +101,33 @@ struct Compositor: Sendable {
             generation: pipeline.generation, serial: pipeline.screen.serial, returned: pipeline.buffers.returns,
             mark: pipeline.overlay.mark,
             gravities: pipeline.gravities)
-        if let shown = pipeline.takeFrameToRepaint() { return .repaint(shown, context) }
+        if let shown = pipeline.takeFrameToRepaint() { return .prepare(shown, .screen, context) }
         switch pipeline.overlayStep(now: now) {
         case .none: break
-        case .repaint: if let shown = pipeline.takeFrameToOverlay() { return .repaint(shown, context) }
-        case .renew(let index): if let copy = pipeline.takeFrameToRenew(index) { return .renew(copy, of: pipeline.renewing!, context) }
+        case .repaint: if let shown = pipeline.takeFrameToOverlay() { return .prepare(shown, .screen, context) }
+        case .renew(let index):
+            if let copy = pipeline.takeFrameToRenew(index) { return .prepare(copy, .ready(pipeline.renewing!), context) }
         case .giveUpLast: return .discard(pipeline.giveUpLastReady())
         }
         guard let frame = pipeline.takeFrameToCompose() else { return nil }
-        return .compose(frame, context, ahead: pipeline.ready.count)
+        return .prepare(frame, .next(ahead: pipeline.ready.count), context)
     }
 
     /// Does it; nil at the end of the program.
     private func perform(_ work: consuming Work) -> Done? {
         switch consume work {
         case .stop: return nil
-        case .compose(let first, let context, let ahead):
-            var frame = leaveOutPointless(first, context.generation, ahead: ahead)
+        case .prepare(let taken, let purpose, let context):
+            var frame: EnqueuedFrame
+            if case .next(let ahead) = purpose {
+                frame = leaveOutPointless(taken, context.generation, ahead: ahead)
+            } else {
+                frame = taken
+            }
             frame.refit(context.gravities)
             let begin = beginning(context)
             let preparation = output.prepare(frame.scene)
-            return Done(result: .composed(frame, context, preparation), begin: begin)
-        case .repaint(let shown, let context):
-            var frame = shown
-            frame.refit(context.gravities)
-            let begin = beginning(context)
-            let preparation = output.prepare(frame.scene)
-            return Done(result: .repainted(frame, context, preparation), begin: begin)
-        case .renew(let ready, let old, let context):
-            var copy = ready
-            copy.refit(context.gravities)
-            let begin = beginning(context)
-            let preparation = output.prepare(copy.scene)
-            return Done(result: .renewed(copy, of: old, context, preparation), begin: begin)
+            return Done(result: .prepared(frame, purpose, context, preparation), begin: begin)
         case .giveOverlay(let overlay, let number):
             let placement = output.setOverlay(overlay)
             return Done(result: .gaveOverlay(number: number, isEmpty: overlay.pictures.isEmpty, overlay.region, placement), begin: nil)
@@ -178,9 +177,7 @@ struct Compositor: Sendable {
     func finish(_ done: consuming Done) {
         let took = done.begin.map { now() - $0 }
         switch consume done.result {
-        case .composed(let frame, let context, let preparation): composed(frame, context, preparation, took)
-        case .repainted(let frame, let context, let preparation): repainted(frame, context, preparation, took)
-        case .renewed(let copy, let old, let context, let preparation): renewed(copy, of: old, context, preparation, took)
+        case .prepared(let frame, let purpose, let context, let preparation): prepared(frame, purpose, context, preparation, took)
         case .gaveOverlay(let number, let isEmpty, let region, let placement):
             pipeline.signal { $0.gaveOverlay(number, isEmpty: isEmpty, region: region, placement: placement) }
             output.wake()
@@ -188,60 +185,37 @@ struct Compositor: Sendable {
         }
     }
 
-    private func composed(_ frame: consuming EnqueuedFrame, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?) {
-        var enqueued: EnqueuedFrame? = frame
-        let (surplus, wake): (PreparedScene?, Bool) = pipeline.signal({ $0.feederHasWork ? .feeder : [] }) { pipeline in
-            var composed: PreparedScene?
+    private func prepared(
+        _ frame: consuming EnqueuedFrame, _ purpose: Purpose, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?
+    ) {
+        var frame: EnqueuedFrame? = frame
+        let waiters: (borrowing Pipeline) -> Waiters = { !purpose.isNext ? .all : $0.feederHasWork ? .feeder : [] }
+        let (surplus, wakes): (PreparedScene?, Bool) = pipeline.signal(waiters) { pipeline in
+            var scene: PreparedScene?
             switch preparation {
-            case .prepared(let scene): composed = scene
+            case .prepared(let prepared): scene = prepared
             case .noDisplay: break
             case .noSpareBuffer:
-                pipeline.couldNotCompose(enqueued.take()!, generation: context.generation, asOf: context.returned)
-                return (nil, false)
+                switch purpose {
+                case .next: pipeline.couldNotCompose(frame.take()!, generation: context.generation, asOf: context.returned)
+                case .screen: pipeline.couldNotRepaint(frame.take()!, serial: context.serial, asOf: context.returned)
+                case .ready: pipeline.couldNotRenew(frame.take()!, asOf: context.returned)
+                }
+                return (nil, !purpose.isNext)
             }
             if let took { pipeline.composeTook(took) }
-            let surplus = pipeline.composed(enqueued.take()!, as: composed, mark: context.mark, generation: context.generation)
-            return (surplus, pipeline.presenterIsIdle && pipeline.generation == context.generation)
-        }
-        if let surplus { output.discard(surplus) }
-        if wake { output.wake() }
-    }
-
-    private func repainted(_ frame: consuming EnqueuedFrame, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?) {
-        var enqueued: EnqueuedFrame? = frame
-        let surplus: PreparedScene? = pipeline.signal { pipeline in
-            if let took { pipeline.composeTook(took) }
-            switch preparation {
-            case .prepared(let scene): return pipeline.repainted(enqueued.take()!, serial: context.serial, as: scene, mark: context.mark)
-            case .noDisplay: return pipeline.repainted(enqueued.take()!, serial: context.serial, as: nil, mark: context.mark)
-            case .noSpareBuffer:
-                pipeline.couldNotRepaint(enqueued.take()!, serial: context.serial, asOf: context.returned)
-                return nil
-            }
-        }
-        if let surplus { output.discard(surplus) }
-        output.wake()
-    }
-
-    private func renewed(
-        _ copy: consuming EnqueuedFrame, of old: PreparedScene, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?
-    ) {
-        var copy: EnqueuedFrame? = copy
-        let surplus: PreparedScene? = pipeline.signal { pipeline in
-            switch preparation {
-            case .prepared(let scene):
-                if let took { pipeline.composeTook(took) }
-                return pipeline.renewed(copy.take()!, of: old, as: scene, mark: context.mark)
-            case .noDisplay: return pipeline.renewed(copy.take()!, of: old, as: nil, mark: context.mark)
-            case .noSpareBuffer:
-                pipeline.couldNotRenew(copy.take()!, asOf: context.returned)
-                return nil
+            switch purpose {
+            case .next:
+                let surplus = pipeline.composed(frame.take()!, as: scene, mark: context.mark, generation: context.generation)
+                return (surplus, pipeline.presenterIsIdle && pipeline.generation == context.generation)
+            case .screen: return (pipeline.repainted(frame.take()!, serial: context.serial, as: scene, mark: context.mark), true)
+            case .ready(let old): return (pipeline.renewed(frame.take()!, of: old, as: scene, mark: context.mark), true)
             }
         }
         if let surplus {
             output.discard(surplus)
             pipeline.signal { $0.buffers.cameBack() }
         }
-        output.wake()
+        if wakes { output.wake() }
     }
 }

@@ -1,8 +1,18 @@
 import KioskVocabulary
 
-/// Drawn pictures that lie over every scene, such as controls, from back to front; and where the scene's pictures are.
+/// The drawn layers that lie over every scene, such as controls, from back to front; and where the scene's pictures are.
+///
+/// Layers are known by their surfaces: what has the same surface at the same place is the same, and is neither drawn nor turned again. What
+/// else there is is damage, and written anew.
 package struct Overlay: Sendable, Equatable {
-    /// One of them. Its place is in pixels of the screen as a viewer sees it (before the output's rotation), from the top left corner; what
+    /// Who draws, from back to front. What one has drawn changes independently of the others' (``Player/setOverlay(_:order:at:)``).
+    package enum Order: Int, CaseIterable, Sendable {
+        /// The recorder: buttons and the camera's picture.
+        case recording
+        case controls
+    }
+
+    /// One layer. Its place is in pixels of the screen as a viewer sees it (before the output's rotation), from the top left corner; what
     /// lies outside the screen is cut off.
     package struct Picture: Sendable, Equatable {
         /// What is drawn.
@@ -33,6 +43,13 @@ package struct Overlay: Sendable, Equatable {
     /// Pictures from back to front, on a screen of `width` x `height` pixels.
     package init(pictures: [Picture] = [], width: Int? = nil, height: Int? = nil) {
         (self.pictures, self.width, self.height) = (pictures, width, height)
+    }
+
+    /// Those of several over each other, the rearmost first; on the screen of the one in front that names one.
+    init(_ overlays: [Overlay]) {
+        let screen = overlays.last { $0.width != nil }
+        self.init(pictures: overlays.flatMap(\.pictures), width: screen?.width, height: screen?.height)
+        fillsScreen = overlays.contains(where: \.fillsScreen)
     }
 }
 

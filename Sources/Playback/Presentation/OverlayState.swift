@@ -44,12 +44,13 @@ struct OverlayState: Sendable {
 
     // MARK: Setting
 
-    /// What is to lie over every scene from now on; gives back what was to, to be freed. False where that is the same.
-    mutating func set(_ new: inout Overlay) -> Bool {
+    /// What is to lie over every scene from now on. False where that is the same.
+    mutating func set(_ new: Overlay) -> Bool {
         expectedUntil = nil
+        var new = new
         new.region = overlay.region
         if new == overlay { return false }
-        swap(&overlay, &new)
+        overlay = new
         number += 1
         drawn = number
         return true

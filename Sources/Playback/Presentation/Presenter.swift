@@ -1,11 +1,11 @@
 import KioskPlatform
-import Logging
 
 /// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes or frees a frame
 /// at the deadline: it only chooses among frames that already lie in scan-out buffers.
 ///
 /// It sleeps in the output's `wait` until the vblank before the next frame's own has passed, commits, and sleeps on until the flip event.
-/// A flip that is never reported is given up after ``flipLimit``. Observers are told after the lock has been given back.
+/// How long an event may take the output knows, which gives up on it (``Flip/isAssumed``). What waits for its flip is in the pipeline, where the
+/// compositor asks for it. Observers are told after the lock has been given back.
 ///
 /// This file is the thread and what it does without the lock; what it decides with the lock held is in PresenterDecisions.swift.
 struct Presenter: ~Copyable {
@@ -17,17 +17,14 @@ struct Presenter: ~Copyable {
     /// At rest while the output waits: that has beats of its own.
     private let heartbeat: Heartbeat
     private let emit: @Sendable (PlayerEvent) -> Void
-    private let logger = Logger(label: "playback")
 
     var scheduler: FrameScheduler
     /// What the scheduler was made for.
     private(set) var reportsVblank: Bool
-    /// What waits for its flip.
-    var pending: Commit?
     /// What the output was too busy for; its frame is tried again as the repainted one.
-    private var refused: Commit?
+    var refused: Commit?
     /// Ids grow from player to player of an output, too.
-    private var lastID: UInt64
+    var lastID: UInt64
     /// The generation whose first frame has been shown, and when.
     var shownGeneration: UInt64?
     var shownAt: HostTime
@@ -39,10 +36,6 @@ struct Presenter: ~Copyable {
     var frameOfChange: UInt64 = 0
     /// The playthrough on the screen.
     var present: Playthrough?
-    /// The number of the overlay that is seen with what is committed next.
-    var overlayNumber: UInt64 = 0
-    /// What the sound was last told.
-    var soundRatio = 1.0
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
     var candidates: [FrameScheduler.Frame] = []
     /// What observers are to be told once the lock has been given back; kept for its memory.
@@ -52,13 +45,12 @@ struct Presenter: ~Copyable {
 
     /// A frame on its way to the screen.
     struct Commit {
-        var id: UInt64
-        var since: HostTime
+        var id: UInt64 = 0
         /// Vblanks behind its time: when it was committed, and from the flip on when it was seen.
-        var late: Int
+        var late = 0
         /// The vblank it was committed for, where it was for one.
         var due: HostTime?
-        var generation: UInt64
+        var generation: UInt64 = 0
         /// Where it lies; nil for a repaint.
         var place: FramePlace?
         /// The playthrough this frame is the first of.
@@ -66,21 +58,18 @@ struct Presenter: ~Copyable {
         /// The number of the overlay that is seen with it, and whether it brings nothing else.
         var overlay: UInt64 = 0
         var isOverlayAlone = false
-        /// It has been waited for to the end of ``flipLimit``.
-        var isOverdue = false
     }
 
     enum Step {
         case stop
-        case present(PreparedScene)
-        case presentOverlay
+        case present(PreparedScene, Commit)
+        case presentOverlay(id: UInt64)
         case shownWithoutDisplay
         case wait(until: HostTime?)
         /// A seek that had waited for the one before has begun.
         case seekBegun
     }
 
-    static let flipLimit = MediaTime.seconds(1)
     static let shortWait = MediaTime.milliseconds(4)
 
     init(
@@ -118,20 +107,18 @@ struct Presenter: ~Copyable {
         defer { heartbeat.rest() }
         while true {
             var returned: [PreparedScene] = []
-            let isLost = pending?.isOverdue == true
             // A buffer has come back, or is taken to have.
-            let wakes = hasFlipped || isLost
+            let wakes = hasFlipped
             hasFlipped = false
             let step = pipeline.signal({ wakes ? $0.waitersWithWork : [] }) { decide(&$0, &returned) }
             discard(returned)
             tell()
             if case .stop = step { return }
             if audio.rendering == .overdue { audioOutput.standIn() }
-            if isLost { logger.warning("a page flip was never reported; going on") }
             switch step {
             case .stop: return
-            case .present(let frame): present(frame)
-            case .presentOverlay: presentOverlay()
+            case .present(let frame, let commit): present(frame, commit)
+            case .presentOverlay(let id): presentOverlay(id)
             case .seekBegun:
                 audioOutput.interrupt()
                 pipeline.signal { _ in }  // the feeder has a seek to carry out
@@ -152,39 +139,27 @@ struct Presenter: ~Copyable {
         handle(event)
     }
 
-    private mutating func present(_ frame: PreparedScene) {
-        lastID += 1
-        // Without one it is a repaint.
-        var commit =
-            pending.take() ?? refused.take() ?? Commit(id: lastID, since: now(), late: 0, generation: 0, place: nil, starts: nil)
-        commit.id = lastID
-        commit.overlay = overlayNumber
-        switch output.commit(frame, id: lastID) {
-        case .queued:
-            if commit.place?.playthrough != nil { StartTrace.reached(.committed) }
-            commit.since = now()
-            pending = commit
+    private mutating func present(_ frame: PreparedScene, _ commit: Commit) {
+        switch output.commit(frame, id: commit.id) {
+        case .queued: if commit.place?.playthrough != nil { StartTrace.reached(.committed) }
         case .busy:
             refused = commit
-            pipeline.withLock { $0.keep(frame) }
+            pipeline.withLock { $0.wasBusy(with: frame) }
             wait(until: now() + Self.shortWait)
         case .stale:
+            pipeline.withLock { $0.pending = nil }
             reached(commit, at: nil)
             pipeline.signal { $0.repaint() }
         }
     }
 
-    private mutating func presentOverlay() {
-        lastID += 1
-        switch output.commitOverlay(id: lastID) {
-        case .queued:
-            var commit = Commit(id: lastID, since: now(), late: 0, generation: 0, place: nil, starts: nil)
-            (commit.overlay, commit.isOverlayAlone) = (overlayNumber, true)
-            pending = commit
+    private mutating func presentOverlay(_ id: UInt64) {
+        switch output.commitOverlay(id: id) {
+        case .queued: break
         case .busy:
-            pipeline.withLock { $0.overlay.wasBusy() }
+            pipeline.withLock { $0.wasBusy(with: nil) }
             wait(until: now() + Self.shortWait)
-        case .stale: break  // the display has changed, and will say so; then the overlay is given again
+        case .stale: pipeline.withLock { $0.pending = nil }  // the display has changed, and will say so; then the overlay is given again
         }
     }
 
@@ -200,27 +175,24 @@ struct Presenter: ~Copyable {
             // That nobody counts vblanks may only turn out at the flips.
             if output.reportsVblank != reportsVblank { renewScheduler() }
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
-            var commit = pending?.id == flip.id ? pending.take() : nil
-            // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
-            if let due = commit?.due { commit?.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
             hasFlipped = true
             pipeline.withLock { pipeline in
                 pipeline.buffers.cameBack()
-                pipeline.awaitsFlip = false
                 pipeline.lastFlip = flip.time
-                if let commit { reached(commit, at: flip.time, &pipeline) }
+                if flip.isAssumed { pipeline.statistics.flipsLost += 1 }
+                guard pipeline.pending?.id == flip.id, var commit = pipeline.pending.take() else { return }
+                // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
+                if let due = commit.due { commit.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
+                reached(commit, at: flip.time, &pipeline)
             }
             tell()
         case .changed:
             renewScheduler()
-            if let commit = pending.take() ?? refused.take() { reached(commit, at: nil) }
+            if let commit = pipeline.withLock({ $0.pending.take() }) ?? refused.take() { reached(commit, at: nil) }
             let isThere = output.mode != nil
             // Some may have been composed for the new display already, before its event arrived.
             discard(pipeline.signal { $0.displayChanged(isThere: isThere) })
-        case .deadline:
-            // Not by the clock alone: after a freeze it may be late while the flip is among the events that are still to be told.
-            if let commit = pending, commit.since + Self.flipLimit <= now() { pending?.isOverdue = true }
-        case .woken: break
+        case .deadline, .woken: break
         case .bufferFreed: pipeline.signal { $0.buffers.cameBack() }
         }
     }

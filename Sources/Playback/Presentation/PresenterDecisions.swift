@@ -12,22 +12,14 @@ extension Presenter {
     mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [PreparedScene]) -> Step {
         pipeline.presenterIsIdle = false
         if pipeline.isStopping { return .stop }
-        pipeline.awaitsFlip = pending != nil
+        if pipeline.pending != nil { return .wait(until: nil) }
         let now = now()
-        if let pending {
-            if !pending.isOverdue { return .wait(until: pending.since + Self.flipLimit) }
-            pipeline.statistics.flipsLost += 1
-            pipeline.buffers.cameBack()
-            self.pending = nil
-            reached(pending, at: nil, &pipeline)
-        }
-        if pipeline.screen.waiting?.isUrgent == true, let repainted = takeRepainted(&pipeline) { return .present(repainted) }
+        if pipeline.screen.waiting?.isUrgent == true, let repainted = presentRepainted(&pipeline) { return repainted }
         if shownGeneration == pipeline.generation {
             switch pipeline.followUp() {
             case .none: break
             case .dropped: return .wait(until: now)
             case .begun(let void):
-                audio.isRunning = false
                 returned += void
                 return .seekBegun
             }
@@ -85,7 +77,6 @@ extension Presenter {
         guard preroll.isReady(at: now, level: audio.time(ofSample: Double(audio.available)), demand: audio.cardDemand, isFull: isFull)
         else { return }
         pipeline.playback.clockStarted()
-        audio.isRunning = true
         StartTrace.reached(.clockStarted)
         audioOutput.interrupt()  // what the card still holds is silence
     }
@@ -103,11 +94,7 @@ extension Presenter {
         }
         let decision = scheduler.decide(now: now, ready: candidates, clock: { audio.timelineTime(at: $0, now: now) })
         pipeline.setOverdue(scheduler.overdue)
-        if abs(scheduler.soundRatio - soundRatio) > 2e-6 {
-            soundRatio = scheduler.soundRatio
-            audio.ratio = soundRatio
-            pipeline.statistics.soundRatio = soundRatio
-        }
+        if abs(scheduler.soundRatio - audio.ratio) > 2e-6 { audio.ratio = scheduler.soundRatio }
         switch decision {
         case .show(let index, let late, let vblank):
             // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it
@@ -133,7 +120,6 @@ extension Presenter {
         // Nobody says so when it does, and what stands beneath sound alone has no end of its own.
         if time < end, !audio.ranDry { return .wait(until: now + min(Self.stallCheck, max(Self.shortWait, end - time))) }
         pipeline.playback.playedOut()
-        audio.isRunning = false
         if let present { events.append(.itemEnded(item: present.position.item)) }
         events.append(.playlistEnded)
         return nil
@@ -152,18 +138,23 @@ extension Presenter {
             if let composed = dropped.composed { returned.append(composed) }
         }
         guard let (place, composed) = pipeline.showReady() else { return .wait(until: nil) }
-        (overlayNumber, pipeline.awaitsFlip) = (pipeline.commitsOverlay(pipeline.screen.mark), composed != nil)
         if place.isFirst { starts = place.playthrough }
-        let commit = Commit(
-            id: 0, since: now(), late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
-        if let composed {
-            pending = commit
-            return .present(composed)
-        }
+        let commit = Commit(late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
+        if let composed { return .present(composed, begin(commit, pipeline.screen.mark, &pipeline)) }
+        _ = pipeline.commitsOverlay(pipeline.screen.mark)
         // No display: the frame counts as shown, so that the timeline goes on without one. If it is back, the frame is painted again.
         if output.mode != nil { pipeline.repaint() }
         reached(commit, at: nil, &pipeline)
         return .shownWithoutDisplay
+    }
+
+    /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone.
+    mutating func begin(_ commit: Commit, _ mark: OverlayMark?, _ pipeline: inout Pipeline) -> Commit {
+        var commit = commit
+        lastID += 1
+        (commit.id, commit.overlay) = (lastID, pipeline.commitsOverlay(mark))
+        pipeline.pending = commit
+        return commit
     }
 
     // MARK: Counting
@@ -201,10 +192,7 @@ extension Presenter {
 
     private mutating func begin(_ playthrough: Playthrough, late: Int, isSeen: Bool, _ pipeline: inout Pipeline) {
         let item = playthrough.position.item
-        if playthrough.position.isPaused, case .setSound = pipeline.playback.pause() {
-            audio.isRunning = false
-            audioOutput.interrupt()
-        }
+        if playthrough.position.isPaused, case .changed = pipeline.playback.pause() { audioOutput.interrupt() }
         if playthrough.isSeam {
             if isSeen { pipeline.statistics.countSeam(item, late: late) }
             if let present { events.append(.itemEnded(item: present.position.item)) }

@@ -39,9 +39,8 @@ extension Presenter {
                 return isMissing ? .wait(until: due + .milliseconds(1)) : nil
             }
         }
-        if let repainted = takeRepainted(&pipeline) { return .present(repainted) }
-        (overlayNumber, pipeline.awaitsFlip) = (pipeline.commitsOverlay(nil), true)
-        return .presentOverlay
+        if let repainted = presentRepainted(&pipeline) { return repainted }
+        return .presentOverlay(id: begin(Commit(isOverlayAlone: true), nil, &pipeline).id)
     }
 
     /// When the frame after the one on the screen begins, on the timeline.
@@ -49,10 +48,10 @@ extension Presenter {
         pipeline.ready.isEmpty ? pipeline.screen.place?.end : pipeline.ready[0].enqueued.place.start
     }
 
-    /// What was composed of the frame on the screen, with what lies over it.
-    mutating func takeRepainted(_ pipeline: inout Pipeline) -> PreparedScene? {
+    /// Commits what was composed of the frame on the screen, with what lies over it, or what the output was too busy for; nil where there is
+    /// nothing.
+    mutating func presentRepainted(_ pipeline: inout Pipeline) -> Step? {
         guard let repainted = pipeline.takeRepainted() else { return nil }
-        (overlayNumber, pipeline.awaitsFlip) = (pipeline.commitsOverlay(pipeline.screen.mark), true)
-        return repainted
+        return .present(repainted, begin(refused.take() ?? Commit(), pipeline.screen.mark, &pipeline))
     }
 }

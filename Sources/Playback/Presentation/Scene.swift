@@ -1,7 +1,8 @@
 import KioskMedia
 import KioskVocabulary
 
-/// What an output shows: a background, and layers on it from back to front.
+/// The decoded pictures that an output shows: a background, and layers on it from back to front. Everything drawn lies in front of them
+/// (``Overlay``), and changes without them.
 ///
 /// The engine makes a scene for each frame and keeps it as long as it may have to be prepared again; an output borrows it
 /// (``VideoOutput/prepare(_:)``). The layers lie in the scene itself, so a scene of pictures allocates nothing.
@@ -36,10 +37,7 @@ package struct Scene: ~Copyable, Sendable {
     }
 
     /// Fits the picture of the layer in front another way.
-    mutating func refit(_ gravity: VideoGravity) {
-        guard count > 0, let front = layers[count - 1].take() else { return }
-        layers[count - 1] = .some(front.fitted(gravity))
-    }
+    mutating func refit(_ gravity: VideoGravity) { if count > 0 { layers[count - 1]?.gravity = gravity } }
 
     /// Calls `body` with the layer at `index`, 0 for the rearmost. Traps when there is none.
     package func withLayer<Result, Failure: Error>(
@@ -66,99 +64,37 @@ package struct Scene: ~Copyable, Sendable {
     }
 
     /// Whether one of its pictures comes from the pool of a hardware decoder.
-    package var isPooled: Bool {
-        (0..<count).contains { index in
-            withLayer(at: index) { layer in
-                switch layer.content {
-                case .video(let video): video.frame.isPooled
-                case .surface: false
-                }
-            }
-        }
-    }
+    package var isPooled: Bool { (0..<count).contains { withLayer(at: $0) { $0.frame.isPooled } } }
 
     /// Bytes of decoded pictures that the scene keeps alive.
-    package var byteCount: Int {
-        (0..<count).reduce(0) { sum, index in
-            withLayer(at: index) { layer in
-                switch layer.content {
-                case .video(let video): sum + video.frame.byteCount
-                case .surface: sum
-                }
-            }
-        }
-    }
+    package var byteCount: Int { (0..<count).reduce(0) { sum, index in sum + withLayer(at: index) { $0.frame.byteCount } } }
 }
 
-/// One picture of a ``Scene``.
+/// One picture of a ``Scene``. It takes the whole screen: the bars beside it belong to it.
 package struct Layer: ~Copyable, Sendable {
-    /// A decoded frame, and how it is fitted to the screen.
-    package struct Video: ~Copyable, Sendable {
-        /// The frame, in its own format.
-        package let frame: VideoFrame
-        /// How it is fitted to the whole screen.
-        package let gravity: VideoGravity
-
-        /// The frame alone.
-        fileprivate consuming func intoFrame() -> VideoFrame { frame }
-    }
-
-    /// What a layer shows, and where.
-    package enum Content: ~Copyable, Sendable {
-        /// A decoded frame. The layer takes the whole screen: the bars beside the picture belong to it.
-        case video(Video)
-        /// A drawn surface, scaled to a rectangle of the screen as a viewer sees it: before the output's rotation, in pixels. What lies
-        /// outside the screen is cut off.
-        case surface(Surface, destination: PixelRectangle)
-
-        /// A decoded frame, fitted to the whole screen as `gravity` says.
-        package static func video(_ frame: consuming VideoFrame, gravity: VideoGravity) -> Content {
-            .video(Video(frame: frame, gravity: gravity))
-        }
-    }
-
-    /// What it shows, and where.
-    package let content: Content
-    /// The part of the content that is seen, in its own stored pixels; nil for all of it.
+    /// The frame, in its own format.
+    package let frame: VideoFrame
+    /// How it is fitted to the whole screen.
+    package var gravity: VideoGravity
+    /// The part of the frame that is seen, in its own stored pixels; nil for all of it.
     package var crop: PixelRectangle?
-    /// The clockwise turn of the content on the screen; comes on top of a frame's own orientation.
+    /// The clockwise turn of the frame on the screen; comes on top of its own orientation.
     package var rotation = Rotation.none
-    /// How much of the layer is seen, 0…1; what is left is what lies behind it. Multiplied with a surface's own alpha.
+    /// How much of the layer is seen, 0…1; what is left is what lies behind it.
     package var alpha = 1.0
     /// Layers of a higher order lie in front.
     package var order = 0
 
-    /// A layer that shows all of `content`, upright and opaque.
-    package init(_ content: consuming Content, alpha: Double = 1, order: Int = 0) {
-        self.content = content
-        self.alpha = alpha
-        self.order = order
-    }
-
-    /// The same, its picture fitted as `gravity` says.
-    fileprivate consuming func fitted(_ gravity: VideoGravity) -> Layer {
-        let (crop, rotation, alpha, order) = (crop, rotation, alpha, order)
-        var layer: Layer
-        let content = content
-        switch consume content {
-        case .video(let video): layer = Layer(.video(video.intoFrame(), gravity: gravity), alpha: alpha, order: order)
-        case .surface(let surface, let destination):
-            layer = Layer(.surface(surface, destination: destination), alpha: alpha, order: order)
-        }
-        (layer.crop, layer.rotation) = (crop, rotation)
-        return layer
+    /// A layer that shows all of `frame`, upright and opaque.
+    package init(_ frame: consuming VideoFrame, gravity: VideoGravity, alpha: Double = 1, order: Int = 0) {
+        self.frame = frame
+        (self.gravity, self.alpha, self.order) = (gravity, alpha, order)
     }
 
     /// The same once more, of the same picture; nil where memory is short.
     fileprivate func shared() -> Layer? {
-        var copy: Layer
-        switch content {
-        case .video(let video):
-            guard let frame = video.frame.shared() else { return nil }
-            copy = Layer(.video(frame, gravity: video.gravity), alpha: alpha, order: order)
-        case .surface(let surface, let destination):
-            copy = Layer(.surface(surface, destination: destination), alpha: alpha, order: order)
-        }
+        guard let frame = frame.shared() else { return nil }
+        var copy = Layer(frame, gravity: gravity, alpha: alpha, order: order)
         (copy.crop, copy.rotation) = (crop, rotation)
         return copy
     }

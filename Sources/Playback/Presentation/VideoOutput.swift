@@ -54,7 +54,8 @@ package enum Preparation: Sendable {
 
 /// The answer to ``VideoOutput/commit(_:id:)``.
 package enum CommitResult: Sendable {
-    /// It will be on the screen from the next vblank on, which ``VideoOutputEvent/flipped(_:)`` will report.
+    /// It will be on the screen from the next vblank on, which ``VideoOutputEvent/flipped(_:)`` will report; or, where the display goes
+    /// first, ``VideoOutputEvent/changed``. An output that hears of neither in time says so by itself (``Flip/isAssumed``).
     case queued
     /// The flip before is still pending; the scene is still the caller's to commit or discard.
     case busy
@@ -70,12 +71,12 @@ package struct Flip: Hashable, Sendable {
     package var time: HostTime
     /// The vblank counter, when the driver counts; it can wrap and may jump.
     package var sequence: UInt64?
+    /// Nobody has told of it in time: it has happened, or will.
+    package var isAssumed: Bool
 
     /// A flip from its parts.
-    package init(id: UInt64, time: HostTime, sequence: UInt64?) {
-        self.id = id
-        self.time = time
-        self.sequence = sequence
+    package init(id: UInt64, time: HostTime, sequence: UInt64?, isAssumed: Bool = false) {
+        (self.id, self.time, self.sequence, self.isAssumed) = (id, time, sequence, isAssumed)
     }
 }
 

@@ -90,9 +90,9 @@ struct EnqueuedFrame: ~Copyable, Sendable {
         }
         if let underlay {
             let gravity = underlay.gravity
-            scene.add(Layer(.video(underlay.intoPicture(), gravity: gravity), alpha: lowerAlpha))
+            scene.add(Layer(underlay.intoPicture(), gravity: gravity, alpha: lowerAlpha))
         }
-        if let picture { scene.add(Layer(.video(picture, gravity: place.playthrough?.item.gravity ?? .resizeAspect), alpha: upperAlpha)) }
+        if let picture { scene.add(Layer(picture, gravity: place.playthrough?.item.gravity ?? .resizeAspect, alpha: upperAlpha)) }
         (byteCount, isPooled) = (scene.byteCount, scene.isPooled)
         self.scene = scene
         self.place = place

@@ -19,15 +19,8 @@ enum NumberedPicture {
     /// its number, and what of the mixture is the front picture's own.
     static func numbers(of scene: borrowing Scene) -> (number: Int, underlay: (number: Int, share: Double)?) {
         guard scene.count > 0 else { return (0, nil) }
-        let (front, share) = scene.withLayer(at: scene.count - 1) { (number(of: $0), $0.alpha) }
-        return (front, scene.count == 1 ? nil : (scene.withLayer(at: 0) { number(of: $0) }, share))
-    }
-
-    private static func number(of layer: borrowing Layer) -> Int {
-        switch layer.content {
-        case .video(let video): number(of: video.frame)
-        case .surface: 0
-        }
+        let (front, share) = scene.withLayer(at: scene.count - 1) { (number(of: $0.frame), $0.alpha) }
+        return (front, scene.count == 1 ? nil : (scene.withLayer(at: 0) { number(of: $0.frame) }, share))
     }
 
     /// The number a picture bears.

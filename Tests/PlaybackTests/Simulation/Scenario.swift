@@ -65,6 +65,8 @@ struct Scenario {
     enum Event {
         case decoderStalls(Double)
         case vblanksLost(Int)
+        /// The next flip comes six vblanks late, and without an event: the output takes it for done then.
+        case flipUnreported
         /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
         case vblankDoubled
         /// The driver turns out to count no vblanks.

@@ -36,6 +36,8 @@ struct SimulatedDisplay {
     var reportsVblank = true
     /// Vblanks that the next commit will miss.
     var lost = 0
+    /// Whether nobody tells of the next flip.
+    var isUnreported = false
     /// Whether the next flip is reported twice, and which has been once.
     private var isRepeating = false
     private var repeated: Flip?
@@ -124,7 +126,9 @@ struct SimulatedDisplay {
         if let flip = repeated.take() { return Told(event: .flipped(flip)) }
         if let flip = pending, flip.time <= time {
             pending = nil
-            let event = Flip(id: flip.id, time: flip.time, sequence: UInt64(flip.vblank))
+            let event = Flip(
+                id: flip.id, time: flip.time, sequence: isUnreported ? nil : UInt64(flip.vblank), isAssumed: isUnreported)
+            isUnreported = false
             if isRepeating { (isRepeating, repeated) = (false, event) }
             // A timestamp's jitter is not when it was seen.
             let seen = seconds(ofVblank: flip.vblank)

@@ -156,6 +156,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
         switch event {
         case .decoderStalls(let seconds): feeder.stall(until: time + .seconds(seconds))
         case .vblanksLost(let count): display.lost = count
+        case .flipUnreported: (display.lost, display.isUnreported) = (6, true)
         case .vblankDoubled: display.doubleVblank()
         case .vblanksUncounted: display.reportsVblank = false
         case .cardRunsDry(let seconds): card.block(until: time + .seconds(seconds))

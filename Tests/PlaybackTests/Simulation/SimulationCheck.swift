@@ -36,6 +36,7 @@ struct SimulationCheck {
         switch event {
         case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds), .frozen(let seconds): seconds
         case .vblanksLost(let count): Double(count) * period
+        case .flipUnreported: 6 * period
         case .vblankDoubled, .vblanksUncounted: 0
         case .display(let isConnected): isConnected ? 0 : 10
         case .command(let command): command == .pause ? 10 : 0

@@ -71,6 +71,16 @@ import Testing
         #expect(outcome.snapshot?.statistics.framesLate == 3 && outcome.snapshot?.statistics.framesDropped == 0)
     }
 
+    /// One that nobody tells of is counted as lost, and play goes on.
+    @Test func flipsThatNobodyTellsOf() throws {
+        var scenario = Self.aSecond
+        scenario.events = [(4, .flipUnreported), (8, .flipUnreported)]
+        let outcome = SimulatedPlayback.run(scenario)
+        #expect(outcome.snapshot?.statistics.flipsLost == 2 && outcome.violations == [])
+        let later = outcome.shown.filter { $0.time > 9 }
+        #expect(later.count > 300 && zip(later, later.dropFirst()).allSatisfy { $1.vblank - $0.vblank == 2 })
+    }
+
     /// A driver that turns out to count no vblanks: the pictures go on, by the timer.
     @Test func vblanksThatNobodyCounts() throws {
         var scenario = Self.aSecond

@@ -1,0 +1,213 @@
+import CKioskDRM
+import CKioskFFmpeg
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+
+/// The planes of one output of a card: its primary plane, those of pictures that do not cover the screen, and those of what is drawn over them.
+final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
+    // Sendable because all but `hold(_:)` and `leave()`, which need nothing that changes, is called on the compositor thread alone.
+
+    /// A converted picture, as it lies on the primary plane; and the framebuffer of one, to be shown there where the driver is only asked.
+    let picture: PlanePlanner.Layer
+    private let framebuffer: FramebufferID?
+    private let route: PipeRoute
+    private let primary: PlaneProperties
+    private let usesCursor: Bool
+    /// Ends that the output has a share of the card's planes.
+    private let membership: UInt64?
+    /// All that could show something on the CRTC.
+    private lazy var planes: [PlaneRecord] = route.card.planes().filter { plane in
+        plane.id == primary.id
+            || (plane.type == .overlay || plane.type == .cursor && usesCursor) && plane.possibleCRTCs & route.crtcBit != 0
+    }
+    private var known: [PlaneID: PlaneProperties] = [:]
+    /// How pictures are shown by now, nil for converted ones; the overlay planes of others that are seen still; and how often that has changed.
+    private var video: (arrangement: VideoArrangement?, former: [PlaneID], changes: UInt64) = (nil, [], 0)
+    private let addModeset: ((inout AtomicRequest) -> Void)?
+
+    /// On the screen whose converted pictures the plane `primary` shows, now as `framebuffer`. `usesCursor`: a cursor plane is one of the screen's.
+    /// Where the mode is not set yet `addModeset` adds to a request what sets it: the driver is asked about both together.
+    init(
+        _ route: PipeRoute, primary: PlaneProperties, showing framebuffer: FramebufferID?, _ picture: PlanePlanner.Layer,
+        usesCursor: Bool = false, addModeset: ((inout AtomicRequest) -> Void)? = nil
+    ) {
+        (self.route, self.primary, self.framebuffer, self.picture) = (route, primary, framebuffer, picture)
+        (self.usesCursor, self.addModeset) = (usesCursor, addModeset)
+        membership = addModeset == nil ? route.card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) } : nil
+    }
+
+    /// The screen has gone. Any thread.
+    func leave() { if let membership { route.card.planeShares.withLock { $0.leave(route.crtc, membership) } } }
+
+    var driver: String { route.card.driver }
+    var width: Int { picture.destination.width }
+    var height: Int { picture.destination.height }
+
+    // MARK: Which
+
+    /// The primary plane, and those of `candidates` that are this output's and not among `taken`.
+    private func free(_ candidates: [PlaneRecord], besides taken: [PlaneID]) -> [PlaneRecord] {
+        let share = Set(route.card.planeShares.withLock { $0.share(of: route.crtc, of: candidates) }.map(\.id)).subtracting(taken)
+        return candidates.filter { $0.id == primary.id || share.contains($0.id) }.map { plane in
+            var plane = plane
+            plane.crtc = plane.id == primary.id ? route.crtc : route.card.crtc(of: plane.id)
+            return plane
+        }
+    }
+
+    private func planner(_ free: [PlaneRecord], cursor: PlanePlanner.Size? = nil) -> PlanePlanner {
+        PlanePlanner(free, crtc: route.crtc, bit: route.crtcBit, width: width, height: height, cursor: cursor)
+    }
+
+    func planner(besides taken: [PlaneID]) -> PlanePlanner {
+        let planner = planner(free(planes.filter { $0.type != .cursor }, besides: taken))
+        // Beneath all that drawn pictures have, wherever that is.
+        return taken.isEmpty ? planner : planner.beneath(planes.filter { taken.contains($0.id) })
+    }
+
+    func planner() -> PlanePlanner {
+        let ofVideo = video.former + [video.arrangement?.plane?.id].compactMap { $0 }
+        let free = free(planes.filter { $0.id == primary.id || $0.formats.contains(kDRM_FORMAT_ARGB8888) }, besides: ofVideo)
+        let planner = planner(free, cursor: free.contains { $0.type == .cursor } ? route.card.cursorSize : nil)
+        if ofVideo.isEmpty { return planner }
+        let zpos = video.arrangement?.plane == nil ? nil : video.arrangement?.zpos
+        let places = planes.filter { ofVideo.contains($0.id) }.compactMap { PlanePlanner.position(of: $0, above: nil) }
+        return planner.above(zpos ?? places.max() ?? 0)
+    }
+
+    func properties(of plane: PlaneID) -> PlaneProperties {
+        if plane == primary.id { return primary }
+        if let properties = known[plane] { return properties }
+        let properties = PlaneProperties.kept(plane, of: route)
+        known[plane] = properties
+        return properties
+    }
+
+    /// Whether pictures are on planes as they were decoded.
+    private var showsVideo: Bool { video.arrangement != nil || !video.former.isEmpty }
+    var serial: UInt64 { showsVideo ? video.changes : 0 }
+
+    func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID]) {
+        video = (arrangement, former, video.changes + 1)
+        route.card.planeShares.withLock {
+            $0.hold(former + [arrangement?.plane?.id].compactMap { $0 }, for: route.crtc, asPictures: true)
+        }
+    }
+
+    func hold(_ planes: [PlaneID]) { route.card.planeShares.withLock { $0.hold(planes, for: route.crtc) } }
+
+    // MARK: Memory
+
+    func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer {
+        try DumbVideoBuffer.make(route.card, format, width: width, height: height, forScaling: forScaling)
+    }
+
+    func makeBuffer(width: Int, height: Int) throws(DeviceError) -> OverlayBuffer {
+        DumbOverlayBuffer(try DumbBuffer.make(route.card, width: width, height: height, format: kDRM_FORMAT_ARGB8888))
+    }
+
+    func makeBackdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop {
+        let dumb = try DumbBuffer.make(route.card, width: width, height: height)
+        dumb.pixels.fill(picture.destination, with: colour)
+        return DumbBackdrop(dumb, colour)
+    }
+
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
+        try PrimeFramebuffer.make(route.card, frame)
+    }
+
+    // MARK: Asking the driver
+
+    func test(_ show: VideoShow) throws(DeviceError) {
+        var request = AtomicRequest(route.card)
+        addModeset?(&request)
+        show.request(
+            over: primary, screen: picture.destination, on: route.crtc, after: video.arrangement, behind: nil, showing: nil, names: true,
+            in: &request)
+        let flags = addModeset == nil ? 0 : UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET)
+        try request.testBesideFlips("show a picture on planes of \(route.card.path)", flags)
+    }
+
+    func test(_ frame: OverlayFrame) throws(DeviceError) {
+        var request = AtomicRequest(route.card)
+        if !showsVideo, let framebuffer {
+            primary.show(framebuffer, at: picture.destination, on: route.crtc, zpos: frame.below, in: &request)
+        } else if let below = frame.below {
+            // What the picture's planes show, they show.
+            primary.stack(at: below, in: &request)
+        }
+        for show in frame.shows { show.request(on: route.crtc, in: &request) }
+        // Without ALLOW_MODESET, as it will be committed.
+        try request.testBesideFlips("show drawn pictures on planes of \(route.card.path)")
+    }
+}
+
+/// A dumb buffer of an overlay plane.
+private final class DumbOverlayBuffer: OverlayBuffer, @unchecked Sendable {
+    // Sendable for the reason OverlayBuffer gives; what it adds never changes.
+    private(set) var dumb: DumbBuffer
+
+    init(_ dumb: consuming DumbBuffer) {
+        let (pixels, framebuffer) = (dumb.pixels, dumb.framebuffer)
+        self.dumb = dumb
+        super.init(pixels: pixels, framebuffer: framebuffer)
+    }
+}
+
+/// A backdrop in dumb memory.
+private final class DumbBackdrop: Backdrop, @unchecked Sendable {
+    // Sendable for the reason Backdrop gives; what it adds never changes.
+    private(set) var dumb: DumbBuffer
+
+    init(_ dumb: consuming DumbBuffer, _ colour: UInt32) {
+        let framebuffer = dumb.framebuffer
+        self.dumb = dumb
+        super.init(framebuffer: framebuffer, colour: colour)
+    }
+}
+
+/// The dmabufs of a hardware decoder's surface as a framebuffer.
+final class PrimeFramebuffer: ImportedSurface, @unchecked Sendable {
+    // Sendable for the reason ImportedSurface gives; what it adds never changes.
+    private(set) var scanned: Framebuffer
+
+    private init(_ scanned: consuming Framebuffer) {
+        let id = scanned.id
+        self.scanned = scanned
+        super.init(framebuffer: id)
+    }
+
+    /// Imports the memory of a frame's surface. The corresponding C function is `drmPrimeFDToHandle`. The handles are closed at once: the framebuffer
+    /// keeps the memory, and the kernel gives the same handle, uncounted, for memory that is imported a second time.
+    static func make(_ card: DRMCard, _ frame: borrowing VideoFrame) throws(DeviceError) -> PrimeFramebuffer {
+        guard let surface = frame.surface?.pointee, surface.nb_layers == 1, (1...4).contains(surface.nb_objects) else {
+            throw DeviceError("import a decoder's memory into \(card.path)", code: EINVAL)
+        }
+        let objects = [surface.objects.0, surface.objects.1, surface.objects.2, surface.objects.3].prefix(Int(surface.nb_objects))
+        let layer = surface.layers.0
+        let planes = [layer.planes.0, layer.planes.1, layer.planes.2, layer.planes.3].prefix(Int(layer.nb_planes))
+        var handles: [GEMHandle] = []
+        defer { for handle in Set(handles) { drmCloseBufferHandle(card.fd, handle.rawValue) } }
+        for object in objects {
+            var handle = GEMHandle.none
+            guard drmPrimeFDToHandle(card.fd, object.fd, &handle.rawValue) == 0 else {
+                throw DeviceError("import a decoder's memory into \(card.path)")
+            }
+            handles.append(handle)
+        }
+        var parts = Framebuffer.Parts()
+        for (index, plane) in planes.enumerated() {
+            guard handles.indices.contains(Int(plane.object_index)) else {
+                throw DeviceError("import a decoder's memory into \(card.path)", code: EINVAL)
+            }
+            parts.handles[index] = handles[Int(plane.object_index)]
+            (parts.pitches[index], parts.offsets[index]) = (UInt32(plane.pitch), UInt32(plane.offset))
+        }
+        let modifier = objects[0].format_modifier
+        if modifier != kDRM_FORMAT_MOD_INVALID { parts.modifier = modifier }
+        return PrimeFramebuffer(
+            try Framebuffer.make(card, width: frame.width, height: frame.height, format: layer.format, parts))
+    }
+}
