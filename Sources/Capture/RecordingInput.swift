@@ -1,5 +1,5 @@
 import Controls
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskVocabulary
 import Synchronization

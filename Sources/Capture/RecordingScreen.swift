@@ -1,7 +1,7 @@
 import Configuration
 import Controls
 import Glibc
-import KioskDisplay
+import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -18,7 +18,7 @@ package final class RecordingScreen: Sendable {
     private let encoder: EncoderWish
     private let folder: FilmFolder
     private let theme: Theme
-    private let player: Player
+    private let player: PlaybackEngine
     private let screen: any ControlsScreen
     private let changed: @Sendable (Facts) -> Void
     let shown = Mutex(Shown())
@@ -35,7 +35,7 @@ package final class RecordingScreen: Sendable {
 
     /// The recording that `settings` describe; nil where they have no folder. `device` is the only node that may encode, where one is named. `changed` is called on its thread: another state, a film that was kept, a failure.
     package init?(
-        _ settings: Configuration.Record, device: String?, theme: Theme, player: Player, screen: any ControlsScreen,
+        _ settings: Configuration.Record, device: String?, theme: Theme, player: PlaybackEngine, screen: any ControlsScreen,
         changed: @escaping @Sendable (Facts) -> Void
     ) {
         guard let path = settings.folder else { return nil }

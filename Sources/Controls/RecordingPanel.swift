@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskPlayback
 import KioskVocabulary
 

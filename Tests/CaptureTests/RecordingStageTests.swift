@@ -1,7 +1,7 @@
 import Configuration
 import Controls
 import Foundation
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskVocabulary
 import Testing

@@ -5,7 +5,7 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Planes for video in memory.
 final class MemoryVideo: VideoHardware, @unchecked Sendable {

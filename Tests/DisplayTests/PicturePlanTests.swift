@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// What planes would have to show of a picture, and what stands in the way.
 @Suite struct PicturePlanTests {

@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Where the planes of a picture lie, and that what is copied or scaled there is the picture and nothing beside it.
 @Suite struct VideoBufferTests {

@@ -7,7 +7,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Which way pictures take to the screen, what a viewer sees of it, and what is done when a way is refused.
 @Suite struct VideoPlanesTests {

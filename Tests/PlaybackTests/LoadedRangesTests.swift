@@ -53,7 +53,7 @@ import Testing
         server.change { $0.rate = rate / 4 }
         try #require(stage.wait { !keepsUp(stage) })
         #expect(stage.player.timeControlStatus == .playing && stage.statistics.stalls == 0, "\(stage.player.timeControlStatus)")
-        try #require(stage.wait { stage.player.timeControlStatus == .waiting }, "\(stage.complaints)")
+        try #require(stage.wait { stage.player.timeControlStatus == .waitingToPlay }, "\(stage.complaints)")
         #expect(!keepsUp(stage))
         server.change { $0.rate = nil }
         #expect(stage.wait { keepsUp(stage) }, "\(stage.complaints)")
@@ -68,7 +68,7 @@ import Testing
         try #require(
             stage.wait {
                 if keepsUp(stage) { said += 1 }
-                return stage.pictures.count > 10 && stage.player.timeControlStatus == .waiting
+                return stage.pictures.count > 10 && stage.player.timeControlStatus == .waitingToPlay
             }, "\(stage.complaints)")
         #expect(said == 0)
     }

@@ -27,7 +27,7 @@ package struct Overlay: Sendable, Equatable {
     package var width: Int?, height: Int?
     /// Whether it covers all of the screen, and moves: it may then have planes of that size, three buffers of them.
     package var fillsScreen = false
-    /// Where on the screen the scene's pictures are. The player's own (``Player/setRegion(_:within:)``), whatever is set here.
+    /// Where on the screen the scene's pictures are. The player's own (``PlaybackEngine/setRegion(_:within:)``), whatever is set here.
     package var region = Region.full
 
     /// Pictures from back to front, on a screen of `width` x `height` pixels.
@@ -38,7 +38,7 @@ package struct Overlay: Sendable, Equatable {
 
 /// How an output shows an ``Overlay``.
 package enum OverlayPlacement: Sendable {
-    /// On a plane of its own: the next ``VideoOutput/commit(_:id:)``, or ``VideoOutput/commitOverlay(id:)``, shows it; prepared scenes stay
+    /// On a plane of its own: the next ``SceneOutput/commit(_:id:)``, or ``SceneOutput/commitOverlay(id:)``, shows it; prepared scenes stay
     /// as they are.
     case plane
     /// Scenes prepared from now on contain it; those prepared before do not.

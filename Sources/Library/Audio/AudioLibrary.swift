@@ -1,3 +1,4 @@
+import KioskAudioCore
 public import KioskPlayer
 import KioskVocabulary
 
@@ -9,7 +10,7 @@ private enum AudioLibraryLog {
     static func begin() { hasBegun }
 }
 
-extension KioskPlayer.AudioOutput {
+extension AudioOutput {
     /// Opens a sound card. Never fails: without a card the output is silent, and takes the card once there is one.
     ///
     /// - Parameters:
@@ -18,14 +19,14 @@ extension KioskPlayer.AudioOutput {
     ///   - display: the display whose own sound is preferred.
     ///   - session: whether other programs can be heard at the same time, which output is followed, and what an interruption does.
     public static func alsa(
-        device: String? = nil, display: KioskPlayer.VideoOutput? = nil, session: KioskPlayer.AudioSession = KioskPlayer.AudioSession()
-    ) -> KioskPlayer.AudioOutput {
+        device: String? = nil, display: VideoOutput? = nil, session: AudioSession = AudioSession()
+    ) -> AudioOutput {
         AudioLibraryLog.begin()
         let choice = device.flatMap(AudioDevice.init) ?? .automatic
-        let output = choice.makeOutput(session: session.engine) { [display] in
+        let output = choice.makeOutput(session: session) { [display] in
             display?.waitUntilOpen()
             return display?.name
         }
-        return KioskPlayer.AudioOutput(output, session: session)
+        return AudioOutput(output, session: session)
     }
 }

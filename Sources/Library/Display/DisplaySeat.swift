@@ -1,4 +1,4 @@
-import KioskPlayback
+import KioskDisplayCore
 public import KioskPlayer
 import KioskVocabulary
 
@@ -12,9 +12,8 @@ public final class DisplaySeat: Sendable {
     public init() { seat = Seat.open() }
 
     /// Opens a display. Never fails: while there is none the output waits for one. The display is looked for in the background.
-    public func open(_ settings: DisplayConfiguration = DisplayConfiguration()) -> KioskPlayer.VideoOutput {
-        let display = DisplayOutput(settings.engine, on: seat, inBackground: true)
-        return .of(display, background: settings.engine.background.rgb)
+    public func open(_ settings: DisplayConfiguration = DisplayConfiguration()) -> VideoOutput {
+        VideoOutput(DisplayOutput(settings.engine, on: seat, inBackground: true))
     }
 }
 
@@ -63,28 +62,19 @@ public struct DisplayConfiguration: Hashable, Sendable {
     }
 }
 
-extension KioskPlayer.VideoOutput {
+extension VideoOutput {
     /// Opens a display on a bare console: by KMS, or on a framebuffer device where there is no KMS. Never fails: while there is none the output
     /// waits for one. A name of a connector or a mode that has not the shape of one counts as none.
-    public static func display(_ settings: DisplayConfiguration = DisplayConfiguration()) -> KioskPlayer.VideoOutput {
+    public static func display(_ settings: DisplayConfiguration = DisplayConfiguration()) -> VideoOutput {
         DisplaySeat().open(settings)
     }
 
     /// An output in memory at a simulated refresh: nothing is seen of it but `png()`. For tests, and for machines
     /// without a display.
-    public static func offscreen(width: Int = 1280, height: Int = 720, refreshRate: Double = 60) -> KioskPlayer.VideoOutput {
+    public static func offscreen(width: Int = 1280, height: Int = 720, refreshRate: Double = 60) -> VideoOutput {
         let mode = DisplayModeChoice.size(
             width: min(max(width, 16), 16384), height: min(max(height, 16), 16384),
             refresh: refreshRate.isFinite ? min(max(refreshRate, 1), 1000) : 60)
-        return .of(DisplayOutput.offscreen(DisplaySettings(connector: .offscreen, mode: mode)), background: 0)
-    }
-
-    fileprivate static func of(_ display: DisplayOutput, background: UInt32) -> KioskPlayer.VideoOutput {
-        KioskPlayer.VideoOutput(
-            Parts(
-                engine: display,
-                makeWindow: { vblank, show in WindowOutput(display, background: background, vblank: vblank, show: show) },
-                capture: { try display.capture().png(isUpright: true) },
-                observeTerminal: { display.observeTerminal($0) }, observeRotation: { display.observeRotation($0) }))
+        return VideoOutput(DisplayOutput.offscreen(DisplaySettings(connector: .offscreen, mode: mode)))
     }
 }

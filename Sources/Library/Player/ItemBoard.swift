@@ -1,32 +1,32 @@
 internal import KioskPlayback
-internal import KioskVocabulary
+public import KioskVocabulary
 internal import Synchronization
 
 /// Which of the engine's items is which ``PlayerItem``, and who is told what happens.
 final class ItemBoard: Sendable {
     private struct State {
-        var items: [KioskPlayback.PlayerItem.ID: PlayerItem] = [:]
+        var items: [QueueItem.ID: PlayerItem] = [:]
         var watchers: [Int: AsyncStream<PlayerEvent>.Continuation] = [:]
         var lastWatcher = 0
         var hasEnded = false
         /// What has left the list.
-        var gone: [KioskPlayback.PlayerItem.ID] = []
+        var gone: [QueueItem.ID] = []
         /// Of that, what is not to be played to its end.
-        var replaced: Set<KioskPlayback.PlayerItem.ID> = []
+        var replaced: Set<QueueItem.ID> = []
     }
 
     private let state = Mutex(State())
 
-    subscript(id: KioskPlayback.PlayerItem.ID) -> PlayerItem? { state.withLock { $0.items[id] } }
+    subscript(id: QueueItem.ID) -> PlayerItem? { state.withLock { $0.items[id] } }
 
     /// The identity of an item on the list.
-    func id(of item: PlayerItem) -> KioskPlayback.PlayerItem.ID? {
+    func id(of item: PlayerItem) -> QueueItem.ID? {
         state.withLock { state in state.items.first { $0.value === item }?.key }
     }
 
     /// Items come onto the engine's list by `enlist`, which returns their identities. The lock is held, so that no event of theirs comes
     /// before they are known.
-    func add(_ new: [PlayerItem], to engine: KioskPlayback.Player, _ enlist: () -> [KioskPlayback.PlayerItem.ID]) {
+    func add(_ new: [PlayerItem], to engine: PlaybackEngine, _ enlist: () -> [QueueItem.ID]) {
         state.withLock { state in
             for (id, item) in zip(enlist(), new) {
                 state.items[id] = item
@@ -36,13 +36,13 @@ final class ItemBoard: Sendable {
     }
 
     /// Items have left the list. What is on the screen may be one of them: it is kept until another one is.
-    func remove(_ ids: [KioskPlayback.PlayerItem.ID]) { state.withLock { $0.gone += ids } }
+    func remove(_ ids: [QueueItem.ID]) { state.withLock { $0.gone += ids } }
 
     /// Items are to be replaced at once: none of them is the current one any more.
-    func replace(_ ids: [KioskPlayback.PlayerItem.ID]) { state.withLock { $0.replaced.formUnion(ids) } }
+    func replace(_ ids: [QueueItem.ID]) { state.withLock { $0.replaced.formUnion(ids) } }
 
     /// Whether an item gives way at once.
-    func isReplaced(_ id: KioskPlayback.PlayerItem.ID) -> Bool { state.withLock { $0.replaced.contains(id) } }
+    func isReplaced(_ id: QueueItem.ID) -> Bool { state.withLock { $0.replaced.contains(id) } }
 
     /// Everything that happens from now on.
     var events: AsyncStream<PlayerEvent> {
@@ -68,13 +68,13 @@ final class ItemBoard: Sendable {
     }
 
     /// Something has happened in the engine. Called on its event thread.
-    func note(_ event: KioskPlayback.PlayerEvent) {
+    func note(_ event: PlaybackEvent) {
         guard let event = translated(event) else { return }
         let watchers = state.withLock { $0.watchers }
         for watcher in watchers.values { watcher.yield(event) }
     }
 
-    private func translated(_ event: KioskPlayback.PlayerEvent) -> PlayerEvent? {
+    private func translated(_ event: PlaybackEvent) -> PlayerEvent? {
         switch event {
         case .itemStarted(let id, let isSeam, _):
             guard let item = self[id] else { return nil }
@@ -89,14 +89,14 @@ final class ItemBoard: Sendable {
             return nil
         case .nothingPlayable: return .nothingPlayable
         case .playlistEnded: return .playedToEnd
-        case .statusChanged(let status): return .timeControlStatusChanged(TimeControlStatus(status))
+        case .statusChanged(let status): return .timeControlStatusChanged(status)
         case .interruptionBegan: return .interruptionBegan
         case .interruptionEnded: return .interruptionEnded
         }
     }
 
     /// Another item is on the screen than those that have left the list.
-    private func forget(besides present: KioskPlayback.PlayerItem.ID) {
+    private func forget(besides present: QueueItem.ID) {
         state.withLock { state in
             for id in state.gone where id != present {
                 state.items[id] = nil

@@ -14,13 +14,13 @@ import Synchronization
 ///
 /// Six threads do the work: `feeder` decodes, `opener` opens the next item, `lost-opener` a stream that broke off, `compositor` converts, `presenter` flips, and the audio
 /// output's own.
-package final class Player: Sendable {
+package final class PlaybackEngine: Sendable {
     let options: Options
     let pipeline: Monitor<Pipeline>
     let audio: AudioQueue
     let now: @Sendable () -> HostTime
-    let video: any VideoOutput
-    let audioOutput: any AudioOutput
+    let video: any SceneOutput
+    let audioOutput: any PCMOutput
     let events = PlayerEvents()
     /// PlayerRegion.swift.
     let regionMoves = Monitor(RegionMoves())
@@ -42,7 +42,7 @@ package final class Player: Sendable {
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
     /// `files` are opened in place of sources where there are such.
     package convenience init(
-        items: [PlaylistItem], options: Options = Options(), video: any VideoOutput, audio: any AudioOutput,
+        items: [PlaylistItem], options: Options = Options(), video: any SceneOutput, audio: any PCMOutput,
         files: (any AssetFiles)? = nil
     ) {
         self.init(items: items, options: options, video: video, audio: audio, files: files) { HostTime.now }
@@ -50,7 +50,7 @@ package final class Player: Sendable {
 
     /// The same by another clock than CLOCK_MONOTONIC.
     init(
-        items: [PlaylistItem], options: Options, video: any VideoOutput, audio output: any AudioOutput,
+        items: [PlaylistItem], options: Options, video: any SceneOutput, audio output: any PCMOutput,
         files: (any AssetFiles)? = nil, now: @escaping @Sendable () -> HostTime
     ) {
         self.now = now
@@ -81,7 +81,7 @@ package final class Player: Sendable {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
         let (lostOpener, now) = (lostOpener, now)
         let rules = pipeline.withLock { $0.cursor.rules }
-        let emit: @Sendable (PlayerEvent) -> Void = { events.send($0) }
+        let emit: @Sendable (PlaybackEvent) -> Void = { events.send($0) }
         output.start(audio)
         let (beats, turn) = (beats, OutputTurn(video))
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
@@ -150,7 +150,7 @@ package final class Player: Sendable {
 }
 
 // The runtime traps when it takes apart a class that holds noncopyable values, as dump() and failing test expectations do.
-extension Player: CustomReflectable {
+extension PlaybackEngine: CustomReflectable {
     /// Nothing to look into.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -158,9 +158,9 @@ extension Player: CustomReflectable {
 /// A player's turn with an output. The compositor and the presenter hold it, and nobody else: when both have let go of it, whichever way they
 /// ended, what they had prepared and not committed goes back to the output, and another player may have it.
 final class OutputTurn: Sendable {
-    let output: any VideoOutput
+    let output: any SceneOutput
 
-    init(_ output: any VideoOutput) { self.output = output }
+    init(_ output: any SceneOutput) { self.output = output }
 
     deinit { output.endTurn() }
 }

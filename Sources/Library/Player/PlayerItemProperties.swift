@@ -1,7 +1,7 @@
 internal import KioskMedia
 internal import KioskPlatform
 internal import KioskPlayback
-internal import KioskVocabulary
+public import KioskVocabulary
 
 // What the player that has an item knows of it. It is asked for under the engine's lock, which is held for some microseconds.
 
@@ -62,7 +62,7 @@ extension PlayerItem {
 
     /// Pixels across and down of its picture at its own size, upright and of square pixels; nil without a picture, as while its picture track is
     /// switched off.
-    public var presentationSize: PixelSize? { facts?.presentationSize.map { PixelSize(width: $0.width, height: $0.height) } }
+    public var presentationSize: PixelSize? { facts?.presentationSize }
 
     /// All its tracks, and which are played.
     public var tracks: [Track] {

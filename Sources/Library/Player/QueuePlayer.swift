@@ -1,5 +1,5 @@
 internal import KioskPlayback
-internal import KioskVocabulary
+public import KioskVocabulary
 internal import Synchronization
 
 /// Plays items one after the other, and from the beginning again where it is asked to: each seam without a vblank late, a frame lost or a hole

@@ -27,12 +27,12 @@ package struct DisplayMode: Hashable, Sendable {
     }
 }
 
-/// A scene that has been prepared and can be committed. Goes back to its output exactly once: through ``VideoOutput/commit(_:id:)``, when
-/// that takes it, or through ``VideoOutput/discard(_:)``.
+/// A scene that has been prepared and can be committed. Goes back to its output exactly once: through ``SceneOutput/commit(_:id:)``, when
+/// that takes it, or through ``SceneOutput/discard(_:)``.
 package struct PreparedScene: Hashable, Sendable {
     /// Which of the output's buffers it lies in.
     package var buffer: Int
-    /// The output's ``VideoOutput/generation`` it was prepared for; a scene of an older one can no longer be committed.
+    /// The output's ``SceneOutput/generation`` it was prepared for; a scene of an older one can no longer be committed.
     package var generation: UInt64
 
     /// A token for `buffer` under `generation`; made by outputs only.
@@ -42,7 +42,7 @@ package struct PreparedScene: Hashable, Sendable {
     }
 }
 
-/// The answer to ``VideoOutput/prepare(_:)``.
+/// The answer to ``SceneOutput/prepare(_:)``.
 package enum Preparation: Sendable {
     /// The scene can be committed.
     case prepared(PreparedScene)
@@ -52,9 +52,9 @@ package enum Preparation: Sendable {
     case noDisplay
 }
 
-/// The answer to ``VideoOutput/commit(_:id:)``.
+/// The answer to ``SceneOutput/commit(_:id:)``.
 package enum CommitResult: Sendable {
-    /// It will be on the screen from the next vblank on, which ``VideoOutputEvent/flipped(_:)`` will report.
+    /// It will be on the screen from the next vblank on, which ``SceneOutputEvent/flipped(_:)`` will report.
     case queued
     /// The flip before is still pending; the scene is still the caller's to commit or discard.
     case busy
@@ -64,7 +64,7 @@ package enum CommitResult: Sendable {
 
 /// A scene is on the screen.
 package struct Flip: Hashable, Sendable {
-    /// The id that was given to ``VideoOutput/commit(_:id:)``.
+    /// The id that was given to ``SceneOutput/commit(_:id:)``.
     package var id: UInt64
     /// The vblank from which on the scene is scanned out. For an output without vblank events, its paced estimate.
     package var time: HostTime
@@ -79,13 +79,13 @@ package struct Flip: Hashable, Sendable {
     }
 }
 
-/// What ``VideoOutput/wait(until:)`` woke up for.
-package enum VideoOutputEvent: Sendable {
+/// What ``SceneOutput/wait(until:)`` woke up for.
+package enum SceneOutputEvent: Sendable {
     case flipped(Flip)
-    /// Display gone, come back or in another mode: read ``VideoOutput/mode`` and ``VideoOutput/generation`` anew; prepared
+    /// Display gone, come back or in another mode: read ``SceneOutput/mode`` and ``SceneOutput/generation`` anew; prepared
     /// scenes of the older generation are void, and what should be seen must be prepared again.
     case changed
-    /// ``VideoOutput/wake()`` was called.
+    /// ``SceneOutput/wake()`` was called.
     case woken
     /// A scan-out buffer has become spare without a flip: it is no longer read for a snapshot.
     case bufferFreed
@@ -111,7 +111,7 @@ package enum VideoOutputEvent: Sendable {
 /// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or
 /// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
 /// itself.
-package protocol VideoOutput: AnyObject, Sendable {
+package protocol SceneOutput: AnyObject, Sendable {
     /// Returns once it is known whether there is a display, for an output that is opened in the background; blocks for as long as a modeset
     /// takes. Both threads call it before anything else.
     func waitUntilOpen()
@@ -144,7 +144,7 @@ package protocol VideoOutput: AnyObject, Sendable {
     func commitOverlay(id: UInt64) -> CommitResult
     /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches).
     /// Presenter thread.
-    func wait(until deadline: HostTime?) -> VideoOutputEvent
+    func wait(until deadline: HostTime?) -> SceneOutputEvent
     /// Ends the ``wait(until:)`` that is under way, or the next one.
     func wake()
     /// A player is done with the output, and both its threads have ended: what was prepared and not committed is taken back, and what lay over
@@ -157,7 +157,7 @@ package protocol VideoOutput: AnyObject, Sendable {
     var heartbeat: Heartbeat? { get }
 }
 
-extension VideoOutput {
+extension SceneOutput {
     /// An output that is open from the beginning.
     package func waitUntilOpen() {}
     /// An output that calls no driver.

@@ -2,9 +2,9 @@ import KioskVocabulary
 
 /// An item of a player's playlist: an identity of its own, and what is played under it.
 ///
-/// The player gives the identity when an item comes onto the list (``Player/append(_:)`` and the like), and the item keeps it wherever the
+/// The player gives the identity when an item comes onto the list (``PlaybackEngine/append(_:)`` and the like), and the item keeps it wherever the
 /// list is changed or reordered. Events, statistics and commands name items by it. Two items that play the same file are two items.
-package struct PlayerItem: Hashable, Sendable, Identifiable {
+package struct QueueItem: Hashable, Sendable, Identifiable {
     /// Names an item of one player.
     package struct ID: Hashable, Comparable, Sendable, CustomStringConvertible {
         /// Counted from 0 in the order in which items first came onto the list, and never used again.

@@ -1,6 +1,6 @@
 internal import KioskPlatform
 internal import KioskPlayback
-internal import KioskVocabulary
+public import KioskVocabulary
 internal import Synchronization
 
 /// An asset as it is played: from where to where, how often, how loud, and how it stands in the picture. It has an identity: two items of one
@@ -61,8 +61,8 @@ public final class PlayerItem: Sendable {
         var watchers: [Int: AsyncStream<Status>.Continuation] = [:]
         var lastWatcher = 0
         /// Who plays it, and under which identity.
-        weak var engine: KioskPlayback.Player?
-        var id: KioskPlayback.PlayerItem.ID?
+        weak var engine: PlaybackEngine?
+        var id: QueueItem.ID?
         /// What has been chosen of its tracks.
         var audio: TrackSelection, video: TrackSelection
         var gravity: VideoGravity
@@ -85,7 +85,7 @@ public final class PlayerItem: Sendable {
         get { state.withLock { $0.gravity } }
         set {
             state.withLock { $0.gravity = newValue }
-            if let place { place.engine.setGravity(newValue.engine, of: place.id) }
+            if let place { place.engine.setGravity(newValue, of: place.id) }
         }
     }
 
@@ -114,12 +114,12 @@ public final class PlayerItem: Sendable {
     }
 
     /// A player has it on its list under this identity now.
-    func setPlace(_ engine: KioskPlayback.Player, _ id: KioskPlayback.PlayerItem.ID) {
+    func setPlace(_ engine: PlaybackEngine, _ id: QueueItem.ID) {
         state.withLock { ($0.engine, $0.id) = (engine, id) }
     }
 
     /// The player that has it, or had it last.
-    var place: (engine: KioskPlayback.Player, id: KioskPlayback.PlayerItem.ID)? {
+    var place: (engine: PlaybackEngine, id: QueueItem.ID)? {
         state.withLock { state in
             if let engine = state.engine, let id = state.id { (engine, id) } else { nil }
         }
@@ -128,7 +128,7 @@ public final class PlayerItem: Sendable {
     /// Notes which track of a kind is to be played; false where that was chosen already, or there is nothing to choose. Also gives its place.
     func choose(
         _ selection: TrackSelection, in mediaType: Asset.Track.MediaType
-    ) -> (isChanged: Bool, place: (engine: KioskPlayback.Player, id: KioskPlayback.PlayerItem.ID)?) {
+    ) -> (isChanged: Bool, place: (engine: PlaybackEngine, id: QueueItem.ID)?) {
         let isChanged = state.withLock { state in
             switch mediaType {
             case .audio:
@@ -147,7 +147,7 @@ public final class PlayerItem: Sendable {
     var entry: PlaylistItem {
         let (audio, video, gravity) = state.withLock { ($0.audio, $0.video, $0.gravity) }
         var entry = PlaylistItem(source: asset.location)
-        entry.gravity = gravity.engine
+        entry.gravity = gravity
         entry.volume = options.volume.isFinite ? min(max(options.volume, 0), 1) : 1
         entry.isMuted = options.isMuted
         entry.repeatCount = max(1, options.repeatCount)
@@ -167,22 +167,4 @@ extension PlayerItem: Hashable {
     public static func == (a: PlayerItem, b: PlayerItem) -> Bool { a === b }
     /// Hashes the identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-/// How a picture of another shape is fitted to where it is shown.
-public enum VideoGravity: Hashable, Sendable, CaseIterable {
-    /// All of it is seen, with bars beside it.
-    case resizeAspect
-    /// It fills the place, and what is beyond is cut off.
-    case resizeAspectFill
-    /// It is stretched.
-    case resize
-
-    var engine: KioskVocabulary.VideoGravity {
-        switch self {
-        case .resizeAspect: .resizeAspect
-        case .resizeAspectFill: .resizeAspectFill
-        case .resize: .resize
-        }
-    }
 }

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The display as the player has it that came first. It tells the windows over that player's picture when vblanks are, and when the display
 /// has changed.
-final class WatchedOutput: KioskPlayback.VideoOutput {
-    private let output: any KioskPlayback.VideoOutput
+final class WatchedOutput: SceneOutput {
+    private let output: any SceneOutput
     private let vblank: LastVblank
     private let number: Int
     private let turns: DisplayTurns
@@ -15,13 +15,13 @@ final class WatchedOutput: KioskPlayback.VideoOutput {
 
     /// `number` is the connection's.
     init(
-        _ output: any KioskPlayback.VideoOutput, _ vblank: LastVblank, _ number: Int, _ turns: DisplayTurns,
+        _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ turns: DisplayTurns,
         onChange: @escaping @Sendable () -> Void
     ) {
         (self.output, self.vblank, self.number, self.turns, self.onChange) = (output, vblank, number, turns, onChange)
     }
 
-    func wait(until deadline: HostTime?) -> VideoOutputEvent {
+    func wait(until deadline: HostTime?) -> SceneOutputEvent {
         let event = output.wait(until: deadline)
         switch event {
         case .flipped(let flip): vblank.note(flip.time)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import KioskPlatform
 internal import KioskPlayback
-internal import KioskVocabulary
+public import KioskVocabulary
 internal import Synchronization
 
 /// Plays an item on a display and a sound card: AVPlayer for bare Linux.
@@ -14,8 +14,8 @@ internal import Synchronization
 public class Player: @unchecked Sendable {
     // Sendable because its properties are constants that are themselves; subclasses are in this module and add none.
 
-    let engine: KioskPlayback.Player
-    let options: Mutex<KioskPlayback.Player.Options>
+    let engine: PlaybackEngine
+    let options: Mutex<PlaybackEngine.Options>
     let items = ItemBoard()
     private let isStopped = Mutex(false)
     private let playRate = Mutex(1.0)
@@ -35,17 +35,17 @@ public class Player: @unchecked Sendable {
     }
 
     init(_ first: [PlayerItem], loop: KioskVocabulary.LoopMode, video: VideoOutput, audio: AudioOutput, region: Region) {
-        var options = KioskPlayback.Player.Options()
+        var options = PlaybackEngine.Options()
         options.loop = loop
-        options.region = region.engine
-        options.audioSession = audio.session.engine
+        options.region = region
+        options.audioSession = audio.session
         options.decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
         (videoOutput, audioOutput) = (video, audio)
         LibraryLog.begin()
         self.options = Mutex(options)
         let connection = video.connect()
         self.connection = connection
-        engine = KioskPlayback.Player(items: [], options: options, video: connection.output, audio: audio.connect())
+        engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect())
         let items = items
         engine.addObserver { items.note($0) }
         append(first)
@@ -132,7 +132,7 @@ public class Player: @unchecked Sendable {
     }
 
     /// What it is doing about time; paused once it has been stopped.
-    public var timeControlStatus: TimeControlStatus { hasStopped ? .paused : TimeControlStatus(engine.timeControlStatus) }
+    public var timeControlStatus: TimeControlStatus { hasStopped ? .paused : engine.timeControlStatus }
 
     // MARK: Items
 
@@ -157,14 +157,14 @@ public class Player: @unchecked Sendable {
 
     /// Where on the display the picture is; where it is on its way somewhere, where that is.
     public var region: Region {
-        get { Region(engine.region) }
+        get { engine.region }
         set { setRegion(newValue) }
     }
 
     /// Has the picture be in `region`, or go there within `duration`: to full screen and back, playing on. Nothing is opened or decoded anew
     /// for it, and no frame is left out.
     public func setRegion(_ region: Region, within duration: Duration = .zero) {
-        engine.setRegion(region.engine, within: MediaTime(duration))
+        engine.setRegion(region, within: MediaTime(duration))
     }
 
     /// Counts since the player was made.
@@ -189,24 +189,5 @@ public class Player: @unchecked Sendable {
             (framesShown, framesLate, framesDropped) = (counts.framesShown, counts.framesLate, counts.framesDropped)
             (seams, stalls, streamLatency) = (counts.seams, counts.stalls, counts.streamLatency?.duration)
         }
-    }
-}
-
-/// What a player is doing about time.
-public enum TimeControlStatus: Hashable, Sendable {
-    /// It stands still because it was asked to, or has not been asked to play.
-    case paused
-    /// It should be playing and has nothing to play yet: opening, seeking, or waiting for the disk or the network.
-    case waitingToPlay
-    /// It plays.
-    case playing
-
-    init(_ status: KioskPlayback.TimeControlStatus) {
-        self =
-            switch status {
-            case .paused: .paused
-            case .waiting: .waitingToPlay
-            case .playing: .playing
-            }
     }
 }

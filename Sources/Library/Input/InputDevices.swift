@@ -1,4 +1,6 @@
+import KioskInputCore
 import KioskPlatform
+import KioskPlayback
 public import KioskPlayer
 import KioskVocabulary
 import Synchronization
@@ -85,8 +87,8 @@ public final class InputDevices: Sendable {
         let reader = InputReader(InputReader.Options(keys: codes))
         self.reader = reader
         if let display {
-            display.parts.observeRotation { [reader] in reader.setRotation($0) }
-            display.parts.observeTerminal { [reader] in reader.setActive($0) }
+            display.engine.observeRotation { [reader] in reader.setRotation($0) }
+            display.engine.observeTerminal { [reader] in reader.setActive($0) }
         }
         reader.start { [weak self] event in self?.tell(event) }
     }

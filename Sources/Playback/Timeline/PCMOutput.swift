@@ -20,7 +20,7 @@ package protocol AudioRenderer: AnyObject, Sendable {
 /// An output renders all the time from ``start(_:)`` to ``stop()``, silence included, so that its position always advances and nothing is
 /// opened or drained between items. Losing the card is not an error but a state: the output goes on in time by the monotonic clock, without
 /// sound, and works at getting the card back.
-package protocol AudioOutput: AnyObject, Sendable {
+package protocol PCMOutput: AnyObject, Sendable {
     /// What ``AudioRenderer/render(into:)`` must deliver. Constant.
     var format: AudioFormat { get }
     /// What it plays to, for log lines: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms` or why it is silent.
@@ -40,7 +40,7 @@ package protocol AudioOutput: AnyObject, Sendable {
     func stop(by deadline: HostTime) -> Bool
 }
 
-extension AudioOutput {
+extension PCMOutput {
     /// What plays to no card does not run dry.
     package var underruns: Int { 0 }
     /// What plays to no card calls nothing that can hang.

@@ -1,6 +1,6 @@
 internal import KioskMedia
 internal import KioskPlatform
-internal import KioskVocabulary
+public import KioskVocabulary
 
 /// What a file or a URL holds: a movie, a sound, a picture.
 ///
@@ -170,17 +170,6 @@ public struct PlaybackError: Error, Hashable, Sendable, CustomStringConvertible 
     public let description: String
 
     init(_ description: String) { self.description = description }
-}
-
-/// Pixels across and down.
-public struct PixelSize: Hashable, Sendable {
-    /// Across.
-    public var width: Int
-    /// Down.
-    public var height: Int
-
-    /// A size from its parts.
-    public init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 }
 
 extension Asset.Properties {

@@ -1,6 +1,6 @@
-package import KioskPlatform
+internal import KioskPlatform
 package import KioskPlayback
-package import KioskVocabulary
+public import KioskVocabulary
 internal import Synchronization
 
 /// A display, or memory that stands for one. Each product that can show pictures makes such outputs; KioskDisplay by KMS, on a framebuffer
@@ -9,39 +9,10 @@ internal import Synchronization
 /// One or more players show their pictures on it, with drawn pictures (``overlay``) over them. The player that came first has the display; each
 /// other one has a window over its picture, as long as the first one lasts.
 public final class VideoOutput: Sendable {
-    /// What a product gives for it.
-    package struct Parts: Sendable {
-        /// The display itself.
-        package var engine: any KioskPlayback.VideoOutput
-        /// A window's output, which shows what it has to by `show`; `vblank` is the last one of the display.
-        package var makeWindow:
-            @Sendable (_ vblank: @escaping @Sendable () -> HostTime?, _ show: @escaping @Sendable (Overlay.Picture?) -> Void) ->
-                any WindowVideoOutput
-        /// What is on the screen, as a PNG file.
-        package var capture: @Sendable () throws -> [UInt8]
-        /// Whether input devices are ours, as another program may have the virtual terminal; called once.
-        package var observeTerminal: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
-        /// The turn of touches; called once.
-        package var observeRotation: @Sendable (@escaping @Sendable (Rotation) -> Void) -> Void
-
-        /// An output's parts.
-        package init(
-            engine: any KioskPlayback.VideoOutput,
-            makeWindow:
-                @escaping @Sendable (@escaping @Sendable () -> HostTime?, @escaping @Sendable (Overlay.Picture?) -> Void) ->
-                any WindowVideoOutput, capture: @escaping @Sendable () throws -> [UInt8],
-            observeTerminal: @escaping @Sendable (@escaping @Sendable (Bool) -> Void) -> Void = { _ in },
-            observeRotation: @escaping @Sendable (@escaping @Sendable (Rotation) -> Void) -> Void = { _ in }
-        ) {
-            (self.engine, self.makeWindow, self.capture) = (engine, makeWindow, capture)
-            (self.observeTerminal, self.observeRotation) = (observeTerminal, observeRotation)
-        }
-    }
-
     /// A player's way to the output.
     struct Connection: Sendable {
         var number: Int
-        var output: any KioskPlayback.VideoOutput
+        var output: any SceneOutput
         /// The player is not to have the display any more, where it waits for it.
         var leave: @Sendable () -> Void = {}
     }
@@ -50,20 +21,20 @@ public final class VideoOutput: Sendable {
         var lastNumber = 0
         /// The connection that has the display.
         var first: Int?
-        var presenting: KioskPlayback.Player?
+        var presenting: PlaybackEngine?
         /// What windows show, in the order in which they came.
-        var windows: [(number: Int, output: any WindowVideoOutput, picture: Overlay.Picture?)] = []
+        var windows: [(number: Int, output: any WindowSceneOutput, picture: Overlay.Picture?)] = []
         var overlay: [OverlayPicture] = []
         var isClosed = false
     }
 
-    package let parts: Parts
+    package let engine: any SharedSceneOutput
     private let state = Mutex(State())
     private let lastVblank = LastVblank()
     private let turns = DisplayTurns()
 
-    /// An output of these parts.
-    package init(_ parts: Parts) { self.parts = parts }
+    /// The output of an engine's.
+    package init(_ engine: any SharedSceneOutput) { self.engine = engine }
 
     deinit { close() }
 
@@ -71,26 +42,26 @@ public final class VideoOutput: Sendable {
 
     /// Pixels across and down as a viewer sees it; nil while there is no display.
     public var size: PixelSize? {
-        parts.engine.mode.map { mode in
-            parts.engine.rotation.swapsAxes
+        engine.mode.map { mode in
+            engine.rotation.swapsAxes
                 ? PixelSize(width: mode.height, height: mode.width) : PixelSize(width: mode.width, height: mode.height)
         }
     }
 
     /// Vblanks a second; nil while there is no display.
-    public var refreshRate: Double? { parts.engine.mode.map { 1 / $0.refreshPeriod.seconds } }
+    public var refreshRate: Double? { engine.mode.map { 1 / $0.refreshPeriod.seconds } }
 
     /// What the display is called, with its mode: `HDMI-A-1 1920x1080@60.00`; nil while there is none.
-    public var name: String? { parts.engine.mode?.name }
+    public var name: String? { engine.mode?.name }
 
     /// Waits until it is known whether there is a display.
-    public func waitUntilOpen() { parts.engine.waitUntilOpen() }
+    public func waitUntilOpen() { engine.waitUntilOpen() }
 
     /// What is on the screen, with all that lies over it, as a PNG file. Takes some 50 ms at 1080p.
     ///
     /// - Throws: ``PlaybackError`` where there is no display, or it cannot be read.
     public func png() throws -> [UInt8] {
-        do { return try parts.capture() } catch { throw PlaybackError("\(error)") }
+        do { return try engine.png() } catch { throw PlaybackError("\(error)") }
     }
 
     /// Gives the display back. All players must have been stopped or let go of; nothing can be shown after it. Waits up to two seconds for the
@@ -101,7 +72,7 @@ public final class VideoOutput: Sendable {
         }) {
             return
         }
-        if turns.waitUntilFree(until: .now + .seconds(2)) { parts.engine.close() }
+        if turns.waitUntilFree(until: .now + .seconds(2)) { engine.close() }
     }
 
     // MARK: What lies over the pictures
@@ -131,12 +102,12 @@ public final class VideoOutput: Sendable {
             let number = state.lastNumber
             if state.first == nil {
                 state.first = number
-                let output = WatchedOutput(parts.engine, lastVblank, number, turns) { [weak self] in
+                let output = WatchedOutput(engine, lastVblank, number, turns) { [weak self] in
                     self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
                 }
                 return Connection(number: number, output: output, leave: { output.leave() })
             }
-            let window = parts.makeWindow({ [lastVblank] in lastVblank.time }) { [weak self] picture in
+            let window = engine.makeWindow(vblank: { [lastVblank] in lastVblank.time }) { [weak self] picture in
                 self?.change { state in
                     guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
                     state.windows[index].picture = picture
@@ -148,7 +119,7 @@ public final class VideoOutput: Sendable {
     }
 
     /// Its engine is there.
-    func connected(_ connection: Connection, _ player: KioskPlayback.Player) {
+    func connected(_ connection: Connection, _ player: PlaybackEngine) {
         change { state in if state.first == connection.number { state.presenting = player } }
     }
 
@@ -160,12 +131,6 @@ public final class VideoOutput: Sendable {
             state.windows.removeAll { $0.number == connection.number }
         }
     }
-}
-
-/// The output of a player that has a window over another one's picture.
-package protocol WindowVideoOutput: KioskPlayback.VideoOutput {
-    /// The display has come, gone or changed. From any thread.
-    func displayChanged()
 }
 
 /// When the last vblank was that something was seen to change at.

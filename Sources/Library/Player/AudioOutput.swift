@@ -7,14 +7,14 @@ internal import Synchronization
 ///
 /// All players of an output are mixed, and the output's clock is the clock of each: they stay in step with each other for ever.
 public final class AudioOutput: Sendable {
-    private let engine: any KioskPlayback.AudioOutput
+    private let engine: any PCMOutput
     private let mixer: PlayerMixer
 
     /// How it gets along with the rest of the machine.
     public let session: AudioSession
 
     /// The output of an engine's.
-    package init(_ engine: any KioskPlayback.AudioOutput, session: AudioSession = AudioSession()) {
+    package init(_ engine: any PCMOutput, session: AudioSession = AudioSession()) {
         (self.engine, self.session) = (engine, session)
         mixer = PlayerMixer(engine.format)
     }
@@ -31,18 +31,18 @@ public final class AudioOutput: Sendable {
     public var underruns: Int { engine.underruns }
 
     /// A player's own way to the output.
-    func connect() -> any KioskPlayback.AudioOutput { MixedOutput(self, engine, mixer) }
+    func connect() -> any PCMOutput { MixedOutput(self, engine, mixer) }
 }
 
 /// A player's way to an output that others may have, too.
-private final class MixedOutput: KioskPlayback.AudioOutput {
+private final class MixedOutput: PCMOutput {
     // Held, as the output ends with the last who has it.
     private let owner: AudioOutput
-    private let engine: any KioskPlayback.AudioOutput
+    private let engine: any PCMOutput
     private let mixer: PlayerMixer
     private let number = Mutex<Int?>(nil)
 
-    init(_ owner: AudioOutput, _ engine: any KioskPlayback.AudioOutput, _ mixer: PlayerMixer) {
+    init(_ owner: AudioOutput, _ engine: any PCMOutput, _ mixer: PlayerMixer) {
         (self.owner, self.engine, self.mixer) = (owner, engine, mixer)
     }
 
