@@ -142,6 +142,6 @@ extension PicturePlan.Candidate {
         let turn = layer.turn
         return "\(path.rawValue) \(format?.description ?? "-") \(width)x\(height): \(size(source)) → \(size(layer.destination))"
             + (turn.isMirrored ? " mirrored" : "") + (turn.rotation == .none ? "" : " turned \(turn.rotation.rawValue)")
-            + (hasBackdrop ? " over background" : "")
+            + (hasBackground ? " over background" : "")
     }
 }

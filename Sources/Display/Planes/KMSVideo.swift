@@ -62,10 +62,10 @@ final class KMSVideo: VideoHardware, @unchecked Sendable {
         try DumbVideoBuffer.make(route.card, format, width: width, height: height, forScaling: forScaling)
     }
 
-    func makeBackdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop {
+    func makeBackground(_ colour: UInt32) throws(DeviceError) -> BackgroundBuffer {
         let dumb = try DumbBuffer.make(route.card, width: width, height: height)
         dumb.pixels.fill(screen, with: colour)
-        return DumbBackdrop(dumb, colour)
+        return DumbBackground(dumb, colour)
     }
 
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
@@ -91,9 +91,9 @@ final class KMSVideo: VideoHardware, @unchecked Sendable {
     }
 }
 
-/// A backdrop in dumb memory.
-private final class DumbBackdrop: Backdrop, @unchecked Sendable {
-    // Sendable for the reason Backdrop gives; what it adds never changes.
+/// A background in dumb memory.
+private final class DumbBackground: BackgroundBuffer, @unchecked Sendable {
+    // Sendable for the reason BackgroundBuffer gives; what it adds never changes.
     private(set) var dumb: DumbBuffer
 
     init(_ dumb: consuming DumbBuffer, _ colour: UInt32) {
