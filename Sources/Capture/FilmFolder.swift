@@ -53,7 +53,7 @@ struct FilmFolder: Sendable {
     func nextPath() throws(CaptureError) -> String {
         for folder in [path, drafts] where mkdir(folder, 0o755) != 0 && errno != EEXIST {
             let code = errno
-            throw .movie(.init(folder, errno: code))
+            throw .film(.init(folder, errno: code))
         }
         let stem = date("film-%Y-%m-%d-%H%M%S")
         var (name, number) = (stem + ".mp4", 1)
@@ -69,9 +69,9 @@ struct FilmFolder: Sendable {
         let draft = try nextPath()
         if access(drafts, W_OK | X_OK) != 0 {
             let code = errno
-            throw .movie(.init(draft, errno: code))
+            throw .film(.init(draft, errno: code))
         }
-        var video = MovieFormat.Video(width: mode.width ?? 320, height: mode.height ?? 240, frameRate: mode.rate ?? 24)
+        var video = FilmFormat.Video(width: mode.width ?? 320, height: mode.height ?? 240, frameRate: mode.rate ?? 24)
         video.quality = RecordingRequest(path: draft).quality
         let bytes = Recording.bytesPerSecond(video, hasSound: hasSound)
         try RecordingFile.checkSpace(at: draft, bytesPerSecond: bytes, duration: duration)
@@ -92,7 +92,7 @@ struct FilmFolder: Sendable {
             let code = errno
             // So that the next start knows that somebody wants it.
             rename(draft, "\(drafts)/\(Self.kept)\(name)")
-            throw .movie(.init(target, errno: code))
+            throw .film(.init(target, errno: code))
         }
         syncFolder(of: target)
         throwAway(beyond: limits, kept: [name])

@@ -2,8 +2,8 @@ import CKioskFFmpeg
 import Glibc
 import KioskPlatform
 
-/// Why a movie file cannot be written, for the person who wants it.
-package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
+/// Why a film cannot be written, for the person who wants it.
+package struct FilmError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is in the way.
     package enum Reason: Hashable, Sendable {
         /// The installed FFmpeg has none, or none that works here: what was tried, and what it said.
@@ -62,7 +62,7 @@ package struct MovieError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(path): \(reason.text)" }
 }
 
-extension MovieError.Reason {
+extension FilmError.Reason {
     /// What is wrong and what to do, without the file's name.
     package var text: String {
         switch self {

@@ -2,10 +2,10 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// Writes a movie file: pictures with their times, and samples one after another.
+/// Writes a film: pictures with their times, and samples one after another.
 ///
 ///     pictures ──▶ VideoEncoder ──┐
-///     samples ───▶ AudioEncoder ──┴─▶ MovieFile
+///     samples ───▶ AudioEncoder ──┴─▶ FilmFile
 ///
 /// Both begin at zero, the beginning of the file. What goes in has to be about equally far at any moment: the muxer keeps what is ahead in
 /// memory. The file has its name only after ``finish()``; a value that goes before leaves nothing behind, but for a fragmented file what has
@@ -13,8 +13,8 @@ import KioskVocabulary
 ///
 /// It blocks for encoding and for the disk, and is not shared: one thread at a time owns it. After an error nothing more can be written, and
 /// only after one of the pictures' encoder can it be finished.
-package struct MovieWriter: ~Copyable, Sendable {
-    private var file: MovieFile
+package struct FilmWriter: ~Copyable, Sendable {
+    private var file: FilmFile
     private let video: VideoEncoder?
     private let audio: AudioEncoder?
     private let audioFormat: AudioFormat?
@@ -22,40 +22,40 @@ package struct MovieWriter: ~Copyable, Sendable {
     private let path: String
 
     /// What the file at `path` is called until it is finished, in the same folder. Of a fragmented file it can be played.
-    package static func draftPath(of path: String) -> String { MovieFile.draftPath(of: path) }
+    package static func draftPath(of path: String) -> String { FilmFile.draftPath(of: path) }
 
     /// Opens the encoders and begins a file that will be called `path`; one of that name is replaced when it is finished.
     ///
-    /// - Throws: ``MovieError`` where an encoder is missing, or the file cannot be written.
-    package static func open(_ path: String, _ format: MovieFormat) throws(MovieError) -> MovieWriter {
+    /// - Throws: ``FilmError`` where an encoder is missing, or the file cannot be written.
+    package static func open(_ path: String, _ format: FilmFormat) throws(FilmError) -> FilmWriter {
         try open(path, format, copying: nil)
     }
 
     /// The same with pictures that are copied from the track `source`, which has to be there until this returns; nil to encode them.
     package static func open(
-        _ path: String, _ format: MovieFormat, copying source: UnsafeMutablePointer<AVStream>?
-    ) throws(MovieError) -> MovieWriter {
+        _ path: String, _ format: FilmFormat, copying source: UnsafeMutablePointer<AVStream>?
+    ) throws(FilmError) -> FilmWriter {
         // The encoders first: where one is missing nothing has happened to the disk.
         let video: VideoEncoder? =
             if source == nil, let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
         let audio: AudioEncoder? = if let track = format.audio { try AudioEncoder.open(track, path: path) } else { nil }
-        var file = try MovieFile.create(path, fragmented: format.container == .fragmentedMP4)
+        var file = try FilmFile.create(path, fragmented: format.container == .fragmentedMP4)
         if let context = video?.context, let track = format.video {
             let stream = try file.addTrack(context)
             if track.orientation != .up {
                 let matrix = track.orientation.displayMatrix(width: track.width, height: track.height)
-                if shim_stream_set_display_matrix(stream, matrix) < 0 { throw MovieError(path, .cannotWrite("out of memory")) }
+                if shim_stream_set_display_matrix(stream, matrix) < 0 { throw FilmError(path, .cannotWrite("out of memory")) }
             }
         }
         if let source { try file.addCopy(of: source) }
         if let context = audio?.context { _ = try file.addTrack(context) }
         try file.begin(title: format.title)
-        return MovieWriter(
+        return FilmWriter(
             file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1, path: path)
     }
 
     private init(
-        file: consuming MovieFile, video: VideoEncoder?, audio: AudioEncoder?, audioFormat: AudioFormat?,
+        file: consuming FilmFile, video: VideoEncoder?, audio: AudioEncoder?, audioFormat: AudioFormat?,
         audioTrack: Int, path: String
     ) {
         self.file = file
@@ -81,7 +81,7 @@ package struct MovieWriter: ~Copyable, Sendable {
     /// - Returns: false where `time` is not later than that of the picture before: it is left out.
     @discardableResult package mutating func write(
         _ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime? = nil
-    ) throws(MovieError) -> Bool {
+    ) throws(FilmError) -> Bool {
         let isTaken = try video?.send(frame, at: time, duration: duration) ?? false
         try writePictures()
         return isTaken
@@ -92,7 +92,7 @@ package struct MovieWriter: ~Copyable, Sendable {
     @discardableResult package mutating func write(
         planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
         duration: MediaTime? = nil
-    ) throws(MovieError) -> Bool {
+    ) throws(FilmError) -> Bool {
         let isTaken = try video?.send(planes: planes, strides: strides, at: time, duration: duration) ?? false
         try writePictures()
         return isTaken
@@ -102,33 +102,33 @@ package struct MovieWriter: ~Copyable, Sendable {
     /// row to the next.
     @discardableResult package mutating func write(
         pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime? = nil
-    ) throws(MovieError) -> Bool {
+    ) throws(FilmError) -> Bool {
         let isTaken = try video?.send(pixels: pixels, stride: stride, at: time, duration: duration) ?? false
         try writePictures()
         return isTaken
     }
 
-    private mutating func writePictures() throws(MovieError) {
+    private mutating func writePictures() throws(FilmError) {
         while let video, try video.receive() { try file.write(video.packet, track: 0, in: video.packetTimeBase) }
     }
 
     /// Writes a packet of a track that is copied, with its times in `base`; it is empty then.
-    package mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(MovieError) {
+    package mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(FilmError) {
         try file.write(packet, track: 0, in: base)
     }
 
     // MARK: Sound
 
     /// Writes interleaved samples behind those before.
-    package mutating func write(samples: UnsafeBufferPointer<Float>) throws(MovieError) {
+    package mutating func write(samples: UnsafeBufferPointer<Float>) throws(FilmError) {
         guard let audioFormat else { return }
         try write(samples.baseAddress, count: samples.count / audioFormat.channelCount)
     }
 
     /// Writes `count` samples of each channel of silence.
-    package mutating func writeSilence(_ count: Int) throws(MovieError) { try write(nil, count: max(count, 0)) }
+    package mutating func writeSilence(_ count: Int) throws(FilmError) { try write(nil, count: max(count, 0)) }
 
-    private mutating func write(_ samples: UnsafePointer<Float>?, count: Int) throws(MovieError) {
+    private mutating func write(_ samples: UnsafePointer<Float>?, count: Int) throws(FilmError) {
         var done = 0
         while let audio, done < count {
             done += audio.fill(samples, from: done, count: count)
@@ -139,7 +139,7 @@ package struct MovieWriter: ~Copyable, Sendable {
         }
     }
 
-    private mutating func writeSound() throws(MovieError) {
+    private mutating func writeSound() throws(FilmError) {
         while let audio, try audio.receive() {
             try file.write(audio.packet, track: audioTrack, in: audio.context.pointee.time_base)
         }
@@ -148,8 +148,8 @@ package struct MovieWriter: ~Copyable, Sendable {
     // MARK: The end
 
     /// Encodes what is left, writes the index, and gives the file its name when all of it is on the disk. Where the encoder of the pictures has
-    /// failed (``MovieError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
-    package mutating func finish() throws(MovieError) {
+    /// failed (``FilmError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
+    package mutating func finish() throws(FilmError) {
         if let video, !video.hasFailed {
             try video.sendEnd()
             try writePictures()

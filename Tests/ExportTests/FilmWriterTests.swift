@@ -18,7 +18,7 @@ final class ExportFolder {
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 }
 
-@Suite struct MovieWriterTests {
+@Suite struct FilmWriterTests {
     static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
     /// Gray pictures with `number` burned in, as planes.
@@ -39,7 +39,7 @@ final class ExportFolder {
             }
         }
 
-        func write(to writer: inout MovieWriter, at time: MediaTime, duration: MediaTime? = nil) throws -> Bool {
+        func write(to writer: inout FilmWriter, at time: MediaTime, duration: MediaTime? = nil) throws -> Bool {
             try luma.withUnsafeBufferPointer { luma in
                 try chroma.withUnsafeBufferPointer { chroma in
                     let (y, c) = (luma.baseAddress!, chroma.baseAddress!)
@@ -69,7 +69,7 @@ final class ExportFolder {
     }
 
     /// Writes so many pictures at 25 a second, and silence with a click at each half of a second.
-    private func write(_ count: Int, to writer: inout MovieWriter) throws {
+    private func write(_ count: Int, to writer: inout FilmWriter) throws {
         for index in 0..<count {
             #expect(try DrawnPicture(index + 1).write(to: &writer, at: .milliseconds(40 * Int64(index)), duration: .milliseconds(40)))
             var samples = [Float](repeating: 0, count: 2 * 1920)
@@ -80,13 +80,13 @@ final class ExportFolder {
         }
     }
 
-    @Test(arguments: [MovieFormat.Container.mp4, .fragmentedMP4], [MovieFormat.VideoCodec.h264, .hevc, .mpeg4])
-    func writesWhatIsRead(container: MovieFormat.Container, codec: MovieFormat.VideoCodec) throws {
+    @Test(arguments: [FilmFormat.Container.mp4, .fragmentedMP4], [FilmFormat.VideoCodec.h264, .hevc, .mpeg4])
+    func writesWhatIsRead(container: FilmFormat.Container, codec: FilmFormat.VideoCodec) throws {
         let folder = try ExportFolder()
         let path = folder.path + "/out.mp4"
-        var video = MovieFormat.Video(width: 320, height: 180, frameRate: 25)
+        var video = FilmFormat.Video(width: 320, height: 180, frameRate: 25)
         video.codec = codec
-        var writer = try MovieWriter.open(path, MovieFormat(container: container, video: video, audio: .init(Self.stereo)))
+        var writer = try FilmWriter.open(path, FilmFormat(container: container, video: video, audio: .init(Self.stereo)))
         try write(75, to: &writer)
         #expect(folder.names == [".out.mp4.part"])
         try writer.finish()
@@ -106,9 +106,9 @@ final class ExportFolder {
     @Test func pictureComesBack() throws {
         let folder = try ExportFolder()
         let path = folder.path + "/out.mp4"
-        var video = MovieFormat.Video(width: 320, height: 180, frameRate: 25)
+        var video = FilmFormat.Video(width: 320, height: 180, frameRate: 25)
         video.quality = 10
-        var writer = try MovieWriter.open(path, MovieFormat(video: video, audio: nil))
+        var writer = try FilmWriter.open(path, FilmFormat(video: video, audio: nil))
         let drawn = DrawnPicture(5)
         _ = try drawn.write(to: &writer, at: .zero)
         try writer.finish()
@@ -133,7 +133,7 @@ final class ExportFolder {
     @Test func timesMayBeAny() throws {
         let folder = try ExportFolder()
         let path = folder.path + "/out.mp4"
-        var writer = try MovieWriter.open(path, MovieFormat(video: .init(width: 320, height: 180, frameRate: 30), audio: nil))
+        var writer = try FilmWriter.open(path, FilmFormat(video: .init(width: 320, height: 180, frameRate: 30), audio: nil))
         let times: [Int64] = [0, 33, 70, 71, 200, 1000]
         for (index, time) in times.enumerated() { #expect(try DrawnPicture(index + 1).write(to: &writer, at: .milliseconds(time))) }
         // Not later than the one before.
@@ -150,9 +150,9 @@ final class ExportFolder {
     @Test(arguments: [Rotation.none, .clockwise90, .clockwise180, .clockwise270], [false, true])
     func orientation(rotation: Rotation, isMirrored: Bool) throws {
         let folder = try ExportFolder()
-        var video = MovieFormat.Video(width: 320, height: 180, frameRate: 25)
+        var video = FilmFormat.Video(width: 320, height: 180, frameRate: 25)
         video.orientation = Orientation(rotation: rotation, isMirrored: isMirrored)
-        var writer = try MovieWriter.open(folder.path + "/out.mp4", MovieFormat(video: video, audio: nil))
+        var writer = try FilmWriter.open(folder.path + "/out.mp4", FilmFormat(video: video, audio: nil))
         _ = try DrawnPicture(1).write(to: &writer, at: .zero)
         try writer.finish()
         let reader = try MediaReader.open(folder.path + "/out.mp4", samples: nil)
@@ -165,7 +165,7 @@ final class ExportFolder {
         let path = folder.path + "/out.mp4"
         // 4:2:2, full range, of another size.
         var reader = try MediaReader.open(Clips.named("mix-8.mkv"), samples: nil)
-        var writer = try MovieWriter.open(path, MovieFormat(video: .init(width: 320, height: 180, frameRate: 15), audio: nil))
+        var writer = try FilmWriter.open(path, FilmFormat(video: .init(width: 320, height: 180, frameRate: 15), audio: nil))
         while let frame = reader.nextFrame() { _ = try writer.write(frame.frame, at: frame.time, duration: frame.duration) }
         try writer.finish()
         #expect(try Self.read(path).numbers == Array(8001...8015))
@@ -174,15 +174,15 @@ final class ExportFolder {
     @Test func whatIsCutOffCanBePlayed() throws {
         let folder = try ExportFolder()
         let path = folder.path + "/out.mp4"
-        var video = MovieFormat.Video(width: 320, height: 180, frameRate: 25)
+        var video = FilmFormat.Video(width: 320, height: 180, frameRate: 25)
         video.isLive = true
-        var writer = try MovieWriter.open(path, MovieFormat(container: .fragmentedMP4, video: video, audio: .init(Self.stereo)))
+        var writer = try FilmWriter.open(path, FilmFormat(container: .fragmentedMP4, video: video, audio: .init(Self.stereo)))
         try write(100, to: &writer)
         // As a power cut finds it: nobody has finished it.
         let draft = folder.path + "/cut.mp4"
-        try FileManager.default.copyItem(atPath: MovieWriter.draftPath(of: path), toPath: draft)
+        try FileManager.default.copyItem(atPath: FilmWriter.draftPath(of: path), toPath: draft)
         let plain = folder.path + "/plain.mp4"
-        try MovieWriter.remux(from: draft, to: plain)
+        try FilmWriter.remux(from: draft, to: plain)
         let read = try Self.read(plain)
         #expect(read.numbers == Array(1...max(1, read.numbers.count)))
         #expect(read.numbers.count >= 75, "\(read.numbers.count) of 100 pictures: more than a second is lost")
@@ -195,21 +195,21 @@ final class ExportFolder {
     @Test func halfAFileIsNeverInTheWay() throws {
         let folder = try ExportFolder()
         let path = folder.path + "/out.mp4"
-        try Data("half".utf8).write(to: URL(fileURLWithPath: MovieWriter.draftPath(of: path)))
-        let format = MovieFormat(video: .init(width: 320, height: 180, frameRate: 25), audio: nil)
+        try Data("half".utf8).write(to: URL(fileURLWithPath: FilmWriter.draftPath(of: path)))
+        let format = FilmFormat(video: .init(width: 320, height: 180, frameRate: 25), audio: nil)
         do {
-            var writer = try MovieWriter.open(path, format)
+            var writer = try FilmWriter.open(path, format)
             _ = try DrawnPicture(1).write(to: &writer, at: .zero)
             // Meanwhile nobody else may.
-            do throws(MovieError) {
-                _ = try MovieWriter.open(path, format)
+            do throws(FilmError) {
+                _ = try FilmWriter.open(path, format)
                 Issue.record("written twice at once")
             } catch { #expect(error.reason == .isBeingWritten) }
         }
         // Not finished: nothing is left.
         #expect(folder.names == [])
         try Data("whole".utf8).write(to: URL(fileURLWithPath: path))
-        var writer = try MovieWriter.open(path, format)
+        var writer = try FilmWriter.open(path, format)
         _ = try DrawnPicture(1).write(to: &writer, at: .zero)
         try writer.finish()
         #expect(folder.names == ["out.mp4"])
@@ -217,12 +217,12 @@ final class ExportFolder {
     }
 
     @Test(.needsFullDevice) func errorsSayWhatIsWrong() throws {
-        let format = MovieFormat(video: .init(width: 320, height: 180, frameRate: 25), audio: nil)
-        func reason(_ path: String, _ format: MovieFormat) -> MovieError.Reason? {
-            do throws(MovieError) {
-                var writer = try MovieWriter.open(path, format)
+        let format = FilmFormat(video: .init(width: 320, height: 180, frameRate: 25), audio: nil)
+        func reason(_ path: String, _ format: FilmFormat) -> FilmError.Reason? {
+            do throws(FilmError) {
+                var writer = try FilmWriter.open(path, format)
                 for index in 0..<200 {
-                    do throws(MovieError) {
+                    do throws(FilmError) {
                         let noise = DrawnNoise(seed: index)
                         try noise.write(to: &writer, at: .milliseconds(40 * Int64(index)))
                     } catch { return error.reason }
@@ -241,7 +241,7 @@ final class ExportFolder {
         #expect(folder.names == [])
         // /dev/full refuses what is written to it; the draft lies beside its file, so a link leads there.
         try FileManager.default.createSymbolicLink(
-            atPath: MovieWriter.draftPath(of: folder.path + "/full.mp4"), withDestinationPath: "/dev/full")
+            atPath: FilmWriter.draftPath(of: folder.path + "/full.mp4"), withDestinationPath: "/dev/full")
         #expect(reason(folder.path + "/full.mp4", format) == .noSpace)
         #expect(folder.names == [])
     }
@@ -256,7 +256,7 @@ final class ExportFolder {
                 return UInt8(truncatingIfNeeded: state >> 40)
             }
         }
-        func write(to writer: inout MovieWriter, at time: MediaTime) throws(MovieError) {
+        func write(to writer: inout FilmWriter, at time: MediaTime) throws(FilmError) {
             let base = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count)
             defer { base.deallocate() }
             for (index, byte) in bytes.enumerated() { base[index] = byte }

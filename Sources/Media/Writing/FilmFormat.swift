@@ -1,8 +1,8 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What a movie file is to hold, and how it is encoded.
-package struct MovieFormat: Hashable, Sendable {
+/// What a film is to hold, and how it is encoded.
+package struct FilmFormat: Hashable, Sendable {
     /// How the file is put together.
     package enum Container: Hashable, Sendable {
         /// Its index comes first, so that it plays while it is loaded. Nothing of it can be played before it is finished.
