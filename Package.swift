@@ -82,7 +82,10 @@ let package = Package(
             swiftSettings: upcoming),
         .target(
             name: "Controls",
-            dependencies: ["CCairo", "KioskInputCore", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
+            dependencies: [
+                "CCairo", "Configuration", "KioskCapture", "KioskInputCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform", log,
+            ],
             swiftSettings: pure),
         .target(
             name: "Export",
@@ -94,10 +97,8 @@ let package = Package(
         .target(
             name: "KioskCapture",
             dependencies: [
-                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "Configuration", "Controls", "KioskInputCore",
-                "KioskDisplayCore",
-                "KioskAudioCore", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
-                log,
+                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "KioskAudioCore", "KioskPlayback", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform", log,
             ],
             path: "Sources/Capture", swiftSettings: upcoming),
         .target(
@@ -185,8 +186,7 @@ let package = Package(
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "KioskCapture", "CKioskFFmpeg", "Configuration", "Controls", "KioskMedia", "KioskPlayback", "KioskVocabulary",
-                "KioskPlatform",
+                "KioskCapture", "CKioskFFmpeg", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
                 "TestSupport", "VADriver",
             ],
             swiftSettings: upcoming),

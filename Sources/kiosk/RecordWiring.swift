@@ -1,6 +1,6 @@
 import Commands
 import Configuration
-import KioskCapture
+import Controls
 import KioskDisplayCore
 import KioskInputCore
 import KioskPlatform

@@ -1,5 +1,5 @@
-import Controls
 import Glibc
+import KioskCapture
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

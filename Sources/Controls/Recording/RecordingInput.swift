@@ -1,4 +1,3 @@
-import Controls
 import KioskInputCore
 import KioskPlatform
 import KioskVocabulary

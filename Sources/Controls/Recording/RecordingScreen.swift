@@ -1,6 +1,6 @@
 import Configuration
-import Controls
 import Glibc
+import KioskCapture
 import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
@@ -14,6 +14,7 @@ import Synchronization
 /// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. What the camera sees goes from the thread that reads it to the display,
 /// behind the controls, without waiting for anybody: the newest picture takes the place of the one before. The player pauses meanwhile, as the microphone would hear it.
 package final class RecordingScreen: Sendable {
+    private static let log = Logger(label: "capture")
     private let settings: Configuration.Record
     private let encoder: EncoderWish
     private let folder: FilmFolder
@@ -46,8 +47,8 @@ package final class RecordingScreen: Sendable {
             Thread.comeSecond()
             if let self {
                 let (films, thrown) = folder.tidy(reviews: settings.onRecord == .review, limits)
-                for film in films { log.notice("\(film): a film that was cut off, as far as it went") }
-                for draft in thrown { log.notice("\(draft): thrown away: nobody had said to keep it when the player was ended") }
+                for film in films { Self.log.notice("\(film): a film that was cut off, as far as it went") }
+                for draft in thrown { Self.log.notice("\(draft): thrown away: nobody had said to keep it when the player was ended") }
             }
             var work = Work(onRecord: settings.onRecord)
             // What is to be waited for; the object may go meanwhile.
@@ -180,7 +181,7 @@ package final class RecordingScreen: Sendable {
     }
 
     private func note(_ report: RecordingReport, _ work: inout Work) {
-        for text in report.notes where text != report.encoderNote || text != work.encoderNote { log.warning("\(text)") }
+        for text in report.notes where text != report.encoderNote || text != work.encoderNote { Self.log.warning("\(text)") }
         work.encoderNote = report.encoderNote
         if let failure = report.failure { complain(failure, &work) }
         carryOut(work.stage.ended(isThere: report.path != nil, at: .now), &work)
@@ -190,7 +191,7 @@ package final class RecordingScreen: Sendable {
 
     /// Tells programs and the log what is wrong, and the viewer in short.
     private func complain(_ text: String, _ short: String, _ work: inout Work) {
-        log.warning("\(text)")
+        Self.log.warning("\(text)")
         known.withLock { $0.failure = text }
         work.message = (short, .now + Self.reading)
     }
@@ -277,7 +278,7 @@ package final class RecordingScreen: Sendable {
         do throws(CaptureError) {
             let film = try folder.keep(draft, limits)
             known.withLock { $0.film = film }
-            log.notice("\(film): recorded")
+            Self.log.notice("\(film): recorded")
             work.message = ("The film is kept", .now + Self.reading)
         } catch { complain(error, &work) }
     }
@@ -304,7 +305,7 @@ package final class RecordingScreen: Sendable {
             present(shown)
         }
         let times = [picture.time, begin, HostTime.now].map { $0.nanoseconds / 1000 }
-        log.trace("preview: picture \(picture.number), taken, drawn from and shown at \(times) µs")
+        Self.log.trace("preview: picture \(picture.number), taken, drawn from and shown at \(times) µs")
     }
 
     private func present(_ shown: borrowing Shown) {

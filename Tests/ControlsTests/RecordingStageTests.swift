@@ -1,12 +1,10 @@
-import Configuration
-import Controls
 import Foundation
 import KioskInputCore
 import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskCapture
+@testable import Controls
 
 @Suite struct RecordingStageTests {
     private static func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }

@@ -4,13 +4,13 @@ import KioskVocabulary
 
 /// What lies over the camera's picture while somebody records: how long, how loud, and buttons. A pure value: what is the case in, parts and targets out; ``RecordingDrawing``
 /// draws.
-package struct RecordingPanel: Hashable, Sendable {
+struct RecordingPanel: Hashable, Sendable {
     /// What can be pressed.
-    package enum Button: Hashable, Sendable {
+    enum Button: Hashable, Sendable {
         case start, stop, pause, resume, keep, retake, cancel
 
         /// What it asks for.
-        package var order: RecordingOrder {
+        var order: RecordingOrder {
             switch self {
             case .start: .start
             case .stop: .stop
@@ -24,23 +24,23 @@ package struct RecordingPanel: Hashable, Sendable {
     }
 
     /// Time and level, such as `0:12 / 1:00`; nil where nothing is recorded.
-    package var time: String?
+    var time: String?
     /// Loudness in tenths, 0…10; nil without a microphone.
-    package var level: Int?
-    package var isPaused: Bool
+    var level: Int?
+    var isPaused: Bool
     /// From left to right.
-    package var buttons: [Button]
+    var buttons: [Button]
     /// What is wrong.
-    package var message: String?
+    var message: String?
     /// The button that keys are at, in ``buttons``; nil as long as nobody uses keys.
-    package var focus: Int?
+    var focus: Int?
 
-    package init(time: String? = nil, level: Int? = nil, isPaused: Bool = false, buttons: [Button], message: String? = nil) {
+    init(time: String? = nil, level: Int? = nil, isPaused: Bool = false, buttons: [Button], message: String? = nil) {
         (self.time, self.level, self.isPaused, self.buttons, self.message) = (time, level, isPaused, buttons, message)
     }
 
     /// What a key means here.
-    package enum KeyMeaning: Hashable, Sendable {
+    enum KeyMeaning: Hashable, Sendable {
         case press(Button)
         /// Keys are at another button.
         case focus(Int)
@@ -50,7 +50,7 @@ package struct RecordingPanel: Hashable, Sendable {
 
     /// What a key that goes down means where keys are at `focus`; nil for one that is not for buttons. OK presses the first button where nobody has gone
     /// to another one. A key that goes back leaves the camera; it does not throw a film away.
-    package func meaning(of event: KeyEvent) -> KeyMeaning? {
+    func meaning(of event: KeyEvent) -> KeyMeaning? {
         guard event.phase != .release, let key = ShelfKey(event) else { return nil }
         let isPressed = event.phase == .press
         switch key {
@@ -69,7 +69,7 @@ package struct RecordingPanel: Hashable, Sendable {
     static let buttonSize = 18.0, gap = 8.0
 
     /// Where the buttons are: middle and diameter in pixels, along the bottom.
-    package func places(on geometry: ScreenGeometry) -> [(button: Button, x: Int, y: Int, diameter: Int)] {
+    func places(on geometry: ScreenGeometry) -> [(button: Button, x: Int, y: Int, diameter: Int)] {
         let diameter = geometry.pixels(Self.buttonSize), step = geometry.pixels(Self.buttonSize + Self.gap)
         let left = geometry.width / 2 - step * (buttons.count - 1) / 2
         let y = geometry.height - geometry.pixels(ControlsLayout.margin) - diameter / 2
@@ -77,7 +77,7 @@ package struct RecordingPanel: Hashable, Sendable {
     }
 
     /// The button at a position, 0…1 from the left and from the top; a finger may be half a button off.
-    package func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> Button? {
+    func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> Button? {
         let (px, py) = (x * Double(geometry.width), y * Double(geometry.height))
         return places(on: geometry).first { place in
             let (dx, dy) = (px - Double(place.x), py - Double(place.y))
@@ -88,19 +88,19 @@ package struct RecordingPanel: Hashable, Sendable {
 }
 
 /// Draws a ``RecordingPanel``. One thread's.
-package struct RecordingDrawing: ~Copyable {
+struct RecordingDrawing: ~Copyable {
     private let theme: Theme
     private let typesetter: Typesetter
     private var drawn: [RecordingPanel.Button: Surface] = [:]
 
     /// Loads fonts, which may take a second.
-    package init(_ theme: Theme) {
+    init(_ theme: Theme) {
         self.theme = theme
         typesetter = Typesetter(font: theme.font)
     }
 
     /// What lies over the camera's picture, on a screen of that geometry.
-    package mutating func pictures(_ panel: RecordingPanel, on geometry: ScreenGeometry) -> [Overlay.Picture] {
+    mutating func pictures(_ panel: RecordingPanel, on geometry: ScreenGeometry) -> [Overlay.Picture] {
         var pictures: [Overlay.Picture] = []
         let margin = geometry.pixels(ControlsLayout.margin), height = geometry.pixels(9)
         if panel.time != nil || panel.level != nil {
