@@ -38,7 +38,8 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInput", "KioskDisplay", "KioskAudio", "Cache", "Content",
+                "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInputCore", "KioskDisplayCore", "KioskAudioCore", "Cache",
+                "Content",
                 "Commands", "Configuration",
                 "KioskPlayback",
                 "KioskMedia", "KioskVocabulary",
@@ -49,6 +50,22 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
+        // What applications have of the engine: docs are Sources/Library/Player/KioskPlayer.docc.
+        .target(
+            name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
+            path: "Sources/Library/Player", swiftSettings: pure),
+        .target(
+            name: "KioskDisplay", dependencies: ["KioskPlayer", "KioskDisplayCore", "KioskVocabulary"], path: "Sources/Library/Display",
+            swiftSettings: pure),
+        .target(
+            name: "KioskAudio", dependencies: ["KioskPlayer", "KioskAudioCore", "KioskVocabulary"], path: "Sources/Library/Audio",
+            swiftSettings: pure),
+        .target(
+            name: "KioskInput", dependencies: ["KioskPlayer", "KioskInputCore", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
+            path: "Sources/Library/Input", swiftSettings: pure),
+        // What the libraries' errors say to Foundation: in the products, and not in the command.
+        .target(name: "KioskPlayerErrors", dependencies: ["KioskPlayer"], path: "Sources/Library/PlayerErrors", swiftSettings: upcoming),
+        .target(name: "KioskInputErrors", dependencies: ["KioskInput"], path: "Sources/Library/InputErrors", swiftSettings: upcoming),
         .target(
             name: "Remote",
             dependencies: [
@@ -60,54 +77,44 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "CKioskPlatform", "KioskAudio", "KioskDisplay", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
+                "CKioskPlatform", "KioskAudioCore", "KioskDisplayCore", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),
         .target(
             name: "Controls",
-            dependencies: ["CCairo", "KioskInput", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
+            dependencies: [
+                "CCairo", "Configuration", "KioskCapture", "KioskInputCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform", log,
+            ],
             swiftSettings: pure),
         .target(
             name: "Export",
             dependencies: [
-                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplay", "KioskPlayback", "Configuration", "KioskMedia",
+                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplayCore", "KioskPlayback", "Configuration", "KioskMedia",
                 "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),
         .target(
             name: "KioskCapture",
             dependencies: [
-                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "Configuration", "Controls", "KioskInput", "KioskDisplay",
-                "KioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform",
-                log,
+                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "KioskAudioCore", "KioskPlayback", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform", log,
             ],
             path: "Sources/Capture", swiftSettings: upcoming),
         .target(
-            name: "KioskInput", dependencies: ["KioskPlayer", "CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
+            name: "KioskInputCore", dependencies: ["CKioskEvdev", "CKioskInput", "KioskVocabulary", "KioskPlatform", log],
             path: "Sources/Input", swiftSettings: upcoming),
         .target(
-            name: "KioskDisplay",
+            name: "KioskDisplayCore",
             dependencies: [
-                "KioskPlayer",
                 "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskPlatform", "KioskPlayback", "KioskMedia", "KioskVocabulary",
                 "KioskPlatform", log,
             ], path: "Sources/Display",
             swiftSettings: upcoming),
         .target(
-            name: "KioskAudio",
-            dependencies: [
-                "KioskPlayer", "CKioskALSA", "CKioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
-            ],
-            path: "Sources/Audio",
-            swiftSettings: upcoming),
-        // What applications are built on, with the outputs above it: docs are Sources/Player/KioskPlayer.docc.
-        .target(
-            name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"], path: "Sources/Player",
-            swiftSettings: pure),
-        // What the libraries' errors say to Foundation: in the products, and not in the command.
-        .target(
-            name: "KioskPlayerErrors", dependencies: ["KioskPlayer"], path: "Sources/PlayerErrors", swiftSettings: upcoming),
-        .target(name: "KioskInputErrors", dependencies: ["KioskInput"], path: "Sources/InputErrors", swiftSettings: upcoming),
+            name: "KioskAudioCore",
+            dependencies: ["CKioskALSA", "CKioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
+            path: "Sources/Audio", swiftSettings: upcoming),
         .target(
             name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
             swiftSettings: pure),
@@ -167,37 +174,37 @@ let package = Package(
             swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests",
-            dependencies: ["KioskAudio", "CKioskALSA", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
+            dependencies: ["KioskAudioCore", "CKioskALSA", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
             swiftSettings: upcoming),
         .testTarget(
             name: "ExportTests",
             dependencies: [
-                "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskMedia",
+                "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
                 "KioskPlatform", "TestSupport", "KioskVocabulary", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "KioskCapture", "CKioskFFmpeg", "Configuration", "Controls", "KioskMedia", "KioskPlayback", "KioskVocabulary",
-                "KioskPlatform",
+                "KioskCapture", "CKioskFFmpeg", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
                 "TestSupport", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(
-            name: "InputTests", dependencies: ["KioskInput", "CKioskEvdev", "Configuration", "KioskVocabulary", "KioskPlatform"],
+            name: "InputTests", dependencies: ["KioskInputCore", "CKioskEvdev", "Configuration", "KioskVocabulary", "KioskPlatform"],
             swiftSettings: upcoming),
         .testTarget(
             name: "ControlsTests",
             dependencies: [
-                "Controls", "CCairo", "KioskAudio", "KioskDisplay", "KioskInput", "KioskMedia", "KioskPlayback", "KioskVocabulary",
+                "Controls", "CCairo", "KioskAudioCore", "KioskDisplayCore", "KioskInputCore", "KioskMedia", "KioskPlayback",
+                "KioskVocabulary",
                 "KioskPlatform", "TestSupport",
             ],
             swiftSettings: upcoming),
         .testTarget(
             name: "RemoteTests",
             dependencies: [
-                "Remote", "Cache", "Commands", "KioskAudio", "KioskDisplay", "KioskPlayback", "KioskPlatform", "TestSupport",
+                "Remote", "Cache", "Commands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform", "TestSupport",
                 "KioskVocabulary",
             ],
             swiftSettings: upcoming),
@@ -211,7 +218,7 @@ let package = Package(
         .testTarget(
             name: "PlaybackTests",
             dependencies: [
-                "KioskPlayback", "KioskAudio", "KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", deque, "KioskVocabulary",
+                "KioskPlayback", "KioskAudioCore", "KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", deque, "KioskVocabulary",
             ], swiftSettings: upcoming
         ),
         // What applications see of the libraries; Tests/Client is one.
@@ -225,7 +232,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "KioskAudio", "CKioskFFmpeg", "KioskDisplay", "KioskMedia", "KioskPlatform", "KioskPlayback", "Commands", "Remote", log,
+                "KioskAudioCore", "CKioskFFmpeg", "KioskDisplayCore", "KioskMedia", "KioskPlatform", "KioskPlayback", "Commands", "Remote",
+                log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), "KioskVocabulary",
             ],
             path: "Tests/Fuzz", swiftSettings: upcoming),
@@ -260,7 +268,8 @@ let package = Package(
         .testTarget(
             name: "DisplayTests",
             dependencies: [
-                "KioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia", "TestSupport",
+                "KioskDisplayCore", "CKioskDRM", "CKioskFFmpeg", "CKioskDisplay", "CTestSupport", "KioskPlayback", "KioskMedia",
+                "TestSupport",
                 "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),

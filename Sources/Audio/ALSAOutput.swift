@@ -25,7 +25,7 @@ import Synchronization
 /// A call into ALSA may hang: in a driver, in a plugin that waits for a server, while a card is opened or closed. Nothing is rendered then, and the
 /// engine's clock would stand still. The engine notices, and has another thread render in time meanwhile (``standIn()``, ``RenderingTurn``). When the
 /// call returns the card begins again; one that never returns costs the sound and a thread.
-package final class ALSAOutput: AudioOutput {
+package final class ALSAOutput: PCMOutput {
     /// What is rendered: the rate of the card that was opened first, two channels. Constant; waits up to ``openingLimit`` for the card when
     /// asked for the first time.
     package var format: AudioFormat { shared.settle() }

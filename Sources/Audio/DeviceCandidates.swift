@@ -15,7 +15,7 @@ extension AudioDevice {
     /// automatic choice prefers. nil while there is none. `session` says how the sound gets along with other programs and with plugs.
     package func makeOutput(
         session: AudioSession = AudioSession(), display: @escaping @Sendable () -> String?
-    ) -> any AudioOutput {
+    ) -> any PCMOutput {
         self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, display: display)
     }
 }

@@ -38,7 +38,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is a file of that name already.
     case outputExists(String)
     /// The file cannot be written, or its pictures not encoded.
-    case movie(MovieError)
+    case film(FilmError)
     /// It was ended before the first picture came.
     case nothingRecorded
 
@@ -78,7 +78,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
                 + "delete what is not needed there, record for a shorter time, or write to another disk"
         case .diskFull(let path): "\(path): its disk is full; the recording ends here"
         case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"
-        case .movie(let error): error.description
+        case .film(let error): error.description
         case .nothingRecorded: "ended before the first picture came; nothing was recorded"
         }
     }
@@ -95,7 +95,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
         case .cannotOpenMicrophone(_, EBUSY, _): "The microphone is in use"
         case .cannotOpenMicrophone, .cannotConfigureMicrophone: "The microphone cannot be used"
         case .noSpace, .diskFull: "The disk is full"
-        case .outputExists, .movie: "The film cannot be written"
+        case .outputExists, .film: "The film cannot be written"
         case .nothingRecorded: "Nothing was recorded"
         }
     }
@@ -105,7 +105,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension CaptureError {
     /// `body`, which writes.
-    static func writing<Result: ~Copyable>(_ body: () throws(MovieError) -> Result) throws(CaptureError) -> Result {
-        do throws(MovieError) { return try body() } catch { throw .movie(error) }
+    static func writing<Result: ~Copyable>(_ body: () throws(FilmError) -> Result) throws(CaptureError) -> Result {
+        do throws(FilmError) { return try body() } catch { throw .film(error) }
     }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import KioskAudio
+import KioskAudioCore
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
@@ -9,7 +9,7 @@ let log = Logger(label: "capture")
 
 /// A camera and a microphone that run, what is seen and heard of them, and a film of it that is recorded: AVCaptureSession and AVCaptureMovieFileOutput.
 ///
-///     camera ──▶ thread camera ──pictures──┬──▶ thread recorder ──▶ Recording ──▶ MovieWriter
+///     camera ──▶ thread camera ──pictures──┬──▶ thread recorder ──▶ Recording ──▶ FilmWriter
 ///     card ────▶ thread microphone ─sound──┘        └─▶ preview: the newest picture
 ///
 /// The threads that read the devices do nothing else, but for decoding JPEG. What waits for the recorder is bounded: pictures that a slow disk has no room for are dropped, counted, and the

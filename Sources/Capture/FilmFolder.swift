@@ -12,12 +12,12 @@ import Logging
 ///
 /// Which film is the oldest, and how old it is, says the hidden file `.films` in it (``FilmList``): the clock of a box may be wrong when a film is kept, and
 /// when its age is asked for.
-struct FilmFolder: Sendable {
+package struct FilmFolder: Sendable {
     /// An absolute path, without a slash at its end.
     let path: String
     private let clock: @Sendable () -> WallClock
 
-    init(_ path: String, clock: @escaping @Sendable () -> WallClock = { WallClock.now }) {
+    package init(_ path: String, clock: @escaping @Sendable () -> WallClock = { WallClock.now }) {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         self.clock = clock
     }
@@ -50,10 +50,10 @@ struct FilmFolder: Sendable {
     private var drafts: String { path + "/.new" }
 
     /// Where the next film is recorded to: a name by the date. Makes the folders; throws where they cannot be.
-    func nextPath() throws(CaptureError) -> String {
+    package func nextPath() throws(CaptureError) -> String {
         for folder in [path, drafts] where mkdir(folder, 0o755) != 0 && errno != EEXIST {
             let code = errno
-            throw .movie(.init(folder, errno: code))
+            throw .film(.init(folder, errno: code))
         }
         let stem = date("film-%Y-%m-%d-%H%M%S")
         var (name, number) = (stem + ".mp4", 1)
@@ -65,34 +65,36 @@ struct FilmFolder: Sendable {
     }
 
     /// Throws where a film cannot be written, or has no room: of the size that is asked for, or a small one where the camera has not been asked yet.
-    func check(_ mode: CameraMode, hasSound: Bool, duration: MediaTime?) throws(CaptureError) {
+    package func check(_ mode: CameraMode, hasSound: Bool, duration: MediaTime?) throws(CaptureError) {
         let draft = try nextPath()
         if access(drafts, W_OK | X_OK) != 0 {
             let code = errno
-            throw .movie(.init(draft, errno: code))
+            throw .film(.init(draft, errno: code))
         }
-        var video = MovieFormat.Video(width: mode.width ?? 320, height: mode.height ?? 240, frameRate: mode.rate ?? 24)
+        var video = FilmFormat.Video(width: mode.width ?? 320, height: mode.height ?? 240, frameRate: mode.rate ?? 24)
         video.quality = RecordingRequest(path: draft).quality
         let bytes = Recording.bytesPerSecond(video, hasSound: hasSound)
         try RecordingFile.checkSpace(at: draft, bytesPerSecond: bytes, duration: duration)
     }
 
     /// How many films are kept, how old and how large in all; nil without a limit.
-    struct Limits: Hashable, Sendable {
-        var number: Int?
-        var age: MediaTime?
-        var space: ByteCount?
+    package struct Limits: Hashable, Sendable {
+        var number: Int?, age: MediaTime?, space: ByteCount?
+
+        package init(number: Int? = nil, age: MediaTime? = nil, space: ByteCount? = nil) {
+            (self.number, self.age, self.space) = (number, age, space)
+        }
     }
 
     /// Moves a film to its place, and throws away what is beyond the limits. Its new path.
-    func keep(_ draft: String, _ limits: Limits) throws(CaptureError) -> String {
+    package func keep(_ draft: String, _ limits: Limits) throws(CaptureError) -> String {
         let name = draft.split(separator: "/").last.map(String.init) ?? ""
         let target = "\(path)/\(name)"
         guard rename(draft, target) == 0 else {
             let code = errno
             // So that the next start knows that somebody wants it.
             rename(draft, "\(drafts)/\(Self.kept)\(name)")
-            throw .movie(.init(target, errno: code))
+            throw .film(.init(target, errno: code))
         }
         syncFolder(of: target)
         throwAway(beyond: limits, kept: [name])
@@ -107,13 +109,13 @@ struct FilmFolder: Sendable {
     }
 
     /// Removes a film that nobody wants, for good: without reviews the next start takes what a power cut has left for wanted.
-    func discard(_ draft: String) {
+    package func discard(_ draft: String) {
         unlink(draft)
         syncFolder(of: draft)
     }
 
     /// Throws away what has become too old meanwhile, the newest, too.
-    func expire(age: MediaTime) { throwAway(films().filter { $0.isOlder(than: age) }.map(\.name)) }
+    package func expire(age: MediaTime) { throwAway(films().filter { $0.isOlder(than: age) }.map(\.name)) }
 
     private func throwAway(_ names: [String]) {
         for name in names {
@@ -145,7 +147,7 @@ struct FilmFolder: Sendable {
 
     /// Puts what a power cut has left in order. What was being recorded becomes a film of the folder as far as it went, and what was being reviewed does;
     /// but with `reviews` films that nobody has said to keep are thrown away: whoever was in them did not want to be seen by everybody. The paths of both.
-    func tidy(reviews: Bool, _ limits: Limits) -> (kept: [String], thrown: [String]) {
+    package func tidy(reviews: Bool, _ limits: Limits) -> (kept: [String], thrown: [String]) {
         var (found, thrown): ([String], [String]) = ([], [])
         if !reviews { _ = RecordingFile.recover(in: drafts) }
         for name in Folder.names(in: drafts).sorted() {

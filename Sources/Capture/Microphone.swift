@@ -1,6 +1,6 @@
 import CKioskALSA
 import Glibc
-import KioskAudio
+import KioskAudioCore
 import KioskPlatform
 import KioskVocabulary
 

@@ -13,8 +13,8 @@ package struct RecordingRequest: Hashable, Sendable {
     package var duration: MediaTime?
     /// How a player has to turn the camera's pictures.
     package var orientation = Orientation.up
-    /// What encodes the pictures, and how well (``MovieFormat/Video/quality``).
-    package var codec: MovieFormat.VideoCodec?
+    /// What encodes the pictures, and how well (``FilmFormat/Video/quality``).
+    package var codec: FilmFormat.VideoCodec?
     package var quality = 23
     /// Whether the processor or the hardware encodes them.
     package var encoder = EncoderWish(.automatic)
@@ -50,7 +50,7 @@ package struct RecordingReport: Hashable, Sendable {
 /// A film that is being written: pictures and sound in, each put at its time. Belongs to the thread that writes.
 struct Recording: ~Copyable {
     let request: RecordingRequest
-    private var writer: MovieWriter?
+    private var writer: FilmWriter?
     private let format: AudioFormat?
     private let width: Int, height: Int, rate: Double
     private var film = FilmClock()
@@ -78,23 +78,23 @@ struct Recording: ~Copyable {
         _ request: RecordingRequest, _ format: CameraFormat, colours: CameraColours?, samples: AudioFormat?
     ) throws(CaptureError) -> Recording {
         if let status = stat(at: request.path), !request.replaces, !status.isFolder { throw .outputExists(request.path) }
-        var video = MovieFormat.Video(width: format.width, height: format.height, frameRate: format.rate)
+        var video = FilmFormat.Video(width: format.width, height: format.height, frameRate: format.rate)
         (video.orientation, video.codec, video.quality, video.isLive) = (request.orientation, request.codec, request.quality, true)
         video.encoder = request.encoder
         video.colour = colours?.isBT709 == true ? .bt709 : .bt601
         let bytes = bytesPerSecond(video, hasSound: samples != nil)
         try RecordingFile.checkSpace(at: request.path, bytesPerSecond: bytes, duration: request.duration)
-        let movie = MovieFormat(container: .fragmentedMP4, video: video, audio: samples.map { .init($0) })
-        let writer = try CaptureError.writing { () throws(MovieError) in try MovieWriter.open(request.path, movie) }
+        let film = FilmFormat(container: .fragmentedMP4, video: video, audio: samples.map { .init($0) })
+        let writer = try CaptureError.writing { () throws(FilmError) in try FilmWriter.open(request.path, film) }
         return Recording(request, consume writer, video, samples: samples)
     }
 
     /// What a film may need on the disk.
-    static func bytesPerSecond(_ video: MovieFormat.Video, hasSound: Bool) -> Double {
+    static func bytesPerSecond(_ video: FilmFormat.Video, hasSound: Bool) -> Double {
         Double(EncoderChoice.bitRate(video) + (hasSound ? 192_000 : 0)) / 8
     }
 
-    private init(_ request: RecordingRequest, _ writer: consuming MovieWriter, _ video: MovieFormat.Video, samples: AudioFormat?) {
+    private init(_ request: RecordingRequest, _ writer: consuming FilmWriter, _ video: FilmFormat.Video, samples: AudioFormat?) {
         (self.request, format) = (request, samples)
         (width, height, rate) = (video.width, video.height, video.frameRate)
         frameDuration = .seconds(1 / min(max(video.frameRate, 1), 240))
@@ -168,7 +168,7 @@ struct Recording: ~Copyable {
             end = (duration, .now + .milliseconds(600))
             return
         }
-        do throws(MovieError) {
+        do throws(FilmError) {
             let taken = try writer?.write(picture.frame, at: time, duration: picture.frameDuration) ?? false
             if taken {
                 (lastPicture, frameDuration) = (time, picture.frameDuration)
@@ -180,13 +180,13 @@ struct Recording: ~Copyable {
     }
 
     /// Writes silence where a microphone says nothing any more, so that pictures do not pile up in memory.
-    private mutating func bridge() throws(MovieError) {
+    private mutating func bridge() throws(FilmError) {
         guard let format, lastPicture - soundTime > Self.patience else { return }
         let missing = lastPicture - soundTime - .milliseconds(500)
         try writeSilence(Int(missing.seconds * Double(format.sampleRate)))
     }
 
-    private mutating func writeSilence(_ count: Int) throws(MovieError) {
+    private mutating func writeSilence(_ count: Int) throws(FilmError) {
         try writer?.writeSilence(count)
         if isOpen { samplePosition += max(0, count) }
     }
@@ -203,22 +203,22 @@ struct Recording: ~Copyable {
             silence = min(silence, left)
             samples = samples.prefix((left - silence) * format.channelCount)
         }
-        do throws(MovieError) {
+        do throws(FilmError) {
             if silence > 0 { try writeSilence(silence) }
-            let wrote: Result<Void, MovieError>? = samples.withUnsafeBufferPointer { buffer in
-                Result { () throws(MovieError) in try writer?.write(samples: buffer) }
+            let wrote: Result<Void, FilmError>? = samples.withUnsafeBufferPointer { buffer in
+                Result { () throws(FilmError) in try writer?.write(samples: buffer) }
             }
             if case .failure(let error)? = wrote { throw error }
             if isOpen { samplePosition += samples.count / format.channelCount }
         } catch { failWriting(error) }
     }
 
-    private mutating func failWriting(_ error: MovieError) {
+    private mutating func failWriting(_ error: FilmError) {
         // The file is sound, and is finished with what has come out of the encoder.
-        if case .encoderFailed = error.reason { return fail(.movie(error)) }
+        if case .encoderFailed = error.reason { return fail(.film(error)) }
         writer = nil
         isOpen = false
-        fail(error.reason == .noSpace ? .diskFull(path: request.path) : .movie(error))
+        fail(error.reason == .noSpace ? .diskFull(path: request.path) : .film(error))
     }
 
     // MARK: The end
@@ -231,23 +231,23 @@ struct Recording: ~Copyable {
             failure: failure)
         guard pictureCount > 0 else {
             writer?.discard()
-            if !isOpen { unlink(MovieWriter.draftPath(of: request.path)) }
+            if !isOpen { unlink(FilmWriter.draftPath(of: request.path)) }
             (report.path, report.failure) = (nil, failure ?? .nothingRecorded)
             return report
         }
         if isOpen {
-            do throws(MovieError) {
+            do throws(FilmError) {
                 let wanted = Int(elapsed.seconds * Double(format?.sampleRate ?? 0))
                 if wanted > samplePosition { try writeSilence(wanted - samplePosition) }
                 try writer?.finish()
                 try RecordingFile.finish(request.path)
                 return report
             } catch {
-                report.failure = report.failure ?? (error.reason == .noSpace ? .diskFull(path: request.path) : .movie(error))
+                report.failure = report.failure ?? (error.reason == .noSpace ? .diskFull(path: request.path) : .film(error))
             }
             writer = nil
         }
-        if access(MovieWriter.draftPath(of: request.path), F_OK) == 0, !RecordingFile.salvage(request.path) { report.path = nil }
+        if access(FilmWriter.draftPath(of: request.path), F_OK) == 0, !RecordingFile.salvage(request.path) { report.path = nil }
         return report
     }
 

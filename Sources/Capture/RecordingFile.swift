@@ -5,7 +5,7 @@ import KioskVocabulary
 
 /// The files of a recording.
 ///
-/// It is written in fragments to a hidden draft beside it, `.NAME.part` (``MovieWriter``), and each fragment is on the disk before the next one begins. When it
+/// It is written in fragments to a hidden draft beside it, `.NAME.part` (``FilmWriter``), and each fragment is on the disk before the next one begins. When it
 /// ends, the draft gets its name, and then its packets are copied into a plain MP4, which takes its place: at every moment there is either nothing of that name
 /// or a whole film. Where there is no room for the copy the fragmented file stays; every player of today plays it.
 ///
@@ -69,17 +69,17 @@ package enum RecordingFile {
     // MARK: The end
 
     /// Makes a plain MP4 of the fragmented one at `path`, in its place. Where there is no room for both it stays as it is.
-    static func finish(_ path: String) throws(MovieError) {
-        guard let status = stat(at: path) else { throw MovieError(path, errno: errno) }
+    static func finish(_ path: String) throws(FilmError) {
+        guard let status = stat(at: path) else { throw FilmError(path, errno: errno) }
         if let free = freeSpace(at: path), free.bytes < Int64(status.st_size) + reserve { return }
-        do throws(MovieError) { try MovieWriter.remux(from: path, to: path) } catch {
+        do throws(FilmError) { try FilmWriter.remux(from: path, to: path) } catch {
             if error.reason != .noSpace { throw error }
         }
     }
 
     /// Makes a film at `path` of what has been written of it when an error ended the writing; false where that is not enough to be played.
     static func salvage(_ path: String) -> Bool {
-        let draft = MovieWriter.draftPath(of: path)
+        let draft = FilmWriter.draftPath(of: path)
         guard cut(draft), rename(draft, path) == 0 else { return false }
         try? finish(path)
         return true
@@ -120,8 +120,8 @@ package enum RecordingFile {
                 continue
             }
             let target = freeName(film, besides: reserved)
-            do throws(MovieError) {
-                try MovieWriter.remux(from: left, to: target)
+            do throws(FilmError) {
+                try FilmWriter.remux(from: left, to: target)
                 unlink(left)
                 recovered.append(Recovered(path: target))
             } catch { recovered.append(Recovered(path: left, problem: error.description)) }

@@ -273,15 +273,18 @@ extension ParameterKind<[String]> {
 
 extension ParameterKind where Value: RawRepresentable<String> {
     /// One of these words.
-    static func word(_ words: [Value]) -> Self {
-        let names = words.map(\.rawValue)
-        return Self(names.map { "\"\($0)\"" }.joined(separator: ", "), .text, choices: names) { value in
-            value.text.flatMap { names.contains($0) ? Value(rawValue: $0) : nil }
-        }
-    }
+    static func word(_ words: [Value]) -> Self { word(words, as: \.rawValue) }
 }
 
 extension ParameterKind {
+    /// One of these values, by its word.
+    static func word(_ values: [Value], as word: (Value) -> String) -> Self {
+        let names = values.map(word)
+        return Self(names.map { "\"\($0)\"" }.joined(separator: ", "), .text, choices: names) { value in
+            value.text.flatMap { names.firstIndex(of: $0) }.map { values[$0] }
+        }
+    }
+
     /// Several of them.
     static func words<Word: RawRepresentable<String> & Sendable>(_ words: [Word]) -> Self where Value == [Word] {
         let one = ParameterKind<Word>.word(words)

@@ -185,7 +185,7 @@ package struct CommandTable: Sendable {
         ) { .command(.rotate($0)) }
         add(
             "gravity", "Fits pictures of another shape in another way, the one on the screen, too, until reload.",
-            .required("to", .word(VideoGravity.allCases), "How."), answer: ["gravity": "how"]
+            .required("to", .word(VideoGravity.allCases, as: \.word), "How."), answer: ["gravity": "how"]
         ) { .gravity($0) }
         add(
             "region", "Has the picture be in a rectangle of the display, playing on; `0 0 100 100` is all of it.",

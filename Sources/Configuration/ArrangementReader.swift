@@ -56,7 +56,7 @@ extension Arrangement.Output: TableRow {
 
 extension Arrangement.Film: TableRow {
     static let keys: [Key<Self>] = keyList {
-        Key("gravity", \.gravity, .word)
+        Key("gravity", \.gravity, .gravity)
         Key("background", \.background, .color("#000000"))
         Key("image-duration", \.imageDuration, .time)
         Key("transition", \.transition, .word)
@@ -78,7 +78,7 @@ extension Arrangement.Clip: TableRow {
         Key("start", \.start, .timeOrZero)
         Key("end", \.end, .time)
         Key("duration", \.duration, .time)
-        Key("gravity", \.gravity, .word)
+        Key("gravity", \.gravity, .gravity)
         Key("volume", \.volume, .number(in: 0...100))
         Key("muted", \.isMuted, .flag)
         Key("repeat", \.repeatCount, .number(in: 1...10_000))

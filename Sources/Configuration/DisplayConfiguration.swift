@@ -52,7 +52,7 @@ extension Configuration.Display: TableRow {
         How a picture of another shape is shown: "fit" shows all of it between bars, "fill" fills the screen and cuts off what is beyond it, "stretch"
         distorts it.
         """
-        Key("gravity", \.gravity, .word, inItem: { $0.gravity = $1 })
+        Key("gravity", \.gravity, .gravity, inItem: { $0.gravity = $1 })
         """
         0, 90, 180 or 270: how far the picture is rotated clockwise, for a display that is mounted on its side or upside down. Touch is rotated with it.
         A panel that the kernel knows to be built in rotated (connector property "panel orientation") is upright with 0.
@@ -64,7 +64,7 @@ extension Configuration.Display: TableRow {
         Where on the display the picture is: left, top, width and height in hundredths of it, as a viewer sees it. The background is seen beside it, and
         touch goes on being that of the whole display. "kiosk ctl region" moves it while it plays.
         """
-        Key("region", \.region, .text("left, top, width and height in hundredths of the display, such as \"60 60 35 35\""))
+        Key("region", \.region, .region)
         """
         What the display measures, width and height in millimetres, before any rotation. The controls have their sizes by it, so that a button is as large
         as a finger on a small panel and on a large one. No default: the connector says it, and where it says nothing or nonsense a size is assumed.
@@ -107,12 +107,14 @@ extension Configuration.Audio: TableRow {
         With device = "auto", what is played to. "display": the sound of the display, and what is plugged in later. "port": what is plugged in, headphones or
         a line first, then the display; what is pulled out is left for what is still there. "fixed": what was found at the start, for as long as it is there.
         """
-        Key("follow", \.session.route, .word, needs: .restart)
+        Key("follow", \.session.route, .word { "\($0)" }, needs: .restart)
         """
         While another program asks for silence (kiosk ctl interruption begin), such as one for announcements: "duck" makes the sound quieter, to duck-volume,
         "mute" turns it off, and the picture goes on; "pause" holds picture and sound, which go on afterwards.
         """
-        Key("interruption", \.session.interruption, .word, needs: .restart)
-        Key("duck-volume", \.session.duckedVolume, .number(in: 0...100), needs: .restart)
+        Key("interruption", \.session.interruption, .word { "\($0)" }, needs: .restart)
+        Key(
+            "duck-volume", \.session.duckedVolume,
+            Kind<Int>.number(in: 0...100).map({ Double($0) / 100 }, back: { Int(($0 * 100).rounded()) }), needs: .restart)
     }
 }

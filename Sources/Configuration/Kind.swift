@@ -94,13 +94,30 @@ extension Kind where Value == Double {
     }
 }
 
-extension Kind where Value: RawRepresentable<String> & CaseIterable {
-    /// One of the words of an enumeration.
-    static var word: Self {
-        let words = { @Sendable in Value.allCases.map { quoted($0.rawValue) } }
-        return Self(alternatives(words()), schema: "\"enum\": [\(words().joined(separator: ", "))]", shown: { quoted($0.rawValue) }) {
-            value, _ in value.string.flatMap(Value.init(rawValue:))
+extension Kind where Value: CaseIterable {
+    /// One of the cases of an enumeration, by its word.
+    static func word(_ word: @escaping @Sendable (Value) -> String) -> Self {
+        let words = { @Sendable in Value.allCases.map { quoted(word($0)) } }
+        return Self(alternatives(words()), schema: "\"enum\": [\(words().joined(separator: ", "))]", shown: { quoted(word($0)) }) {
+            value, _ in value.string.flatMap { text in Value.allCases.first { word($0) == text } }
         }
+    }
+}
+
+extension Kind where Value: RawRepresentable<String> & CaseIterable {
+    static var word: Self { word { $0.rawValue } }
+}
+
+extension Kind where Value == VideoGravity {
+    static var gravity: Self { word { $0.word } }
+}
+
+extension Kind where Value == Region {
+    static var region: Self {
+        Self(
+            "left, top, width and height in hundredths of the display, such as \"60 60 35 35\"", schema: #""type": "string""#,
+            shown: { quoted($0.text) }
+        ) { value, _ in value.string.flatMap { Region($0) } }
     }
 }
 

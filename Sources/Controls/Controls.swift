@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -38,7 +38,7 @@ package final class Controls: Sendable {
     }
 
     let shared: Monitor<Shared>
-    let player: Player
+    let player: PlaybackEngine
     let settings: ControlsSettings
     /// What the shelf needs of the program.
     let surroundings: ShelfSurroundings
@@ -51,7 +51,7 @@ package final class Controls: Sendable {
     /// Controls of `player` on `screen`; `keys` says what keys do. `program` carries out what the program has to; it is called with the lock held,
     /// from any thread, and returns at once.
     package init(
-        _ settings: ControlsSettings, keys: KeyMap, player: Player, screen: any ControlsScreen,
+        _ settings: ControlsSettings, keys: KeyMap, player: PlaybackEngine, screen: any ControlsScreen,
         shelf surroundings: ShelfSurroundings = ShelfSurroundings(), program: @escaping @Sendable (ProgramCommand) -> Void = { _ in }
     ) {
         self.program = program

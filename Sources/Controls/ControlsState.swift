@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -125,7 +125,7 @@ package struct ControlsState: Sendable {
         let hasWaited = waitingSince.map { time - $0 >= Self.spinnerDelay } ?? false
         if next.status == .paused { playingSince = nil }
         if next.status == .playing, hasWaited || playingSince == nil { playingSince = time }
-        if next.status != .waiting || next.item == nil {
+        if next.status != .waitingToPlay || next.item == nil {
             waitingSince = nil
         } else if waitingSince == nil {
             waitingSince = time

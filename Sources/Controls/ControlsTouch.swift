@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

@@ -4,7 +4,7 @@ import KioskVocabulary
 
 /// What is played, as far as the controls are concerned with it.
 package struct NowPlaying: Hashable, Sendable {
-    package var status = TimeControlStatus.waiting
+    package var status = TimeControlStatus.waitingToPlay
     /// Whether the last item of a playlist that does not loop has been on the screen to its end.
     package var hasEnded = false
     /// Names the item on the screen; nil where there is none.

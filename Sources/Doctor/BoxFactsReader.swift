@@ -1,6 +1,6 @@
 import Glibc
-import KioskAudio
-import KioskDisplay
+import KioskAudioCore
+import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 

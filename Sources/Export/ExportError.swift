@@ -21,7 +21,7 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A clip that could be opened has been left out of the film.
     case skipped(String)
     /// The file cannot be written, or its pictures not encoded.
-    case movie(MovieError)
+    case film(FilmError)
     /// Pictures cannot be copied as they are: why, one line each.
     case cannotCopy([String])
     /// It was told to end.
@@ -42,7 +42,7 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
         case .music(let text): "music: \(text)"
         case .card(let text): "a title card cannot be drawn: \(text)"
         case .skipped(let text): "cannot be shown to its end: \(text)"
-        case .movie(let error): error.description
+        case .film(let error): error.description
         case .cannotCopy(let reasons):
             "the pictures cannot be copied (without --copy they are encoded):\n" + reasons.map { "  \($0)" }.joined(separator: "\n")
         case .cancelled: "cancelled; nothing is left of it"
@@ -53,7 +53,7 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension ExportError {
     /// `body`, which writes.
-    static func writing<Result: ~Copyable>(_ body: () throws(MovieError) -> Result) throws(ExportError) -> Result {
-        do throws(MovieError) { return try body() } catch { throw .movie(error) }
+    static func writing<Result: ~Copyable>(_ body: () throws(FilmError) -> Result) throws(ExportError) -> Result {
+        do throws(FilmError) { return try body() } catch { throw .film(error) }
     }
 }

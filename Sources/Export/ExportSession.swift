@@ -1,6 +1,6 @@
 import Configuration
 import Glibc
-import KioskDisplay
+import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -8,11 +8,11 @@ import KioskVocabulary
 
 /// Makes a film of an arrangement: AVAssetExportSession.
 ///
-///     ExportPlan ──▶ OfflinePlayback ──scenes───▶ SceneRenderer ──▶ MovieWriter
+///     ExportPlan ──▶ OfflinePlayback ──scenes───▶ SceneRenderer ──▶ FilmWriter
 ///     (what there is)  (the engine)  └─samples──▶ SoundMix ───────▶
 ///
 /// What is written is what a display of the film's size and rate would show: the engine plays the list, the display's own painter draws, and a
-/// picture is written for every vblank. It is written to a draft beside the file (``MovieFile``), which gets its name when it is whole. A run
+/// picture is written for every vblank. It is written to a draft beside the file (``FilmFile``), which gets its name when it is whole. A run
 /// that is cut off leaves that draft, which the next one writes over; one that is cancelled or fails leaves nothing.
 package struct ExportSession {
     /// How it is done.
@@ -93,8 +93,8 @@ package struct ExportSession {
         let copy = options.copies ? try PictureCopy.open(plan, arrangement) : nil
         if let copy { plan.adopt(size: copy.size, rate: copy.rate) }
 
-        var format = MovieFormat(
-            video: MovieFormat.Video(arrangement.output, options, size: plan.size, rate: plan.rate),
+        var format = FilmFormat(
+            video: FilmFormat.Video(arrangement.output, options, size: plan.size, rate: plan.rate),
             audio: plan.hasSound ? .init(samples) : nil)
         format.title = arrangement.output.title
         let path = options.output
@@ -103,8 +103,8 @@ package struct ExportSession {
             arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: copy == nil ? plan.moving : .zero,
             hasSound: plan.hasSound)
         if let free = options.free ?? ExportRoom.free(for: path), free < least { throw .noRoom(path, least: least, free: free) }
-        var writer = try ExportError.writing { () throws(MovieError) in
-            if let copy { try MovieWriter.open(path, format, copying: copy.stream) } else { try MovieWriter.open(path, format) }
+        var writer = try ExportError.writing { () throws(FilmError) in
+            if let copy { try FilmWriter.open(path, format, copying: copy.stream) } else { try FilmWriter.open(path, format) }
         }
         let renderer = SceneRenderer(width: plan.size.width, height: plan.size.height, background: arrangement.film.background)
         var playback = OfflinePlayback(
@@ -125,8 +125,8 @@ package struct ExportSession {
             } else {
                 if step == .picture { playback.withScene { renderer.draw($0) } }
                 let duration = plan.rate.time(of: playback.vblanks) - time
-                try ExportError.writing { () throws(MovieError) in
-                    try renderer.withPixels { (pixels, stride) throws(MovieError) in
+                try ExportError.writing { () throws(FilmError) in
+                    try renderer.withPixels { (pixels, stride) throws(FilmError) in
                         _ = try writer.write(pixels: pixels, stride: stride, at: time, duration: duration)
                     }
                 }
@@ -141,7 +141,7 @@ package struct ExportSession {
         if mix != nil { try write(try mix!.finish(), to: &writer) }
         try copy?.finish(to: &writer)
         let encoder = writer.videoEncoder ?? "copy"
-        try ExportError.writing { () throws(MovieError) in try writer.finish() }
+        try ExportError.writing { () throws(FilmError) in try writer.finish() }
         var notes = plan.notes + (writer.videoEncoderNote.map { [$0] } ?? [])
         notes += playback.newComplaints().map(\.message)
         for item in plan.items {
@@ -156,11 +156,11 @@ package struct ExportSession {
         return report
     }
 
-    private static func write(_ samples: [Float], to writer: inout MovieWriter) throws(ExportError) {
+    private static func write(_ samples: [Float], to writer: inout FilmWriter) throws(ExportError) {
         let wrote = samples.withUnsafeBufferPointer { buffer in
-            Result { () throws(MovieError) in try writer.write(samples: buffer) }
+            Result { () throws(FilmError) in try writer.write(samples: buffer) }
         }
-        if case .failure(let error) = wrote { throw .movie(error) }
+        if case .failure(let error) = wrote { throw .film(error) }
     }
 
     private static func advance(_ playback: inout OfflinePlayback, _ plan: ExportPlan) throws(ExportError) -> OfflinePlayback.Step {
@@ -175,7 +175,7 @@ package struct ExportSession {
 
     /// Throws where the output is there already, is no regular file, or is one of the sources.
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
-        try ExportError.writing { () throws(MovieError) in try MovieWriter.checkPlace(options.output) }
+        try ExportError.writing { () throws(FilmError) in try FilmWriter.checkPlace(options.output) }
         guard let output = stat(at: options.output) else { return }
         let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
         func isOutput(_ path: String) -> Bool {
@@ -187,18 +187,18 @@ package struct ExportSession {
     }
 }
 
-extension MovieFormat.Video {
+extension FilmFormat.Video {
     /// The track that an arrangement asks for.
     fileprivate init(_ output: Arrangement.Output, _ options: ExportSession.Options, size: PictureSize, rate: FrameRate) {
         self.init(width: size.width, height: size.height, frameRate: rate.hertz)
-        codec = output.codec.flatMap { MovieFormat.VideoCodec(rawValue: $0.rawValue) }
+        codec = output.codec.flatMap { FilmFormat.VideoCodec(rawValue: $0.rawValue) }
         (quality, bitRate, threads) = (output.quality, output.bitRate, options.threads)
         encoder = EncoderWish(output.encoder, device: options.device)
     }
 }
 
 /// How much room a film takes at least, so that one that cannot fit is refused before hours of work. Nobody knows it before it is encoded: what is
-/// reckoned here is less than any film of that length came to, and what is too much for the disk all the same ends with ``MovieError/Reason/noSpace``.
+/// reckoned here is less than any film of that length came to, and what is too much for the disk all the same ends with ``FilmError/Reason/noSpace``.
 enum ExportRoom {
     /// Bits for each pixel that moves, at a quality of 20: films of still scenes take twice that, busy ones ten times.
     private static let bitsPerPixel = 0.008

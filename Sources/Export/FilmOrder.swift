@@ -7,7 +7,7 @@ import KioskPlatform
 /// power is cut meanwhile. The films of a folder have names by the time when they were asked for:
 ///
 ///     film-20261124-231500.mp4               a film
-///     .film-20261124-231500.mp4.part         one that is being made: the draft of ``MovieWriter``
+///     .film-20261124-231500.mp4.part         one that is being made: the draft of ``FilmWriter``
 ///     .film-20261124-231500.mp4.toml         what it is made of, an arrangement file
 ///     .film-20261124-231500.mp4.again.toml   the same, of a film that is being made for the second time
 ///
@@ -27,7 +27,7 @@ package final class FilmOrder: Sendable {
     }
 
     private static func note(of film: String, again: Bool) -> String {
-        let draft = MovieWriter.draftPath(of: film)
+        let draft = FilmWriter.draftPath(of: film)
         return draft.dropLast("part".count) + (again ? "again.toml" : "toml")
     }
 
@@ -73,7 +73,7 @@ package final class FilmOrder: Sendable {
         let films = Set(names.compactMap { $0.wholeMatch(of: /\.(film-[0-9]{8}-[0-9]{6}\.mp4)\.(?:part|toml|again\.toml)/)?.output.1 })
         for film in films.sorted() {
             let path = "\(folder)/\(film)"
-            let draft = MovieWriter.draftPath(of: path), first = note(of: path, again: false), second = note(of: path, again: true)
+            let draft = FilmWriter.draftPath(of: path), first = note(of: path, again: false), second = note(of: path, again: true)
             let isSecond = access(second, F_OK) == 0
             let lock = Descriptor(open(isSecond ? second : first, O_RDWR | O_CLOEXEC))
             if lock.raw >= 0 ? !lock.lock() : isWritten(draft) { continue }

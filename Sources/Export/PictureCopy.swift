@@ -57,7 +57,7 @@ final class PictureCopy {
             if let codec = arrangement.output.codec, codec.rawValue != video.codec {
                 reasons.append("\(name): its codec is \(video.codec), and \(codec.rawValue) is asked for")
             }
-            do throws(MovieError) {
+            do throws(FilmError) {
                 let source = try PictureSource.open(item.source)
                 if avformat_query_codec(av_guess_format("mp4", nil, nil), source.stream.pointee.codecpar.pointee.codec_id, 0) != 1 {
                     reasons.append("\(name): an MP4 cannot hold its codec \(video.codec)")
@@ -72,7 +72,7 @@ final class PictureCopy {
                 case .failure(let obstacles): reasons += obstacles.all.map { "\(name): \($0.text(source.seconds))" }
                 }
             } catch {
-                if case .unreadable(let text) = error.reason { reasons.append("\(name): \(text)") } else { throw .movie(error) }
+                if case .unreadable(let text) = error.reason { reasons.append("\(name): \(text)") } else { throw .film(error) }
             }
         }
         let size = PictureSize.seen(plan.descriptions)
@@ -108,7 +108,7 @@ final class PictureCopy {
 
     /// Writes the packets that belong to before `time` of the film, of the playthroughs that have begun.
     func write(
-        until time: MediaTime, _ playthroughs: [OfflinePlayback.Beginning], to writer: inout MovieWriter
+        until time: MediaTime, _ playthroughs: [OfflinePlayback.Beginning], to writer: inout FilmWriter
     ) throws(ExportError) {
         let limit = Self.ticks(time)
         while true {
@@ -125,7 +125,7 @@ final class PictureCopy {
             guard begun < playthroughs.count else { return }
             let next = playthroughs[begun]
             begun += 1
-            let source = try ExportError.writing { () throws(MovieError) in try PictureSource.open(sources[next.place]) }
+            let source = try ExportError.writing { () throws(FilmError) in try PictureSource.open(sources[next.place]) }
             // Where there is a key frame beside the time that was asked for, it is the one that counts.
             present = Present(
                 source: source, range: plan[next.place].range, offset: Self.ticks(next.instant) - Self.ticks(plan[next.place].start))
@@ -133,7 +133,7 @@ final class PictureCopy {
     }
 
     /// Writes what is left.
-    func finish(to writer: inout MovieWriter) throws(ExportError) {
+    func finish(to writer: inout FilmWriter) throws(ExportError) {
         while try nextPacket() {
             let (pts, dts) = times()
             try write(pts: pts, dts: dts, to: &writer)
@@ -164,7 +164,7 @@ final class PictureCopy {
         return (place(entry.pts), place(entry.dts))
     }
 
-    private func write(pts: Int64, dts: Int64, to writer: inout MovieWriter) throws(ExportError) {
+    private func write(pts: Int64, dts: Int64, to writer: inout FilmWriter) throws(ExportError) {
         guard let packet = present?.source.packet else { return }
         // At a seam, where clips are decoded ahead by different times.
         let time = min(max(dts, lastTime == .min ? dts : lastTime &+ 1), pts)
@@ -172,7 +172,7 @@ final class PictureCopy {
         packet.pointee.pts = pts
         packet.pointee.dts = time
         if let base = present?.source.base { packet.pointee.duration = av_rescale_q(packet.pointee.duration, base, Self.base) }
-        try ExportError.writing { () throws(MovieError) in try writer.write(copied: packet, in: Self.base) }
+        try ExportError.writing { () throws(FilmError) in try writer.write(copied: packet, in: Self.base) }
         present?.hasPacket = false
         count += 1
     }

@@ -22,15 +22,15 @@ final class PictureSource: @unchecked Sendable {
     let packet: UnsafeMutablePointer<AVPacket>
 
     /// The first picture track of the file at `path`.
-    static func open(_ path: String) throws(MovieError) -> PictureSource {
+    static func open(_ path: String) throws(FilmError) -> PictureSource {
         var context: UnsafeMutablePointer<AVFormatContext>?
         var status = FilmInput.open(path, &context)
-        guard status >= 0, let input = context else { throw MovieError(path, .unreadable(averrorText(status))) }
+        guard status >= 0, let input = context else { throw FilmError(path, .unreadable(averrorText(status))) }
         status = avformat_find_stream_info(input, nil)
         let index = status < 0 ? status : av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
         guard index >= 0, let packet = av_packet_alloc() else {
             avformat_close_input(&context)
-            throw MovieError(path, .unreadable(averrorText(index)))
+            throw FilmError(path, .unreadable(averrorText(index)))
         }
         for other in 0..<Int32(input.pointee.nb_streams) where other != index {
             shim_stream_discard(input.pointee.streams[Int(other)], 1)

@@ -2,6 +2,7 @@ import Commands
 import Glibc
 import KioskPlatform
 import KioskPlayback
+import KioskVocabulary
 import Synchronization
 
 /// What Prometheus is told of the player, in its text format (version 0.0.4).

@@ -17,7 +17,7 @@ package final class ProofOfPlay: Sendable {
     private typealias Line = (members: [String: JSONValue], lost: Int)
 
     private let file: RotatedFile
-    private let player: Player
+    private let player: PlaybackEngine
     private let complain: @Sendable (String) -> Void
     private let showing = Mutex<Showing?>(nil)
     private let clock = Mutex(ClockSteps())
@@ -28,7 +28,7 @@ package final class ProofOfPlay: Sendable {
     private static let mostLines = 1000
 
     private struct Showing {
-        var item: PlayerItem.ID
+        var item: QueueItem.ID
         var date: Int64
         var since: HostTime
         /// Which turn of the item it is.
@@ -36,7 +36,7 @@ package final class ProofOfPlay: Sendable {
     }
 
     /// Begins to write to the file at `path`; `complain` is told once, in a line, when that cannot be done, and when it can be again.
-    package init(_ path: String, _ player: Player, complain: @escaping @Sendable (String) -> Void) {
+    package init(_ path: String, _ player: PlaybackEngine, complain: @escaping @Sendable (String) -> Void) {
         (file, self.player, self.complain) = (RotatedFile(path), player, complain)
         let observer = player.addObserver { [self] in note($0) }
         self.observer.withLock { $0 = observer }
@@ -51,7 +51,7 @@ package final class ProofOfPlay: Sendable {
         thread.withLock { if let thread = $0.take(), !thread.join(until: .now + .seconds(2)) { thread.detach() } }
     }
 
-    private func note(_ event: PlayerEvent) {
+    private func note(_ event: PlaybackEvent) {
         switch event {
         case .itemStarted(let item, _, _):
             end(isComplete: false)

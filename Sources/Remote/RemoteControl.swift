@@ -58,7 +58,7 @@ package struct RemoteSurroundings: Sendable {
 /// A command whose effect is seen is answered when it is, and refused as `not-yet` where that takes longer than ``longestEffect``: it may still
 /// come then. What is about the playlist is in RemotePlaylist.swift, what the player tells in RemoteStatus.swift.
 package final class RemoteControl: Sendable {
-    let player: Player
+    let player: PlaybackEngine
     let surroundings: RemoteSurroundings
     let started = HostTime.now
     let failure = Mutex<(message: String, time: HostTime)?>(nil)
@@ -77,7 +77,7 @@ package final class RemoteControl: Sendable {
     static let longestEffect = MediaTime.seconds(5)
 
     /// A remote control of `player`.
-    package init(_ player: Player, _ surroundings: RemoteSurroundings) {
+    package init(_ player: PlaybackEngine, _ surroundings: RemoteSurroundings) {
         (self.player, self.surroundings) = (player, surroundings)
     }
 
@@ -179,7 +179,7 @@ package final class RemoteControl: Sendable {
     }
 
     /// The reply that comes when an effect is seen; with another item on the screen than was expected it is a refusal.
-    private func reply(_ effect: PlayerEffect, expecting item: PlayerItem.ID? = nil) -> ControlReply {
+    private func reply(_ effect: PlayerEffect, expecting item: QueueItem.ID? = nil) -> ControlReply {
         reply { [player] in
             switch player.state(of: effect) {
             case .awaited: return nil
@@ -233,6 +233,6 @@ package final class RemoteControl: Sendable {
         var items = player.items
         for index in items.indices { items[index].entry.gravity = gravity }
         player.arrange(items)
-        return .answer(ControlAnswer(["gravity": .string(gravity.rawValue)]))
+        return .answer(ControlAnswer(["gravity": .string(gravity.word)]))
     }
 }

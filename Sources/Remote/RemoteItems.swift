@@ -137,7 +137,7 @@ extension RemoteControl {
     // MARK: Which item
 
     /// The item that is named, else the one on the screen.
-    private func optionalItem(_ name: ItemName?) throws(ControlRefusal) -> PlayerItem.ID {
+    private func optionalItem(_ name: ItemName?) throws(ControlRefusal) -> QueueItem.ID {
         if let name { return try item(name).id }
         if let item = player.snapshot.item { return item }
         throw ControlRefusal(code: "no-such-item", message: "nothing is on the screen; name an item")

@@ -9,7 +9,7 @@ extension RemoteControl {
     /// The item that a request names, and its place from 0.
     ///
     /// - Throws: there is none.
-    func item(_ name: ItemName) throws(ControlRefusal) -> (id: PlayerItem.ID, place: Int) {
+    func item(_ name: ItemName) throws(ControlRefusal) -> (id: QueueItem.ID, place: Int) {
         let items = player.items
         let place: Int?
         switch name {
@@ -38,7 +38,7 @@ extension RemoteControl {
     }
 
     /// What a client is told of an item.
-    static func describe(_ id: PlayerItem.ID, place: Int?, title: String, _ source: String) -> JSONValue {
+    static func describe(_ id: QueueItem.ID, place: Int?, title: String, _ source: String) -> JSONValue {
         .object([
             "id": .number(Double(id.number)), "place": place.map { .number(Double($0)) } ?? .null, "title": .string(title),
             "source": .string(source.withoutCredentials),

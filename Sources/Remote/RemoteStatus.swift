@@ -23,7 +23,7 @@ extension RemoteControl {
         let now = player.snapshot
         let counts = now.statistics
         var members = place(now)
-        members["state"] = .string(now.status.rawValue)
+        members["state"] = .string(now.status.word)
         members["ended"] = .bool(now.hasEnded)
         members["stateAge"] = Self.seconds(HostTime.now - stateSince.withLock { $0 })
         members["duration"] = now.duration.map(Self.seconds) ?? .null
@@ -120,7 +120,7 @@ extension RemoteControl {
             case .itemStarted(_, let isSeam, let late):
                 let item = self.place(player.snapshot)["item"] ?? .null
                 socket.publish(.item, ["item": item, "seam": .bool(isSeam), "late": .number(Double(late))])
-            case .statusChanged(let status): socket.publish(.status, ["state": .string(status.rawValue), "ended": .bool(false)])
+            case .statusChanged(let status): socket.publish(.status, ["state": .string(status.word), "ended": .bool(false)])
             case .playlistEnded: socket.publish(.status, ["state": .string("paused"), "ended": .bool(true)])
             case .itemFailed(let item, let message):
                 let entry = player.item(item)

@@ -1,6 +1,7 @@
 import Glibc
 import KioskPlatform
 import KioskPlayback
+import KioskVocabulary
 import Logging
 
 /// Tells systemd what becomes of the player: datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread looks at the player
@@ -71,7 +72,7 @@ extension RemoteControl {
         let now = player.snapshot
         let hasDisplay = surroundings.display() != nil
         let title = now.title.map { "\($0.withoutCredentials)\(now.itemNumber.map { " (\($0) of \(now.itemCount))" } ?? "")" }
-        let state = now.hasEnded ? "ended" : now.status.rawValue
+        let state = now.hasEnded ? "ended" : now.status.word
         return ServiceState.Sight(
             framesShown: now.statistics.framesShown,
             text: "\(state): \(title ?? "nothing")\(hasDisplay ? "" : "; no display")".printable, liveness: player.liveness)

@@ -26,7 +26,7 @@ package struct PlaylistItem: Hashable, Sendable {
     /// How long one playthrough lasts: a still is held for it, a longer clip is cut, a shorter one begins again from
     /// `start`. nil is the clip's own length; of a still, ``imageDuration``.
     package var duration: MediaTime?
-    /// How long a still is held; clips have their own length. It comes before ``duration``; nil is that, else `Player.Options.imageDuration`.
+    /// How long a still is held; clips have their own length. It comes before ``duration``; nil is that, else `PlaybackEngine.Options.imageDuration`.
     package var imageDuration: MediaTime?
     /// Whether it is repeated, without a seam, until ``Command/waitEnded`` asks for the next item.
     package var waitsForTap: Bool

@@ -1,23 +1,23 @@
-/// A rectangle of the display, as a viewer sees it (before any rotation): where the picture is. Its numbers are shares of the display's width
-/// and height, so that it means the same in each mode.
-package struct Region: Hashable, Sendable {
+/// A rectangle of the display, as a viewer sees it: where a player's picture is. Its numbers are shares of the display's width and height, so
+/// that it means the same in each mode.
+public struct Region: Hashable, Sendable {
     /// From the left edge of the display, 0…1.
-    package let x: Double
+    public let x: Double
     /// From its top edge, 0…1.
-    package let y: Double
+    public let y: Double
     /// Across, 0…1 of the display's width.
-    package let width: Double
+    public let width: Double
     /// Down, 0…1 of the display's height.
-    package let height: Double
+    public let height: Double
 
     /// The whole display.
-    package static let full = Region(x: 0, y: 0, width: 1, height: 1)
+    public static let full = Region(x: 0, y: 0, width: 1, height: 1)
 
     /// The least of a side.
     private static let least = 0.01
 
     /// What of the rectangle lies on the display, at least a hundredth of it each way. The whole display for what is not a number.
-    package init(x: Double, y: Double, width: Double, height: Double) {
+    public init(x: Double, y: Double, width: Double, height: Double) {
         func side(_ start: Double, _ length: Double) -> (Double, Double) {
             guard start.isFinite, length.isFinite else { return (0, 1) }
             let begin = min(max(start, 0), 1 - Self.least)
@@ -36,7 +36,7 @@ package struct Region: Hashable, Sendable {
     }
 }
 
-extension Region: LosslessStringConvertible {
+extension Region {
     /// As it is written in kiosk.conf: `60 60 35 35`, four numbers in hundredths of the display. nil for anything else, and for what does not
     /// lie on the display.
     package init?(_ text: String) {
@@ -48,7 +48,7 @@ extension Region: LosslessStringConvertible {
     }
 
     /// The text in kiosk.conf.
-    package var description: String {
+    package var text: String {
         [x, y, width, height].map { share in
             let hundredths = (share * 1e6).rounded() / 1e4
             return hundredths == hundredths.rounded() ? "\(Int(hundredths))" : "\(hundredths)"

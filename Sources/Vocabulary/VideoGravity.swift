@@ -1,9 +1,18 @@
-/// How a picture is fitted into the screen: AVFoundation's words; in kiosk.conf `fit`, `fill` and `stretch`.
-package enum VideoGravity: String, Sendable, CaseIterable {
-    /// The whole picture, its shape kept, bars where it does not reach.
-    case resizeAspect = "fit"
-    /// The whole screen, the picture's shape kept, its overhang cut off evenly.
-    case resizeAspectFill = "fill"
-    /// The whole picture on the whole screen, its shape not kept.
-    case resize = "stretch"
+/// How a picture of another shape is fitted to where it is shown: AVFoundation's words.
+public enum VideoGravity: Hashable, Sendable, CaseIterable {
+    /// All of it is seen, with bars beside it.
+    case resizeAspect
+    /// It fills the place, and what is beyond is cut off.
+    case resizeAspectFill
+    /// It is stretched.
+    case resize
+
+    /// In kiosk.conf.
+    package var word: String {
+        switch self {
+        case .resizeAspect: "fit"
+        case .resizeAspectFill: "fill"
+        case .resize: "stretch"
+        }
+    }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Configuration
 import Glibc
-import KioskDisplay
-import KioskInput
+import KioskDisplayCore
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

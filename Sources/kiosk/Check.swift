@@ -2,7 +2,7 @@ import ArgumentParser
 import Configuration
 import Content
 import Export
-import KioskDisplay
+import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

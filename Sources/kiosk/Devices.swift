@@ -1,9 +1,9 @@
 import ArgumentParser
 import Configuration
-import KioskAudio
+import KioskAudioCore
 import KioskCapture
-import KioskDisplay
-import KioskInput
+import KioskDisplayCore
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary

@@ -55,7 +55,7 @@ struct ExportCommand: ParsableCommand {
     enum Priority: String, CaseIterable, Sendable { case idle, normal }
 
     func validate() throws {
-        if let problem = MovieWriter.nameProblem(output) { throw ValidationError("--output: \(problem)") }
+        if let problem = FilmWriter.nameProblem(output) { throw ValidationError("--output: \(problem)") }
         guard copy else { return }
         let given = [
             options.encoder.map { _ in "--encoder" }, options.quality.map { _ in "--quality" }, options.bitRate.map { _ in "--bit-rate" },

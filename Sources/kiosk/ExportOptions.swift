@@ -73,7 +73,7 @@ struct ExportOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Fit pictures to the film's size: fit, fill or stretch.", valueName: "gravity"),
-        completion: .list(VideoGravity.allCases.map(\.rawValue)), transform: word(VideoGravity.self))
+        completion: .list(VideoGravity.allCases.map(\.word)), transform: word(\VideoGravity.word))
     var gravity: VideoGravity?
 
     @Option(

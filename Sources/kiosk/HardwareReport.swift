@@ -1,6 +1,6 @@
 import Configuration
 import Glibc
-import KioskDisplay
+import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

@@ -1,7 +1,7 @@
 import Configuration
 import Controls
-import KioskDisplay
-import KioskInput
+import KioskDisplayCore
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -33,7 +33,7 @@ final class Interaction: Sendable {
     }
 
     private let state: Mutex<State>
-    private let player: Player
+    private let player: PlaybackEngine
     private let display: DisplayOutput
 
     private let shelf: ShelfWiring
@@ -43,7 +43,7 @@ final class Interaction: Sendable {
 
     /// `quit` ends the program, where the configuration lets viewers do that.
     init(
-        _ configuration: Configuration, _ keyMap: KeyMap, player: Player, display: DisplayOutput, shelf: ShelfWiring,
+        _ configuration: Configuration, _ keyMap: KeyMap, player: PlaybackEngine, display: DisplayOutput, shelf: ShelfWiring,
         recording: RecordWiring, quit: @escaping @Sendable () -> Void
     ) {
         (self.player, self.display, self.shelf, self.recording, self.quit) = (player, display, shelf, recording, quit)
@@ -126,7 +126,8 @@ final class Interaction: Sendable {
 extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
     init(
-        _ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: Player, display: DisplayOutput, shelf: ShelfWiring,
+        _ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: PlaybackEngine, display: DisplayOutput,
+        shelf: ShelfWiring,
         recording: RecordWiring, quit: @escaping @Sendable () -> Void
     ) {
         input = InputReader(InputReader.Options(configuration)) { [display] in

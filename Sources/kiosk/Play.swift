@@ -4,9 +4,9 @@ import Cache
 import Configuration
 import Content
 import Glibc
-import KioskAudio
-import KioskDisplay
-import KioskInput
+import KioskAudioCore
+import KioskDisplayCore
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -35,8 +35,8 @@ struct Play: ParsableCommand {
     var rotation: Rotation?
 
     @Option(
-        help: "Fit pictures of another shape: fit, fill or stretch.", completion: .list(VideoGravity.allCases.map(\.rawValue)),
-        transform: word(VideoGravity.self))
+        help: "Fit pictures of another shape: fit, fill or stretch.", completion: .list(VideoGravity.allCases.map(\.word)),
+        transform: word(\VideoGravity.word))
     var gravity: VideoGravity?
 
     @Option(
@@ -136,7 +136,7 @@ struct Play: ParsableCommand {
                 "tls-verify = false: whoever is on the line can read and replace what comes for \(unverified.joined(separator: ", "))")
         }
         let cache = AssetCache(configuration, log)
-        let player = Player(items: [], options: Player.Options(configuration), video: display, audio: audio, files: cache)
+        let player = PlaybackEngine(items: [], options: PlaybackEngine.Options(configuration), video: display, audio: audio, files: cache)
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
         let others = asked.map { configuration.item(of: $0) }
@@ -194,7 +194,7 @@ struct Play: ParsableCommand {
         reload.start(configuration) { [player, display] old, new, keyMap in
             if new.log.level != old.log.level { StandardErrorLog.level = Logger.Level(new.log.level) }
             stickCopy.setWanted(new.playback.usb == .copy)
-            player.setOptions(Player.Options(new), instead: Player.Options(old))
+            player.setOptions(PlaybackEngine.Options(new), instead: PlaybackEngine.Options(old))
             if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
             if new.display.background != old.display.background { display.setBackground(new.display.background) }
             expansion.setConfiguration(new)
@@ -284,7 +284,7 @@ extension DisplaySettings {
     }
 }
 
-extension Player.Options {
+extension PlaybackEngine.Options {
     /// What the configuration says about playing.
     init(_ configuration: Configuration) {
         self.init()

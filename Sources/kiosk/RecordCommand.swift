@@ -74,7 +74,7 @@ struct RecordCommand: ParsableCommand {
     var file: String
 
     func validate() throws {
-        if let problem = MovieWriter.nameProblem(file) { throw ValidationError(problem) }
+        if let problem = FilmWriter.nameProblem(file) { throw ValidationError(problem) }
     }
 
     func run() throws {
@@ -96,7 +96,7 @@ struct RecordCommand: ParsableCommand {
         request.encoder = EncoderWish(encoder)
         let session: CaptureSession
         do throws(CaptureError) {
-            do throws(MovieError) { try MovieWriter.checkPlace(file) } catch { throw CaptureError.movie(error) }
+            do throws(FilmError) { try FilmWriter.checkPlace(file) } catch { throw CaptureError.film(error) }
             if access(file, F_OK) == 0, !force { throw CaptureError.outputExists(file) }
             session = try CaptureSession.open(camera: camera, microphone: microphone, mode: size)
         } catch { throw line.fail(error.description) }

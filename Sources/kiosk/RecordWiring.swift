@@ -1,8 +1,8 @@
 import Commands
 import Configuration
-import KioskCapture
-import KioskDisplay
-import KioskInput
+import Controls
+import KioskDisplayCore
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -12,7 +12,7 @@ import Synchronization
 
 /// The recording of a player, by the present configuration.
 final class RecordWiring: Sendable {
-    private let player: Player
+    private let player: PlaybackEngine
     private let display: DisplayOutput
     private let state: Mutex<(screen: RecordingScreen?, settings: Configuration.Record, theme: Theme)>
     private let observer = Observer()
@@ -22,14 +22,14 @@ final class RecordWiring: Sendable {
         let publish = Mutex<@Sendable ([String: JSONValue]) -> Void>({ _ in })
     }
 
-    init(_ configuration: Configuration, player: Player, display: DisplayOutput) {
+    init(_ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput) {
         (self.player, self.display) = (player, display)
         let screen = Self.screen(configuration, player, display, observer)
         state = Mutex((screen, configuration.record, configuration.theme))
     }
 
     private static func screen(
-        _ configuration: Configuration, _ player: Player, _ display: DisplayOutput, _ observer: Observer
+        _ configuration: Configuration, _ player: PlaybackEngine, _ display: DisplayOutput, _ observer: Observer
     ) -> RecordingScreen? {
         RecordingScreen(
             configuration.record, device: configuration.playback.decoderDevice, theme: configuration.theme, player: player, screen: display

@@ -1,7 +1,7 @@
 import Configuration
 import Content
 import Glibc
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskVocabulary
 import Logging

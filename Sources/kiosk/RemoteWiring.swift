@@ -3,8 +3,8 @@ import Commands
 import Configuration
 import Content
 import Glibc
-import KioskAudio
-import KioskDisplay
+import KioskAudioCore
+import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -25,7 +25,7 @@ final class RemoteWiring: Sendable {
 
     /// Carries out what programs ask for.
     let control: RemoteControl
-    private let player: Player
+    private let player: PlaybackEngine
     private let service: ServiceNotifier?
     private let present: Monitor<Configuration>
     private let socket = Mutex<ControlSocket?>(nil)
@@ -34,7 +34,7 @@ final class RemoteWiring: Sendable {
     /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
     /// `reload` reads the file again, and plays its playlist.
     init(
-        _ configuration: Configuration, player: Player, display: DisplayOutput, audio: any AudioOutput, interaction: Interaction,
+        _ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput, audio: any PCMOutput, interaction: Interaction,
         shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring,
         reload: @escaping @Sendable () -> Void
     ) {

@@ -1,5 +1,5 @@
 import Glibc
-import KioskDisplay
+import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -8,16 +8,16 @@ import Synchronization
 
 /// Tells people what the player does: log lines for events, a status line, and a PNG of every item on an offscreen display.
 final class Reporter: Sendable {
-    private let player: Player
+    private let player: PlaybackEngine
     private let display: DisplayOutput
     private let folder: String?
     private let log = Logger(label: "kiosk")
 
     private struct State {
         /// The item on the screen, and since when.
-        var present: (item: PlayerItem.ID, since: HostTime)?
+        var present: (item: QueueItem.ID, since: HostTime)?
         /// The items that have a picture, or cannot have one.
-        var pictured: Set<PlayerItem.ID> = []
+        var pictured: Set<QueueItem.ID> = []
         /// The files of which it was said last that nothing but they have changed, and when.
         var changed: (files: Set<Path>, at: HostTime)?
     }
@@ -25,7 +25,7 @@ final class Reporter: Sendable {
     private static let quietTime = MediaTime.seconds(60)
 
     /// Begins to watch `player`. With a `snapshotFolder`, an offscreen display's pictures go there.
-    init(player: Player, display: DisplayOutput, snapshotFolder: String?) {
+    init(player: PlaybackEngine, display: DisplayOutput, snapshotFolder: String?) {
         self.player = player
         self.display = display
         folder = display.isOffscreen ? snapshotFolder : nil
@@ -34,7 +34,7 @@ final class Reporter: Sendable {
     }
 
     /// Logs an event; called on the player's event thread.
-    private func report(_ event: PlayerEvent) {
+    private func report(_ event: PlaybackEvent) {
         switch event {
         case .itemStarted(let item, let isSeam, let late):
             if late > 0, isSeam { log.debug("\(name(item)) began \(late) vblank\(late == 1 ? "" : "s") late") }
@@ -44,7 +44,7 @@ final class Reporter: Sendable {
         case .itemFailed(_, let message): log.warning("\(message)")
         case .nothingPlayable: log.error("nothing on the playlist can be played; trying again until something can")
         case .playlistEnded: log.info("the playlist has ended")
-        case .statusChanged(let status): log.debug("\(status.rawValue)")
+        case .statusChanged(let status): log.debug("\(status.word)")
         case .itemStatusChanged: break  // said when it begins, or fails
         case .interruptionBegan: log.info("another program has the sound give way")
         case .interruptionEnded: log.info("the sound is back")
@@ -93,7 +93,7 @@ final class Reporter: Sendable {
         names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
     }
 
-    private func name(_ item: PlayerItem.ID) -> String { player.item(item)?.entry.name ?? "?" }
+    private func name(_ item: QueueItem.ID) -> String { player.item(item)?.entry.name ?? "?" }
 
     /// Takes a picture of the item on the screen, once: half a second into it, when a fade or an animation has shown something, or
     /// half-way through a shorter one. Called on the player's event thread every now and then.
@@ -126,7 +126,7 @@ final class Reporter: Sendable {
             } ?? "nothing to show"
         let duration = now.duration.map { " / \($0)" } ?? ""
         let counts = now.statistics
-        return "\(item)  \(now.time)\(duration)  \(now.status.rawValue)  \(counts.framesShown) shown, \(counts.framesLate) late, "
+        return "\(item)  \(now.time)\(duration)  \(now.status.word)  \(counts.framesShown) shown, \(counts.framesLate) late, "
             + "\(counts.framesDropped) dropped  \(counts.seams) seams, the worst \(counts.worstSeamLateness) late\(synchrony(counts).map { "  " + $0 } ?? "")  "
             + "\(stalls(counts).map { $0 + "  " } ?? "")\(text(now.buffered)) ahead"
     }

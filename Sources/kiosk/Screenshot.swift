@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
 import Glibc
-import KioskDisplay
+import KioskDisplayCore
 import KioskPlatform
 import KioskVocabulary
 import Remote

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Configuration
 import Glibc
-import KioskDisplay
-import KioskInput
+import KioskDisplayCore
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -118,9 +118,14 @@ func value<Value>(_ expected: String, _ make: @escaping @Sendable (String) -> Va
 }
 
 /// The same for one of the words of an enumeration.
-func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(_ type: Word.Type) -> @Sendable (String) throws -> Word {
-    let words = type.allCases.map(\.rawValue)
-    return value("\(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])") { Word(rawValue: $0) }
+func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(_ type: Word.Type) -> @Sendable (String) throws -> Word {
+    word { $0.rawValue }
+}
+
+/// The same by what `word` calls them.
+func word<Word: CaseIterable & Sendable>(_ word: (Word) -> String) -> @Sendable (String) throws -> Word {
+    let cases = Array(Word.allCases), words = cases.map(word)
+    return value("\(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])") { words.firstIndex(of: $0).map { cases[$0] } }
 }
 
 /// Writes to standard output as Swift's own does, without the passwords of URLs and without what would do something to a terminal: names come from

@@ -1,5 +1,5 @@
-import KioskAudio
-import KioskInput
+import KioskAudioCore
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import Logging

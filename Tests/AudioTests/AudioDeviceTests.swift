@@ -1,7 +1,7 @@
 import KioskVocabulary
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 
 @Suite struct AudioDeviceTests {
     private func card(_ index: Int, _ id: String, driver: String = "HDA-Intel", devices: [Int] = [0]) -> AudioCard {

@@ -2,7 +2,7 @@ import Glibc
 import KioskPlatform
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 
 @Suite struct CardStateTests {
     private let busy = AudioError.cannotOpen(device: "hw:0", errno: EBUSY, holder: nil)

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 @testable import KioskPlayback
 
 /// The output on cards that fail.

@@ -1,7 +1,7 @@
 import KioskVocabulary
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 
 /// Which sound output leads to the display.
 @Suite struct DisplaySoundTests {

@@ -4,7 +4,7 @@ import KioskMedia
 import KioskPlatform
 import Synchronization
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 
 /// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz stereo in periods of 20 ms, and fails
 /// as it is told.

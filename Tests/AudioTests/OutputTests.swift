@@ -5,7 +5,7 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 @testable import KioskPlayback
 
 /// Counts what it is asked for, and checks the contract as it goes.
@@ -80,7 +80,7 @@ final class CountingRenderer: AudioRenderer {
 
 @Suite struct OutputTests {
     /// On a machine with cards these too would play; a name that no card has makes it the stand-in everywhere.
-    private static func outputs() -> [any AudioOutput] {
+    private static func outputs() -> [any PCMOutput] {
         [SilentOutput(), ALSAOutput(device: .pcm("hw:CARD=NoSuchCard"))]
     }
 

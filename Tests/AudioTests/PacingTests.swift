@@ -1,7 +1,7 @@
 import KioskPlatform
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 @testable import KioskPlayback
 
 @Suite struct SilentClockTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 
 @Suite struct SampleFormatTests {
     private func convert(_ stereo: [Float], to layout: FrameLayout) -> [UInt8] {

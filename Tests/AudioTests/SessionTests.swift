@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskAudio
+@testable import KioskAudioCore
 
 /// Which device is played to where sound is mixed with that of others, and where plugs are followed.
 @Suite struct SessionTests {

@@ -79,7 +79,7 @@ import Testing
 
     @Test func theSession() throws {
         let session = try configuration("[audio]\nmix = true\nfollow = \"port\"\ninterruption = \"pause\"\nduck-volume = 10").audio.session
-        #expect(session.mixesWithOthers && session.route == .port && session.interruption == .pause && session.duckedVolume == 10)
+        #expect(session.mixesWithOthers && session.route == .port && session.interruption == .pause && session.duckedVolume == 0.1)
         #expect(complaints("[audio]\nfollow = \"cable\"").contains("expected \"display\", \"port\" or \"fixed\""))
     }
 

@@ -1,5 +1,5 @@
 import CCairo
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -62,7 +62,7 @@ struct Gallery {
         (
             "waiting",
             { viewer in
-                viewer.now.status = .waiting
+                viewer.now.status = .waitingToPlay
                 viewer.wait(.seconds(2))
             }
         ),
@@ -70,7 +70,7 @@ struct Gallery {
             "waiting-shown",
             { viewer in
                 shown(&viewer)
-                viewer.now.status = .waiting
+                viewer.now.status = .waitingToPlay
                 viewer.wait(.seconds(2))
             }
         ),

@@ -1,7 +1,7 @@
 import CCairo
 import Glibc
-import KioskAudio
-import KioskInput
+import KioskAudioCore
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 @testable import Controls
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// The whole: a player that plays a clip into memory, touched.
 @Suite(.blocking, .serialized) struct ControlsTests {
@@ -26,7 +26,7 @@ import Testing
     /// A player with controls, and what is on its screen.
     private final class Screen {
         let display: DisplayOutput
-        let player: Player
+        let player: PlaybackEngine
         let controls: Controls
         private let folder = "/tmp/kiosk-controls-\(getpid())-\(HostTime.now.nanoseconds)"
         private var finger = 0
@@ -57,10 +57,10 @@ import Testing
             let flips = Flips()
             seen = flips
             display = DisplayOutput.offscreen(settings) { _, pixels in flips.note(pixels) }
-            var options = Player.Options()
+            var options = PlaybackEngine.Options()
             options.loop = .item
             let items = [PlaylistItem(source: clip, gravity: .resizeAspectFill, title: "Harbour"), PlaylistItem(source: clip)]
-            player = Player(items: items, options: options, video: display, audio: SilentOutput())
+            player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput())
             var own = ControlsSettings.test
             own.mode = mode
             let keys = try KeyMap(

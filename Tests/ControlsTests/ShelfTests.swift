@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

@@ -4,7 +4,7 @@ import KioskVocabulary
 import Testing
 
 @testable import Controls
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// Where nothing is drawn (`[input] controls = "none"`): events in, commands out, each with the kernel's time of the event that decided.
 @Suite struct UndrawnTests {

@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -127,7 +127,7 @@ import Testing
 
     @Test func `where it goes on waiting they stay until it has played for three seconds`() {
         var viewer = shown()
-        viewer.now.status = .waiting
+        viewer.now.status = .waitingToPlay
         viewer.wait(.seconds(60))
         #expect(viewer.seesBars)
         viewer.now.status = .playing
@@ -142,7 +142,7 @@ import Testing
         viewer.tap(.mute)
         for _ in 0..<4 {
             viewer.wait(.milliseconds(700))
-            viewer.now.status = .waiting
+            viewer.now.status = .waitingToPlay
             viewer.wait(.milliseconds(140))
             viewer.now.status = .playing
         }
@@ -227,7 +227,7 @@ import Testing
 
     @Test func `a wheel appears after half a second of waiting, alone`() {
         var viewer = viewer()
-        viewer.now.status = .waiting
+        viewer.now.status = .waitingToPlay
         viewer.wait(.milliseconds(499))
         #expect(viewer.parts.isEmpty)
         viewer.wait(.milliseconds(300))
@@ -241,7 +241,7 @@ import Testing
     @Test func `short waits, one after the other, show no wheel`() {
         var viewer = viewer()
         for _ in 0..<5 {
-            viewer.now.status = .waiting
+            viewer.now.status = .waitingToPlay
             viewer.wait(.milliseconds(400))
             viewer.now.status = .playing
             viewer.wait(.milliseconds(100))
@@ -251,7 +251,7 @@ import Testing
 
     @Test func `the wheel turns once a second, in place of the buttons`() {
         var viewer = shown()
-        viewer.now.status = .waiting
+        viewer.now.status = .waitingToPlay
         viewer.wait(.seconds(1))
         #expect(viewer.buttons.isEmpty && viewer.seesBars)
         var steps: Set<Int> = []
@@ -264,7 +264,7 @@ import Testing
 
     @Test func `where there is nothing to play there is no wheel`() {
         var viewer = viewer()
-        (viewer.now.status, viewer.now.item) = (.waiting, nil)
+        (viewer.now.status, viewer.now.item) = (.waitingToPlay, nil)
         viewer.wait(.seconds(10))
         #expect(viewer.parts.isEmpty)
     }
@@ -435,7 +435,7 @@ import Testing
         viewer.wait(.milliseconds(900))
         viewer.key("mute")
         viewer.key("right")
-        viewer.now.status = .waiting
+        viewer.now.status = .waitingToPlay
         viewer.wait(.seconds(1))
         #expect(viewer.parts.isEmpty)
     }
@@ -444,7 +444,7 @@ import Testing
         var viewer = viewer(.none)
         viewer.tap(0.3, 0.3)
         viewer.key("volumeup")
-        viewer.now.status = .waiting
+        viewer.now.status = .waitingToPlay
         for _ in 0..<20 {
             viewer.wait(.milliseconds(100))
             #expect(viewer.parts.isEmpty)
@@ -478,7 +478,7 @@ import Testing
         #expect(viewer.texts.isEmpty && viewer.slider == nil && viewer.buttons == [.pause])
         #expect(viewer.parts.allSatisfy { $0.alpha == 0.5 })
         viewer.key("volumeup")
-        viewer.now.status = .waiting
+        viewer.now.status = .waitingToPlay
         viewer.wait(.seconds(1))
         #expect(viewer.toast == nil && !viewer.seesSpinner)
     }

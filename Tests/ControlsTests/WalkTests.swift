@@ -1,4 +1,4 @@
-import KioskInput
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -108,7 +108,7 @@ import Testing
                 viewer.now.bufferedUntil = random.below(2) == 0 ? nil : times[random.below(times.count)]
                 viewer.now.isSeekable = random.below(2) == 0
             case 13:
-                viewer.now.status = [.playing, .paused, .waiting][random.below(3)]
+                viewer.now.status = [.playing, .paused, .waitingToPlay][random.below(3)]
                 viewer.now.hasEnded = random.below(5) == 0
                 viewer.now.item = random.below(5) == 0 ? nil : random.below(3)
                 (viewer.now.place, viewer.now.count) = (random.below(7), random.below(3))

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskPlayback
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct AtomicRequestTests {
     @Test func whatWasAskedAndWhatTheKernelSaid() {

@@ -1,7 +1,7 @@
 import KioskPlayback
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct BufferPoolTests {
     private func pool() -> BufferPool {

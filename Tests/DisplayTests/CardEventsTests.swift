@@ -4,7 +4,7 @@ import KioskPlatform
 import Synchronization
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 @Suite struct CardEventsTests {
     private static let (a, b) = (CRTCID(rawValue: 41), CRTCID(rawValue: 42))

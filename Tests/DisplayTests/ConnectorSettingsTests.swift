@@ -4,7 +4,7 @@ import KioskMedia
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct ConnectorSettingsTests {
     static let broadcast: [String: UInt64] = ["Automatic": 0, "Full": 1, "Limited 16:235": 2]

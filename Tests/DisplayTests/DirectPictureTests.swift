@@ -7,7 +7,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Pictures that a decoder draws into memory of a plane, from the first picture that is copied on.
 @Suite(.serialized) struct DirectPictureTests {

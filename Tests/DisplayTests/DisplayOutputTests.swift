@@ -7,7 +7,7 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct DisplayOutputTests {
     /// A screen whose vblanks and troubles come when the test says so.

@@ -1,7 +1,7 @@
 import KioskPlatform
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct DisplayStateTests {
     static let mode = ConnectorMode(width: 1920, height: 1080, refresh: 60, isPreferred: true, isProgressive: true)

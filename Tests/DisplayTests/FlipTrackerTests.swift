@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskPlayback
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct FlipTrackerTests {
     static let start = HostTime(nanoseconds: 1_000_000_000)

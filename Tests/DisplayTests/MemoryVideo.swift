@@ -5,7 +5,7 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Planes for video in memory.
 final class MemoryVideo: VideoHardware, @unchecked Sendable {
@@ -21,7 +21,7 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     var isOutOfMemory = false
     private(set) var asked = 0
     private(set) var made: [VideoBuffer] = []
-    private(set) var backdrops: [UInt32] = []
+    private(set) var backgrounds: [UInt32] = []
     private(set) var imported = 0
     private(set) var shown: [VideoArrangement?] = []
     private(set) var former: [UInt32] = []
@@ -53,9 +53,9 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         made.append(buffer)
         return buffer
     }
-    func makeBackdrop(_ colour: UInt32) -> Backdrop {
-        backdrops.append(colour)
-        return Backdrop(framebuffer: FramebufferID(rawValue: UInt32(200 + backdrops.count)), colour: colour)
+    func makeBackground(_ colour: UInt32) -> BackgroundBuffer {
+        backgrounds.append(colour)
+        return BackgroundBuffer(framebuffer: FramebufferID(rawValue: UInt32(200 + backgrounds.count)), colour: colour)
     }
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
         imported += 1

@@ -6,7 +6,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Numbered pictures and an overlay on a real card, as fast as its vblanks: played in the test bed, where BedTests.Overlays judges by the
 /// kernel's log what was scanned out. Elsewhere nothing is to be drawn on the screen.

@@ -7,7 +7,7 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// An output with an overlay, on planes and in the picture: what a viewer sees at each vblank.
 @Suite struct OverlayOutputTests {

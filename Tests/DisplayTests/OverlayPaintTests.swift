@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// An overlay that is put over pictures in ordinary memory, against one that is blended pixel by pixel over the finished picture.
 @Suite struct OverlayPaintTests {

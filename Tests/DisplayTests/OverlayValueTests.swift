@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// The values that decide where an overlay goes, and when.
 @Suite struct OverlayValueTests {

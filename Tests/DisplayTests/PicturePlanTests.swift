@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// What planes would have to show of a picture, and what stands in the way.
 @Suite struct PicturePlanTests {
@@ -142,6 +142,6 @@ extension PicturePlan.Candidate {
         let turn = layer.turn
         return "\(path.rawValue) \(format?.description ?? "-") \(width)x\(height): \(size(source)) → \(size(layer.destination))"
             + (turn.isMirrored ? " mirrored" : "") + (turn.rotation == .none ? "" : " turned \(turn.rotation.rawValue)")
-            + (hasBackdrop ? " over background" : "")
+            + (hasBackground ? " over background" : "")
     }
 }

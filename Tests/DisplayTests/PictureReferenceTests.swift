@@ -6,7 +6,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Pictures against a reference in floating point that shares nothing with the code: matrices from the standards' coefficients, geometry from
 /// exact rectangles, pictures so smooth that the choice of a filter does not matter. Judged is the way `convert`; ``PlaneReferenceTests`` judges what

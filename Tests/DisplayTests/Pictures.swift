@@ -3,7 +3,7 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Frames with known content.
 enum Pictures {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 @Suite struct PixelBlendTests {
     /// What comes of one colour beneath another, at the last pixel of a screen whose rows are no multiple of any vector.

@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 @Suite struct PlanePlannerTests {
     static let (xrgb, argb, nv12): (UInt32, UInt32, UInt32) = (kDRM_FORMAT_XRGB8888, fourcc("AR24"), fourcc("NV12"))

@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// What the ways `copy` and `scale` write into the memory of a plane, against the same reference as ``PictureReferenceTests``: which part of the
 /// picture it is, each sample of it, and where the plane is to show it.

@@ -5,7 +5,7 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Overlay planes in memory.
 final class MemoryPlanes: OverlayHardware, @unchecked Sendable {

@@ -2,7 +2,7 @@ import Glibc
 import KioskPlatform
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct RefusalsTests {
     static let modes = (0..<6).map {

@@ -1,7 +1,7 @@
 import CKioskFFmpeg
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Reductions: what each pixel is the mean of.
 @Suite struct ScalingTests {

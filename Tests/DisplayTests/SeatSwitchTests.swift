@@ -1,6 +1,6 @@
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct SeatSwitchTests {
     private var switching = SeatSwitch()

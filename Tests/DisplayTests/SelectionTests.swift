@@ -4,7 +4,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 struct SelectionTests {
     static func mode(_ width: Int, _ height: Int, _ refresh: Double, preferred: Bool = false, progressive: Bool = true) -> ConnectorMode {

@@ -6,7 +6,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Numbered pictures in memory such as a hardware decoder has, on a real card, as fast as its vblanks: played in the test bed, where BedTests.Planes
 /// judges by the kernel's log what was scanned out.

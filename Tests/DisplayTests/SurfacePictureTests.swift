@@ -4,7 +4,7 @@ import KioskMedia
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Pictures in a hardware decoder's memory on a screen that takes no such memory.
 @Suite struct SurfacePictureTests {

@@ -5,7 +5,7 @@ import KioskMedia
 import KioskPlayback
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Memory of hardware decoders on planes: imported once, held as long as it is seen, read where no plane takes it.
 @Suite struct SurfaceTests {

@@ -5,7 +5,7 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// A screen that is turned while it plays: what a viewer sees at each vblank.
 @Suite struct TurningTests {

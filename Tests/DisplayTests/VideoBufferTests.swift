@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Where the planes of a picture lie, and that what is copied or scaled there is the picture and nothing beside it.
 @Suite struct VideoBufferTests {
@@ -121,7 +121,7 @@ import Testing
         let shape = try #require(found)
         #expect(shape.colour == PlaneColour(.bt601, isFullRange: way.isFull))
         let candidate = try #require(
-            PicturePlan(shape, [way.path], width: size.0, height: size.1).candidates.first { $0.format == format && !$0.hasBackdrop })
+            PicturePlan(shape, [way.path], width: size.0, height: size.1).candidates.first { $0.format == format && !$0.hasBackground })
         var writer = VideoWriter()
         try writer.write(frame, as: candidate, into: buffer)
         #expect(buffer.isWhole)

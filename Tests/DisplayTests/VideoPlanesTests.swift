@@ -7,7 +7,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// Which way pictures take to the screen, what a viewer sees of it, and what is done when a way is refused.
 @Suite struct VideoPlanesTests {
@@ -34,7 +34,7 @@ import Testing
         for luma in [40, 80, 120, 160, 200, 235] {
             try stage.show(Pictures.solid(luma, 128, 128, 64, 36))
             let show = try #require(stage.screen.shownVideo)
-            #expect(show.arrangement.path == .copy && show.backdrop == nil && show.arrangement.plane == nil)
+            #expect(show.arrangement.path == .copy && show.backgroundBuffer == nil && show.arrangement.plane == nil)
             let gray = UInt32((Double(luma - 16) * 255 / 219).rounded())
             #expect(near(stage.screen.seen(30, 20), gray << 16 | gray << 8 | gray))
         }
@@ -220,7 +220,7 @@ import Testing
         let video = MemoryVideo(overlays: [["YU12"]])
         let stage = stage(video) { $0.background = Color(red: 0x10, green: 0x20, blue: 0x30) }
         for _ in 0..<4 { try stage.show(Pictures.solid(235, 128, 128, 48, 36), .resizeAspect) }
-        #expect(video.backdrops == [0x10_2030] && stage.screen.shownVideo?.backdrop?.colour == 0x10_2030)
+        #expect(video.backgrounds == [0x10_2030] && stage.screen.shownVideo?.backgroundBuffer?.colour == 0x10_2030)
         #expect(stage.screen.seen(2, 20) == 0x10_2030 && near(stage.screen.seen(32, 20), 0xff_ffff))
     }
 

@@ -42,7 +42,7 @@ import Testing
 
     @Test func whatIsWholeHasNoNote() throws {
         for clip in Gallery.moving {
-            var reader = try MediaReader.open(Clips.named(clip.name), samples: MovieWriterTests.stereo, decoderThreads: 2)
+            var reader = try MediaReader.open(Clips.named(clip.name), samples: FilmWriterTests.stereo, decoderThreads: 2)
             var samples = [Float](repeating: 0, count: 4096)
             while reader.nextFrame() != nil {
                 _ = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }

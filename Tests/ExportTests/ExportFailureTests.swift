@@ -69,9 +69,9 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: device, withDestinationPath: "/dev/null")
         #expect(mkfifo(pipe, 0o600) == 0)
         for path in [pipe, device] {
-            #expect(failure(arrangement, at: path, force: true) == .movie(MovieError(path, .isNoFile)))
+            #expect(failure(arrangement, at: path, force: true) == .film(FilmError(path, .isNoFile)))
         }
-        #expect(failure(arrangement, at: folder.path, force: true) == .movie(MovieError(folder.path, .isDirectory)))
+        #expect(failure(arrangement, at: folder.path, force: true) == .film(FilmError(folder.path, .isDirectory)))
         try Data("[output]".utf8).write(to: URL(fileURLWithPath: toml))
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: toml)
         for path in [toml, link] {
@@ -99,7 +99,7 @@ import Testing
         // Not even by force over a clip of its own.
         let own = try ExportSessionTests.arrangement([path])
         #expect(failure(own, at: path, force: true) == .outputIsSource(path))
-        #expect(failure(arrangement, at: folder.path + "/no/film.mp4") == .movie(MovieError(folder.path + "/no/film.mp4", .noFolder)))
+        #expect(failure(arrangement, at: folder.path + "/no/film.mp4") == .film(FilmError(folder.path + "/no/film.mp4", .noFolder)))
     }
 
     @Test(.needsFullDevice) func aDiskThatIsFullIsSaidBeforehandAndInTheMiddle() throws {
@@ -126,8 +126,8 @@ import Testing
         #expect(least < written, "\(least) of \(written)")
         // In the middle: /dev/full refuses what is written to the draft.
         let full = folder.path + "/full.mp4"
-        try FileManager.default.createSymbolicLink(atPath: MovieWriter.draftPath(of: full), withDestinationPath: "/dev/full")
-        #expect(failure(arrangement, at: full) == .movie(MovieError(full, .noSpace)))
+        try FileManager.default.createSymbolicLink(atPath: FilmWriter.draftPath(of: full), withDestinationPath: "/dev/full")
+        #expect(failure(arrangement, at: full) == .film(FilmError(full, .noSpace)))
         #expect(folder.names == ["film.mp4"])
     }
 
@@ -136,7 +136,7 @@ import Testing
         var arrangement = try ExportSessionTests.arrangement(["thirty.mp4"])
         // MPEG-4 part 2 has no pictures of that width.
         (arrangement.output.codec, arrangement.output.size) = (.mpeg4, PictureSize(width: 8192, height: 64))
-        guard case .movie(let error)? = failure(arrangement, at: folder.path + "/film.mp4"), case .noEncoder(_, let tried) = error.reason
+        guard case .film(let error)? = failure(arrangement, at: folder.path + "/film.mp4"), case .noEncoder(_, let tried) = error.reason
         else {
             Issue.record("no complaint about the encoder")
             return

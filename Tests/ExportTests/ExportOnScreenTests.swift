@@ -1,7 +1,7 @@
 import CKioskFFmpeg
 import Configuration
 import Foundation
-import KioskAudio
+import KioskAudioCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Export
-@testable import KioskDisplay
+@testable import KioskDisplayCore
 
 /// What is exported beside what a display shows: the player plays the same list on a display in memory, and every picture that was on it is
 /// looked for in the film.
@@ -70,13 +70,13 @@ import Testing
                 shown.append(Picture(number: number, luma: luma(of: pixels)))
             }
         }
-        var options = Player.Options()
+        var options = PlaybackEngine.Options()
         options.loop = .off
         let items = arrangement.clips.compactMap { clip -> PlaylistItem? in
             guard case .file(let source) = clip.content else { return nil }
             return PlaylistItem(source: source, gravity: arrangement.film.gravity, decoder: .software)
         }
-        let player = Player(items: items, options: options, video: display, audio: SilentOutput())
+        let player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput())
         let hasEnded = Monitor(false)
         player.addObserver { event in if case .playlistEnded = event { hasEnded.signal { $0 = true } } }
         player.start()

@@ -38,7 +38,7 @@ import Testing
         options.copies = copies
         let report = try ExportSession.run(arrangement, options)
         #expect(folder.names == ["film.mp4"])
-        var reader = try MediaReader.open(options.output, samples: MovieWriterTests.stereo)
+        var reader = try MediaReader.open(options.output, samples: FilmWriterTests.stereo)
         var film = Film(description: reader.description)
         while let frame = reader.nextFrame() {
             film.numbers.append(burnedInNumber(frame.frame))

@@ -34,8 +34,8 @@ import Testing
         let films = try Films()
         func begin() -> (path: String, draft: String) {
             let order = FilmOrder.begin(in: films.path, clips: Self.clips, music: "/srv/song.m4a")
-            films.write(String(MovieWriter.draftPath(of: order.path).split(separator: "/").last!))
-            return (order.path, MovieWriter.draftPath(of: order.path))
+            films.write(String(FilmWriter.draftPath(of: order.path).split(separator: "/").last!))
+            return (order.path, FilmWriter.draftPath(of: order.path))
         }
         // The lock goes with the process, here with the value.
         let (path, draft) = begin()
@@ -70,7 +70,7 @@ import Testing
     @Test func `one that is being made is left alone`() throws {
         let films = try Films()
         let order = FilmOrder.begin(in: films.path, clips: Self.clips, music: nil)
-        films.write(String(MovieWriter.draftPath(of: order.path).split(separator: "/").last!))
+        films.write(String(FilmWriter.draftPath(of: order.path).split(separator: "/").last!))
         let before = films.names
         let left = FilmOrder.tidy(films.path)
         #expect(left.orders.isEmpty && left.givenUp.isEmpty && films.names == before)
@@ -84,7 +84,7 @@ import Testing
         close(descriptor)
         #expect(FilmOrder.tidy(films.path).givenUp.map(\.path) == ["\(films.path)/film-20200101-000000.mp4"] && access(draft, F_OK) != 0)
         order.end()
-        unlink(MovieWriter.draftPath(of: order.path))
+        unlink(FilmWriter.draftPath(of: order.path))
         #expect(films.names == [])
     }
 

@@ -20,7 +20,7 @@ extension ExportSessionTests {
             options.device = device
             let report = try ExportSession.run(arrangement, options)
             #expect(folder.names == ["film.mp4"])
-            let read = try MovieWriterTests.read(options.output)
+            let read = try FilmWriterTests.read(options.output)
             return (Array(read.numbers.prefix(30)), read.end, report)
         }
 

@@ -2,8 +2,8 @@ import CKioskFFmpeg
 import Commands
 import Foundation
 import Glibc
-import KioskAudio
-import KioskDisplay
+import KioskAudioCore
+import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -20,7 +20,7 @@ package final class ControlTrial {
     private let path: String
     private let clip: String
     private let display: DisplayOutput
-    private let player: Player
+    private let player: PlaybackEngine
     private let socket: ControlSocket
     private var client: Int32 = -1
     private var received: [UInt8] = []
@@ -39,7 +39,7 @@ package final class ControlTrial {
         settings.mode = .size(width: 128, height: 72, refresh: 120)
         let display = DisplayOutput.offscreen(settings)
         let audio = SilentOutput()
-        let player = Player(items: [PlaylistItem(source: clip)], video: display, audio: audio)
+        let player = PlaybackEngine(items: [PlaylistItem(source: clip)], video: display, audio: audio)
         let control = RemoteControl(
             player,
             RemoteSurroundings(

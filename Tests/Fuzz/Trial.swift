@@ -1,6 +1,6 @@
 import Foundation
-import KioskAudio
-import KioskDisplay
+import KioskAudioCore
+import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -47,11 +47,11 @@ package enum Trial {
         var settings = DisplaySettings()
         settings.mode = .size(width: 128, height: 72, refresh: 120)
         let display = DisplayOutput.offscreen(settings)
-        var options = Player.Options()
+        var options = PlaybackEngine.Options()
         options.imageDuration = .milliseconds(80)
         options.decoderThreads = 2
         let items = paths.map { PlaylistItem(source: $0, duration: .milliseconds(80)) }
-        let player = Player(items: items, options: options, video: display, audio: SilentOutput())
+        let player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput())
         player.addObserver { [weak player] event in
             let isNew = seen.signal { seen in
                 let before = seen.started

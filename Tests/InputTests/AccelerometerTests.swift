@@ -4,7 +4,7 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 @Suite struct AccelerometerTests {
     private static func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 3_000_000_000) + .milliseconds(milliseconds) }

@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 @Suite struct CalibrationTests {
     /// What libinput's documentation says of each matrix, and where the panel's top left then is.

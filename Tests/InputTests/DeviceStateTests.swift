@@ -1,7 +1,7 @@
 import KioskPlatform
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// What is told of a device for what the kernel says of it.
 @Suite struct DeviceStateTests {

@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 @Suite struct GestureTests {
     /// One report: milliseconds, and where each finger is (finger k has id k); nil for a finger that is up.

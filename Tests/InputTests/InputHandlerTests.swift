@@ -3,7 +3,7 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// What lies around whoever takes events, and how much a gesture asks for.
 @Suite struct InputHandlerTests {

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 @Suite struct KeyMapTests {
     private func key(_ name: String) throws -> KeyCode { try KeyCode(named: name) }

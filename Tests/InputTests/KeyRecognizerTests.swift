@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// Keys pressed, held and released, and the commands they make, each with its time.
 @Suite struct KeyRecognizerTests {

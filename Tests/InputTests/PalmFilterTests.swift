@@ -1,6 +1,6 @@
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// What is a palm, by what a device says of it; nil for what it does not report.
 @Suite struct PalmFilterTests {

@@ -4,7 +4,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// A device as libevdev describes it, without a node, and what it said: the abilities are found, and the events read, by the code that
 /// reads devices. Only the read(2) is missing.

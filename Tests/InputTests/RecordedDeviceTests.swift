@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskInput
+@testable import KioskInputCore
 
 /// What devices of each kind say of taps, swipes and palms, and what is told of it.
 @Suite struct RecordedDeviceTests {

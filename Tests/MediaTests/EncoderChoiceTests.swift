@@ -7,7 +7,7 @@ import Testing
     @Test(
         "Who is asked to encode, in which order",
         arguments: [
-            (MovieFormat.VideoCodec.h264, EncoderSetting.automatic, "libx264 libopenh264 h264_v4l2m2m h264_vaapi@a h264_vaapi@b"),
+            (FilmFormat.VideoCodec.h264, EncoderSetting.automatic, "libx264 libopenh264 h264_v4l2m2m h264_vaapi@a h264_vaapi@b"),
             (.h264, .hardware, "h264_vaapi@a h264_vaapi@b h264_v4l2m2m libx264 libopenh264"),
             (.h264, .software, "libx264 libopenh264"),
             (.hevc, .automatic, "libx265 hevc_v4l2m2m hevc_vaapi@a hevc_vaapi@b"),
@@ -17,8 +17,8 @@ import Testing
             (nil, .automatic, "libx264 libopenh264 h264_v4l2m2m h264_vaapi@a h264_vaapi@b mpeg4"),
             (nil, .hardware, "h264_vaapi@a h264_vaapi@b h264_v4l2m2m libx264 libopenh264 mpeg4"),
             (nil, .software, "libx264 libopenh264 mpeg4"),
-        ] as [(MovieFormat.VideoCodec?, EncoderSetting, String)])
-    func order(codec: MovieFormat.VideoCodec?, setting: EncoderSetting, expected: String) {
+        ] as [(FilmFormat.VideoCodec?, EncoderSetting, String)])
+    func order(codec: FilmFormat.VideoCodec?, setting: EncoderSetting, expected: String) {
         let ways = EncoderChoice.ways(codec, setting, nodes: ["a", "b"])
         #expect(ways.map { way in way.encoder + (way.device.map { "@\($0)" } ?? "") }.joined(separator: " ") == expected)
         for way in ways {

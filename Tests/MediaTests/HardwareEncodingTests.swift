@@ -48,7 +48,7 @@ extension HardwareDecodingTests {
                 }
             }
 
-            func write(to writer: inout MovieWriter, at time: MediaTime, duration: MediaTime? = nil) throws(MovieError) -> Bool {
+            func write(to writer: inout FilmWriter, at time: MediaTime, duration: MediaTime? = nil) throws(FilmError) -> Bool {
                 let pointers = planes.map { plane in
                     let pointer = UnsafeMutablePointer<UInt8>.allocate(capacity: plane.count)
                     pointer.initialize(from: plane, count: plane.count)
@@ -63,21 +63,21 @@ extension HardwareDecodingTests {
 
         private func video(
             _ width: Int = 320, _ height: Int = 240, _ setting: EncoderSetting = .hardware, device: String = "/dev/null"
-        ) -> MovieFormat.Video {
-            var video = MovieFormat.Video(width: width, height: height, frameRate: 25)
+        ) -> FilmFormat.Video {
+            var video = FilmFormat.Video(width: width, height: height, frameRate: 25)
             video.codec = .h264
             video.encoder = EncoderWish(setting, device: device)
             return video
         }
 
-        private func open(_ video: MovieFormat.Video, _ container: MovieFormat.Container = .mp4) throws -> MovieWriter {
-            try MovieWriter.open(path, MovieFormat(container: container, video: video, audio: nil))
+        private func open(_ video: FilmFormat.Video, _ container: FilmFormat.Container = .mp4) throws -> FilmWriter {
+            try FilmWriter.open(path, FilmFormat(container: container, video: video, audio: nil))
         }
 
         /// Writes pictures at 25 a second from number 1 on; returns what ended it.
-        private func write(_ count: Int, _ width: Int = 320, _ height: Int = 240, to writer: inout MovieWriter) -> MovieError? {
+        private func write(_ count: Int, _ width: Int = 320, _ height: Int = 240, to writer: inout FilmWriter) -> FilmError? {
             for number in 1...count {
-                do throws(MovieError) {
+                do throws(FilmError) {
                     let isTaken = try Drawn(number, width: width, height: height).write(
                         to: &writer, at: .milliseconds(40 * Int64(number - 1)), duration: .milliseconds(40))
                     #expect(isTaken)
@@ -135,7 +135,7 @@ extension HardwareDecodingTests {
         /// A film of so many pixels, and how the driver is.
         struct Case: Sendable, CustomTestStringConvertible {
             var width = 320, height = 240
-            var container = MovieFormat.Container.mp4
+            var container = FilmFormat.Container.mp4
             var isLive = false, hasB = false, hasSyncBuffer = true, hasQuantiser = true, isLowPower = false
             var testDescription: String {
                 "\(width)x\(height) \(container)\(isLive ? " live" : "")\(hasB ? " B" : "")\(hasSyncBuffer ? "" : " no vaSyncBuffer")"
@@ -193,7 +193,7 @@ extension HardwareDecodingTests {
         @Test("A film without pictures ends without an error of the encoder") func nothing() throws {
             defer { remove() }
             var writer = try open(video())
-            do throws(MovieError) { try writer.finish() } catch {
+            do throws(FilmError) { try writer.finish() } catch {
                 if case .encoderFailed = error.reason { Issue.record("\(error)") }
             }
         }

@@ -11,7 +11,7 @@ import Testing
 /// What hangs in a call: a sound card, a display's driver. And what a watcher sees of it.
 @Suite(.blocking) struct HangingTests {
     /// An output whose audio thread hangs from some time on, and for which another one stands in.
-    final class HangingOutput: AudioOutput {
+    final class HangingOutput: PCMOutput {
         let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
         let name = "hanging"
         private struct State {
@@ -114,7 +114,7 @@ import Testing
         let item = PlaylistItem(source: try Reel.thirty())
         for turn in 1...20 {
             let count = display.flips.count
-            let player = Player(items: [item], video: display, audio: SilentOutput())
+            let player = PlaybackEngine(items: [item], video: display, audio: SilentOutput())
             player.start()
             let deadline = HostTime.now + .seconds(120)
             while display.flips.count < count + 4, HostTime.now < deadline { usleep(2000) }

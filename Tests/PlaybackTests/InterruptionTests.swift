@@ -10,7 +10,7 @@ import Testing
 @Suite(.blocking) struct InterruptionTests {
     private func state(_ kind: AudioSession.Interruption) -> InterruptionState {
         var session = AudioSession()
-        (session.interruption, session.duckedVolume) = (kind, 50)
+        (session.interruption, session.duckedVolume) = (kind, 0.5)
         return InterruptionState(session)
     }
     private func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }
@@ -49,7 +49,7 @@ import Testing
         // A display that the sound does not follow: each sample is heard as it is.
         let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio) {
-            $0.audioSession.duckedVolume = 50
+            $0.audioSession.duckedVolume = 0.5
         }
         // By what was heard, and not by the clock: on a busy machine that is less.
         func plays(seconds: Double) -> Bool {
@@ -88,7 +88,7 @@ import Testing
     @Test func eventsTakeTurns() async throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         let player = stage.player
-        let seen = Mutex<[PlayerEvent]>([])
+        let seen = Mutex<[PlaybackEvent]>([])
         let observer = player.addObserver { event in
             if event == .interruptionBegan || event == .interruptionEnded { seen.withLock { $0.append(event) } }
         }

@@ -1,4 +1,4 @@
-import KioskAudio
+import KioskAudioCore
 import KioskPlatform
 import KioskVocabulary
 import TestSupport

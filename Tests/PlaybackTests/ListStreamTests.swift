@@ -225,7 +225,7 @@ import Testing
         // On a busy machine it waits now and then before it has played what there is.
         let end = 1000 + 30 * (broadcast.newest + 1)
         #expect(stage.wait { stage.numbers.last ?? 0 > end - 3 }, "\(stage.numbers.last ?? 0) of \(end)")
-        #expect(stage.wait { stage.player.timeControlStatus == .waiting }, "\(stage.numbers.last ?? 0)")
+        #expect(stage.wait { stage.player.timeControlStatus == .waitingToPlay }, "\(stage.numbers.last ?? 0)")
         let last = stage.numbers.last ?? 0
         _ = stage.wait(2) { false }
         #expect(stage.numbers.last == last && last > 1000, "its last picture stands")
@@ -260,7 +260,7 @@ import Testing
         ])
         #expect(stage.wait { stage.pictures.count > 30 }, "\(stage.complaints)")
         broadcast.server.stop()
-        #expect(stage.wait { stage.player.timeControlStatus == .waiting }, "\(stage.numbers.last ?? 0)")
+        #expect(stage.wait { stage.player.timeControlStatus == .waitingToPlay }, "\(stage.numbers.last ?? 0)")
         _ = stage.wait(4) { false }
         let last = stage.numbers.last ?? 0
         try broadcast.server.restart()

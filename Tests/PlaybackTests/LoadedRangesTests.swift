@@ -55,7 +55,7 @@ import Testing
         // A busy machine may stall by itself: what counts is that there is something left to play.
         let left = loaded(stage) - stage.player.snapshot.time
         #expect(left > .seconds(1), "\(left) \(stage.player.timeControlStatus)")
-        try #require(stage.wait { stage.player.timeControlStatus == .waiting }, "\(stage.complaints)")
+        try #require(stage.wait { stage.player.timeControlStatus == .waitingToPlay }, "\(stage.complaints)")
         #expect(!keepsUp(stage))
         server.change { $0.rate = nil }
         #expect(stage.wait { keepsUp(stage) }, "\(stage.complaints)")
@@ -70,7 +70,7 @@ import Testing
         try #require(
             stage.wait {
                 if keepsUp(stage) { said += 1 }
-                return stage.pictures.count > 10 && stage.player.timeControlStatus == .waiting
+                return stage.pictures.count > 10 && stage.player.timeControlStatus == .waitingToPlay
             }, "\(stage.complaints)")
         #expect(said == 0)
     }

@@ -9,7 +9,7 @@ import Testing
     @Test func eventsComeInOrder() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.fifty())])
         #expect(stage.wait { stage.events.count { if case .itemEnded = $0 { true } else { false } } >= 3 })
-        let events = stage.events.compactMap { event -> PlayerEvent? in
+        let events = stage.events.compactMap { event -> PlaybackEvent? in
             switch event {
             case .itemStarted(let index, let isSeam, _): .itemStarted(item: index, isSeam: isSeam, late: 0)
             // Items are opened ahead of their turn.
@@ -34,7 +34,7 @@ import Testing
         // On a machine too busy it waits now and then, and plays on.
         func statuses() -> [TimeControlStatus] {
             var statuses: [TimeControlStatus] = []
-            for case .statusChanged(let status) in stage.events where status != .waiting && status != statuses.last {
+            for case .statusChanged(let status) in stage.events where status != .waitingToPlay && status != statuses.last {
                 statuses.append(status)
             }
             return statuses
@@ -112,7 +112,7 @@ import Testing
         let silent = try SilentServer()
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: silent.url)])
         #expect(stage.wait(for: 303))
-        #expect(stage.wait { stage.events.last == .statusChanged(.waiting) && stage.player.snapshot.buffered.frames == 0 })
+        #expect(stage.wait { stage.events.last == .statusChanged(.waitingToPlay) && stage.player.snapshot.buffered.frames == 0 })
         #expect(stage.plays([301, 302, 303]), "\(stage.numbers)")
     }
 }

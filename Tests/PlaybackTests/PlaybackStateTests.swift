@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 import Testing
 
 @testable import KioskPlayback
@@ -84,10 +85,10 @@ import Testing
 
     @Test func changesOfStatusAreToldOnce() {
         var state = PlaybackState()
-        #expect(state.statusChange(ranDry: false) == nil && state.status == .waiting)
+        #expect(state.statusChange(ranDry: false) == nil && state.status == .waitingToPlay)
         state.clockStarted()
         #expect(state.statusChange(ranDry: false) == .playing && state.statusChange(ranDry: false) == nil)
-        #expect(state.statusChange(ranDry: true) == .waiting && state.status == .waiting)
+        #expect(state.statusChange(ranDry: true) == .waitingToPlay && state.status == .waitingToPlay)
         #expect(state.statusChange(ranDry: false) == .playing)
         _ = state.pause()
         #expect(state.status == .playing, "as observers were told")

@@ -1,5 +1,5 @@
 import Glibc
-import KioskAudio
+import KioskAudioCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

@@ -146,7 +146,7 @@ import Testing
         let events = stage.events.filter { event in
             switch event {
             case .itemStarted, .itemStatusChanged: false
-            default: event != .statusChanged(.waiting)
+            default: event != .statusChanged(.waitingToPlay)
             }
         }
         #expect(events.first == .statusChanged(.playing), "\(events)")

@@ -84,7 +84,7 @@ import Testing
     /// A folder whose files are replaced every day for years.
     @Test func whatLeftLongAgoIsForgotten() {
         var list = Playlist(items("a"))
-        var forgotten: [PlayerItem.ID] = []
+        var forgotten: [QueueItem.ID] = []
         for day in 0..<4000 { forgotten += list.replace(with: [PlaylistItem(source: "/\(day)")] + items("a"))! }
         #expect(forgotten.count == 3999 - Playlist.memory && Set(forgotten).count == forgotten.count)
         #expect(forgotten.allSatisfy { list[$0] == nil } && list.place(after: forgotten[0]) == 0)
@@ -95,7 +95,7 @@ import Testing
     @Test func anyChanges() {
         var random = Proof.Random()
         var cursor = PlaylistCursor(items("abc"), loop: .playlist)
-        var named: [PlayerItem.ID: PlaylistItem] = [:]
+        var named: [QueueItem.ID: PlaylistItem] = [:]
         for _ in 0..<2000 {
             for item in cursor.list.items { #expect(named.updateValue(item.entry, forKey: item.id) ?? item.entry == item.entry) }
             #expect(Set(cursor.list.items.map(\.id)).count == cursor.list.items.count)
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// The list after a change, as numbers, and whether it was one.
-    private func expect(_ expected: [Int], after change: (inout Playlist) -> [PlayerItem.ID]?, isChange: Bool = true) {
+    private func expect(_ expected: [Int], after change: (inout Playlist) -> [QueueItem.ID]?, isChange: Bool = true) {
         var list = Playlist(items("abc"))
         let forgotten = change(&list)
         #expect(numbers(list) == expected && (forgotten != nil) == isChange && list.revision == (isChange ? 1 : 0))
@@ -154,7 +154,7 @@ import Testing
         expect([2, 0, 1], after: { list in list.arrange([list.items[2], list.items[0], list.items[1]]) })
         expect([0, 1, 2], after: { $0.arrange($0.items) }, isChange: false)
         // One that comes twice, and one of another player.
-        expect([1, 3, 4], after: { $0.arrange([$0.items[1], $0.items[1], PlayerItem(id: 70, items("x")[0])]) })
+        expect([1, 3, 4], after: { $0.arrange([$0.items[1], $0.items[1], QueueItem(id: 70, items("x")[0])]) })
         // The same item, louder or something else altogether.
         var list = Playlist(items("abc"))
         var changed = list.items

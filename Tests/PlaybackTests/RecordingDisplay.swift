@@ -8,7 +8,7 @@ import TestSupport
 /// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the
 /// picture it showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its
 /// buffers: what the engine does with one that is not its to give is a ``violations`` entry.
-final class RecordingDisplay: VideoOutput {
+final class RecordingDisplay: SceneOutput {
     /// One vblank.
     struct Vblank: Hashable, Sendable {
         var index: Int64
@@ -199,11 +199,11 @@ final class RecordingDisplay: VideoOutput {
         }
     }
 
-    func wait(until deadline: HostTime?) -> VideoOutputEvent {
+    func wait(until deadline: HostTime?) -> SceneOutputEvent {
         while true {
             let flip = state.withLock { $0.pending.map { begin + period * $0.vblank } }
             let until = [deadline, flip].compactMap { $0 }.min()
-            let event: VideoOutputEvent? = state.wait(until: until) { state -> VideoOutputEvent? in
+            let event: SceneOutputEvent? = state.wait(until: until) { state -> SceneOutputEvent? in
                 if state.changed {
                     state.changed = false
                     return .changed

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A mono sound card with a buffer, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps
 /// every sample that was or will be heard.
-final class RecordingOutput: AudioOutput {
+final class RecordingOutput: PCMOutput {
     private struct State {
         var samples: [Float] = []
         var isInterrupted = false

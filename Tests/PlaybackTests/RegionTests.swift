@@ -10,7 +10,7 @@ import Testing
     private let window = Region(x: 0.5, y: 0.5, width: 0.25, height: 0.25)
 
     @Test(arguments: ["60 60 35 35", "0 0 100 100", "12.5 0 50 1"])
-    func textsComeBack(text: String) { #expect(Region(text)?.description == text) }
+    func textsComeBack(text: String) { #expect(Region(text)?.text == text) }
 
     @Test(arguments: ["", "1 2 3", "1 2 3 4 5", "a 0 1 1", "60 60 50 35", "-1 0 10 10", "0 0 0 10", "nan 0 1 1", "0 0 inf 1"])
     func otherTextsAreNone(text: String) { #expect(Region(text) == nil) }

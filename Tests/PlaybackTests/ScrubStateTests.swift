@@ -18,7 +18,7 @@ import Testing
         #expect(!scrub.isHeld && scrub.time(of: 1) == nil)
     }
 
-    @Test(arguments: [2, nil] as [PlayerItem.ID?]) func anotherItemEndsIt(item: PlayerItem.ID?) {
+    @Test(arguments: [2, nil] as [QueueItem.ID?]) func anotherItemEndsIt(item: QueueItem.ID?) {
         var scrub = ScrubState()
         scrub.move(to: .seconds(3), of: 1, at: at(0))
         scrub.shown(item)

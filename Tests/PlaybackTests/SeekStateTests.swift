@@ -146,7 +146,7 @@ import Testing
     }
 
     /// The item that was sought in failed, and the next one or the background is shown.
-    @Test(arguments: [1, nil] as [PlayerItem.ID?]) func whatFollowsIsDroppedWhereAnotherItemIsShown(item: PlayerItem.ID?) {
+    @Test(arguments: [1, nil] as [QueueItem.ID?]) func whatFollowsIsDroppedWhereAnotherItemIsShown(item: QueueItem.ID?) {
         var state = underWay(seek(0, 3), seek(0, 4))
         #expect(state.followUp(in: item, at: .zero) == .drop)
         #expect(state == .carriedOut(seek(0, 3), then: nil), "its frame is still awaited")

@@ -10,7 +10,7 @@ import Testing
             (0..<count).map { PlaylistItem(source: "/\($0)") }, rules: PlaylistRules(loop: loop, shuffle: ShuffledOrder(seed: seed)))
     }
 
-    private func played(_ cursor: PlaylistCursor, _ count: Int) -> [PlayerItem.ID] {
+    private func played(_ cursor: PlaylistCursor, _ count: Int) -> [QueueItem.ID] {
         Array(sequence(first: cursor.first!) { cursor.following($0) }.prefix(count).map(\.item))
     }
 
@@ -28,10 +28,10 @@ import Testing
 
     @Test func ordersDifferFromRoundToRoundAndFromSeedToSeed() {
         let order = played(cursor(6, seed: 1), 600)
-        var rounds: Set<[PlayerItem.ID]> = []
+        var rounds: Set<[QueueItem.ID]> = []
         for round in 0..<100 { rounds.insert(Array(order[(round * 6)..<(round * 6 + 6)])) }
         #expect(rounds.count > 70)
-        var beginnings: Set<[PlayerItem.ID]> = []
+        var beginnings: Set<[QueueItem.ID]> = []
         for seed in 0..<100 as Range<UInt64> { beginnings.insert(played(cursor(6, seed: seed), 6)) }
         #expect(beginnings.count > 70)
         // Every item comes first about as often as any other.

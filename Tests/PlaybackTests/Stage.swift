@@ -1,5 +1,5 @@
 import Glibc
-import KioskAudio
+import KioskAudioCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -9,19 +9,19 @@ import Testing
 /// A player on a display that keeps what it was shown, which runs until the test is over.
 final class Stage {
     let display: RecordingDisplay
-    let player: Player
-    private let log = Monitor<[PlayerEvent]>([])
+    let player: PlaybackEngine
+    private let log = Monitor<[PlaybackEvent]>([])
     private var isStopped = false
 
     /// Starts it; `isPaused` when it is to be paused before it has begun.
     init(
-        _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any AudioOutput = SilentOutput(),
-        isPaused: Bool = false, _ configure: (inout Player.Options) -> Void = { _ in }
+        _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any PCMOutput = SilentOutput(),
+        isPaused: Bool = false, _ configure: (inout PlaybackEngine.Options) -> Void = { _ in }
     ) {
-        var options = Player.Options()
+        var options = PlaybackEngine.Options()
         configure(&options)
         self.display = display
-        player = Player(items: items, options: options, video: display, audio: audio)
+        player = PlaybackEngine(items: items, options: options, video: display, audio: audio)
         player.addObserver { [log] event in log.withLock { $0.append(event) } }
         if isPaused { player.pause() }
         player.start()
@@ -38,7 +38,7 @@ final class Stage {
         isStopped = true
     }
 
-    var events: [PlayerEvent] { log.withLock { $0 } }
+    var events: [PlaybackEvent] { log.withLock { $0 } }
     var numbers: [Int] { display.flips.map(\.number) }
     /// The same from the first picture on: where opening it took long, the background came before it.
     var pictures: [Int] { Array(numbers.drop { $0 == 0 }) }

@@ -1,8 +1,8 @@
 import Cache
 import Commands
 import Foundation
-import KioskAudio
-import KioskDisplay
+import KioskAudioCore
+import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -14,7 +14,7 @@ import Testing
 /// A player on a display in memory, and its socket.
 final class Box {
     let display: DisplayOutput
-    let player: Player
+    let player: PlaybackEngine
     let control: RemoteControl
     let socket: ControlSocket
     let path = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString)/s"
@@ -26,7 +26,7 @@ final class Box {
         settings.mode = .size(width: 320, height: 180, refresh: 60)
         let display = DisplayOutput.open(settings)
         let audio = SilentOutput()
-        let player = Player(
+        let player = PlaybackEngine(
             items: try (clips.map { try Clips.named($0) } + sources).map { PlaylistItem(source: $0) }, video: display, audio: audio)
         let control = RemoteControl(
             player,

@@ -14,15 +14,15 @@ import Synchronization
 /// everything else: one `ppoll` hears flip events, ``wake()``, and what concerns the ``Seat``. They share the buffer pool and the list of
 /// buffers, behind a lock that is never held while anything is painted. A buffer that is being painted into is kept alive by its painter,
 /// so a display may go at any moment.
-package final class DisplayOutput: VideoOutput, @unchecked Sendable {
+package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     // Sendable because `shared`, the seat and the two wake-ups are thread-safe, and of the rest the first group of variables is touched by
-    // the presenter thread alone and the second by the compositor thread alone (VideoOutput's contract).
+    // the presenter thread alone and the second by the compositor thread alone (SceneOutput's contract).
 
     let shared: Monitor<OutputState>
     /// The beats of whoever looks for the display and keeps it.
     private let beats = Heartbeat()
     package var heartbeat: Heartbeat? { beats }
-    private let settings: DisplaySettings
+    let settings: DisplaySettings
     let wakeUp = WakeUp()
     /// Set before ``wakeUp`` is, where a buffer has become spare without a flip.
     let hasFreedBuffer = Atomic(false)
@@ -35,7 +35,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     /// Readable when the seat has posted something, or another output has read one of our flips.
     private let posted: WakeUp
     let activation: DisplayActivation
-    var events: [VideoOutputEvent] = []
+    var events: [SceneOutputEvent] = []
 
     // The compositor's.
     private let painter = ScenePainter()
@@ -95,7 +95,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     }
 
     /// One of the outputs of `seat`.
-    init(_ settings: DisplaySettings, on seat: Seat, inBackground: Bool = false) {
+    package init(_ settings: DisplaySettings, on seat: Seat, inBackground: Bool = false) {
         self.settings = settings
         self.seat = seat
         shared = Monitor(OutputState(settings))
@@ -219,7 +219,7 @@ package final class DisplayOutput: VideoOutput, @unchecked Sendable {
     // MARK: The presenter
 
     /// Blocks until something happens, at the latest until `deadline`.
-    package func wait(until deadline: HostTime?) -> VideoOutputEvent {
+    package func wait(until deadline: HostTime?) -> SceneOutputEvent {
         beats.work()
         defer { beats.rest() }
         while true {

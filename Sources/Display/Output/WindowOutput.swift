@@ -1,7 +1,6 @@
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
-internal import KioskPlayer
 import KioskVocabulary
 
 /// A window over another player's picture: an output whose pictures become drawn pictures of the display.
@@ -11,8 +10,8 @@ import KioskVocabulary
 /// planes does, and its player notices nothing of whose display it is. It may lie on a plane of its own; else it is blended into pictures.
 ///
 /// Here a picture is copied twice more than on a display of its own, which is little for a window and much for a whole screen.
-final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
-    // Sendable because the painter and its memory are touched by the compositor thread alone (VideoOutput's contract).
+final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
+    // Sendable because the painter and its memory are touched by the compositor thread alone (SceneOutput's contract).
 
     private enum Use { case spare, ready, pending, shown }
 
@@ -20,7 +19,7 @@ final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
         var uses = [Use](repeating: .spare, count: slotCount)
         var pictures = [Overlay.Picture?](repeating: nil, count: slotCount)
         var pending: (slot: Int, id: UInt64, due: HostTime)?
-        var region = KioskVocabulary.Region.full
+        var region = Region.full
         var mode: DisplayMode?
         var generation: UInt64 = 0
         var hasChanged = false
@@ -41,10 +40,11 @@ final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
     private var memory: MemoryBuffer?
 
     init(
-        _ display: DisplayOutput, background: UInt32, vblank: @escaping @Sendable () -> HostTime?,
+        _ display: DisplayOutput, vblank: @escaping @Sendable () -> HostTime?,
         show: @escaping @Sendable (Overlay.Picture?) -> Void
     ) {
-        (self.display, self.background, self.vblank, self.show) = (display, background, vblank, show)
+        (self.display, self.vblank, self.show) = (display, vblank, show)
+        background = display.settings.background.rgb
     }
 
     // MARK: Any thread
@@ -153,11 +153,11 @@ final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
         return last + period * count
     }
 
-    func wait(until deadline: HostTime?) -> VideoOutputEvent {
+    func wait(until deadline: HostTime?) -> SceneOutputEvent {
         while true {
             let due = state.withLock { $0.pending?.due }
             let limit = [due, deadline].compactMap { $0 }.min()
-            let event: VideoOutputEvent? = state.wait(until: limit) { state in
+            let event: SceneOutputEvent? = state.wait(until: limit) { state in
                 if let pending = state.pending, pending.due <= HostTime.now {
                     for index in state.uses.indices where state.uses[index] == .shown { state.uses[index] = .spare }
                     state.uses[pending.slot] = .shown
@@ -178,4 +178,13 @@ final class WindowOutput: WindowVideoOutput, @unchecked Sendable {
             if let deadline, deadline <= .now { return .deadline }
         }
     }
+}
+
+extension DisplayOutput: SharedSceneOutput {
+    /// A window over its picture.
+    package func makeWindow(
+        vblank: @escaping @Sendable () -> HostTime?, show: @escaping @Sendable (Overlay.Picture?) -> Void
+    ) -> any WindowSceneOutput { WindowOutput(self, vblank: vblank, show: show) }
+    /// What is on the screen, as a PNG file.
+    package func png() throws -> [UInt8] { try capture().png(isUpright: true) }
 }

@@ -108,10 +108,10 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
         DumbOverlayBuffer(try DumbBuffer.make(route.card, width: width, height: height, format: kDRM_FORMAT_ARGB8888))
     }
 
-    func makeBackdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop {
+    func makeBackground(_ colour: UInt32) throws(DeviceError) -> BackgroundBuffer {
         let dumb = try DumbBuffer.make(route.card, width: width, height: height)
         dumb.pixels.fill(picture.destination, with: colour)
-        return DumbBackdrop(dumb, colour)
+        return DumbBackground(dumb, colour)
     }
 
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
@@ -156,9 +156,9 @@ private final class DumbOverlayBuffer: OverlayBuffer, @unchecked Sendable {
     }
 }
 
-/// A backdrop in dumb memory.
-private final class DumbBackdrop: Backdrop, @unchecked Sendable {
-    // Sendable for the reason Backdrop gives; what it adds never changes.
+/// A background in dumb memory.
+private final class DumbBackground: BackgroundBuffer, @unchecked Sendable {
+    // Sendable for the reason BackgroundBuffer gives; what it adds never changes.
     private(set) var dumb: DumbBuffer
 
     init(_ dumb: consuming DumbBuffer, _ colour: UInt32) {

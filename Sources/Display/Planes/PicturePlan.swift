@@ -77,7 +77,7 @@ struct PicturePlan {
         var crop: PixelRectangle
         var layer: PlanePlanner.Layer
         /// Whether the primary plane shows the background behind it.
-        var hasBackdrop: Bool
+        var hasBackground: Bool
     }
 
     /// The ways to try, the best first.
@@ -98,9 +98,9 @@ struct PicturePlan {
             }
             let place = shape.geometry.scanout
             let covers = place == PixelRectangle(x: 0, y: 0, width: width, height: height)
-            for hasBackdrop in covers ? [false, true] : [true] {
+            for hasBackground in covers ? [false, true] : [true] {
                 for var candidate in layers {
-                    candidate.hasBackdrop = hasBackdrop
+                    candidate.hasBackground = hasBackground
                     candidates.append(candidate)
                 }
             }
@@ -114,7 +114,7 @@ struct PicturePlan {
                 format: code, modifier: modifier, sourceWidth: source.width, sourceHeight: source.height, destination: place, turn: turn,
                 colour: colour)
             return Candidate(
-                path: path, format: format, width: size.0, height: size.1, source: source, crop: crop, layer: layer, hasBackdrop: false)
+                path: path, format: format, width: size.0, height: size.1, source: source, crop: crop, layer: layer, hasBackground: false)
         }
         switch path {
         case .dmabuf:

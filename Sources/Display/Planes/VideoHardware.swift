@@ -15,7 +15,7 @@ protocol VideoHardware: AnyObject, Sendable {
     /// Memory for pictures of this size. With `forScaling` libswscale may write there. Any thread.
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer
     /// A whole screen of one colour.
-    func makeBackdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop
+    func makeBackground(_ colour: UInt32) throws(DeviceError) -> BackgroundBuffer
     /// Makes a hardware decoder's memory a framebuffer, which keeps it alive.
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface
     /// Asks the driver whether it would show a picture without a modeset.

@@ -61,7 +61,7 @@ final class VideoPlanes: @unchecked Sendable {
     private var surfaces = SurfaceImports()
     private var pools = PlanePools()
     private var writer = VideoWriter()
-    private var backdrop: Backdrop?
+    private var backgroundBuffer: BackgroundBuffer?
 
     /// Why there are no ways but conversion; nil where there are.
     private let obstacle: String?
@@ -129,7 +129,7 @@ final class VideoPlanes: @unchecked Sendable {
                 let memory = try fill(answer.candidate, frame, slot)
                 return VideoShow(
                     arrangement: answer.arrangement, memory: memory,
-                    backdrop: answer.candidate.hasBackdrop ? try backdrop(request.shape.background) : nil)
+                    backgroundBuffer: answer.candidate.hasBackground ? try background(request.shape.background) : nil)
             } catch {
                 fail(answer, "\(error)")
                 if answer.candidate.path == .direct { pools.withdraw(frame) }
@@ -227,7 +227,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     private func layers(_ candidate: PicturePlan.Candidate) -> [PlanePlanner.Layer] {
         let behind = PlanePlanner.Layer.converted(width: hardware.width, height: hardware.height)
-        return candidate.hasBackdrop ? [behind, candidate.layer] : [candidate.layer]
+        return candidate.hasBackground ? [behind, candidate.layer] : [candidate.layer]
     }
 
     private func ask(
@@ -239,20 +239,20 @@ final class VideoPlanes: @unchecked Sendable {
         do throws(PlanePlanner.Refusal) { _ = try planner.assignments(for: layers) } catch { return .failure(Refusal(reason: "\(error)")) }
         func arrangement(_ assignments: [PlanePlanner.Assignment]) -> VideoArrangement {
             VideoArrangement(
-                candidate, assignments, plane: candidate.hasBackdrop ? hardware.properties(of: assignments[1].plane) : nil,
+                candidate, assignments, plane: candidate.hasBackground ? hardware.properties(of: assignments[1].plane) : nil,
                 colour: candidate.layer.colour!, background: request.shape.background)
         }
-        let memory: VideoShow.Memory, backdrop: Backdrop?
+        let memory: VideoShow.Memory, backgroundBuffer: BackgroundBuffer?
         do throws(DeviceError) {
             if let given { memory = given } else { memory = try self.memory(candidate, frame, slot, isKept: false) }
-            backdrop = candidate.hasBackdrop ? try self.backdrop(request.shape.background) : nil
+            backgroundBuffer = candidate.hasBackground ? try background(request.shape.background) : nil
         } catch { return .failure(Refusal(reason: "\(error)")) }
         var agreed: VideoArrangement?
         var arrangements = PlaneArrangements(planner)
         let answer = arrangements.answer(for: layers) { assignments throws(DeviceError) in
             let tried = arrangement(assignments)
             do throws(DeviceError) {
-                try hardware.test(VideoShow(arrangement: tried, memory: memory, backdrop: backdrop))
+                try hardware.test(VideoShow(arrangement: tried, memory: memory, backgroundBuffer: backgroundBuffer))
             } catch {
                 log.debug("\(request.shape.name): \(error)")
                 // What was asked for in all its properties is for those who look for it.
@@ -333,10 +333,10 @@ final class VideoPlanes: @unchecked Sendable {
         return HeldSurface(shared, imported)
     }
 
-    private func backdrop(_ colour: UInt32) throws(DeviceError) -> Backdrop {
-        if let backdrop, backdrop.colour == colour { return backdrop }
-        let fresh = try hardware.makeBackdrop(colour)
-        backdrop = fresh
+    private func background(_ colour: UInt32) throws(DeviceError) -> BackgroundBuffer {
+        if let backgroundBuffer, backgroundBuffer.colour == colour { return backgroundBuffer }
+        let fresh = try hardware.makeBackground(colour)
+        backgroundBuffer = fresh
         return fresh
     }
 }

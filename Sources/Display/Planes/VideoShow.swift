@@ -45,7 +45,7 @@ struct VideoShow: Sendable {
     let arrangement: VideoArrangement
     let memory: Memory
     /// What the primary plane shows behind it; nil where that shows the picture.
-    let backdrop: Backdrop?
+    let backgroundBuffer: BackgroundBuffer?
 
     var framebuffer: FramebufferID {
         switch memory {
@@ -66,7 +66,7 @@ struct VideoShow: Sendable {
     ) {
         let isSame = former === arrangement
         if let gone = former?.plane, gone.id != arrangement.plane?.id { gone.hide(in: &request) }
-        guard let plane = arrangement.plane, let backdrop else {
+        guard let plane = arrangement.plane, let backgroundBuffer else {
             if !isSame {
                 primary.show(arrangement.image(framebuffer), on: crtc, zpos: arrangement.primaryZpos, in: &request)
             } else if names || framebuffer != showing {
@@ -75,16 +75,16 @@ struct VideoShow: Sendable {
             return
         }
         if !isSame {
-            primary.show(backdrop.framebuffer, at: screen, on: crtc, zpos: arrangement.primaryZpos, in: &request)
+            primary.show(backgroundBuffer.framebuffer, at: screen, on: crtc, zpos: arrangement.primaryZpos, in: &request)
             plane.show(arrangement.image(framebuffer), on: crtc, zpos: arrangement.zpos, in: &request)
             return
         }
-        if backdrop.framebuffer != behind { primary.exchange(backdrop.framebuffer, in: &request) }
+        if backgroundBuffer.framebuffer != behind { primary.exchange(backgroundBuffer.framebuffer, in: &request) }
         if names || framebuffer != showing { plane.exchange(framebuffer, in: &request) }
     }
 
     /// What the primary plane shows.
-    var primaryFramebuffer: FramebufferID { backdrop?.framebuffer ?? framebuffer }
+    var primaryFramebuffer: FramebufferID { backgroundBuffer?.framebuffer ?? framebuffer }
 
     /// The picture as it is scanned out, in ordinary memory, of the shape of `pixels`; for snapshots. nil where the memory cannot be read.
     func drawn(like pixels: PixelMemory) -> ScanoutBuffer? {
@@ -107,7 +107,7 @@ struct VideoShow: Sendable {
 }
 
 /// The background on the primary plane, behind a picture on a plane of its own.
-class Backdrop: @unchecked Sendable {
+class BackgroundBuffer: @unchecked Sendable {
     // Sendable because nothing of it changes once it is made.
     let framebuffer: FramebufferID
     /// 0xRRGGBB.

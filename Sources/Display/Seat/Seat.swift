@@ -9,7 +9,7 @@ import Logging
 /// The seat has no thread. Every output waits, on its presenter's thread, for the seat's descriptors (``descriptors``) beside its own;
 /// whoever is awake first sees to them (``attendTerminal(release:acquire:)``), and what the outputs are to do is posted to each, for its
 /// own thread. Flips wait for none of this. A switch of virtual terminals ends when every output has done its part (``SeatSwitch``).
-final class Seat: @unchecked Sendable {
+package final class Seat: @unchecked Sendable {
     // Sendable because everything that changes is touched with the lock of `shared` held.
 
     /// What an output is to do.
@@ -52,7 +52,7 @@ final class Seat: @unchecked Sendable {
     init() {}
 
     /// Takes the virtual terminal: the one on standard input, else the one on the screen; and listens for displays.
-    static func open() -> Seat {
+    package static func open() -> Seat {
         let seat = Seat()
         // Before any card is opened: the guard process must not inherit one.
         if let (path, owner) = try? VirtualTerminal.look(), let owner {

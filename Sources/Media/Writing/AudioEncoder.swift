@@ -4,7 +4,7 @@ import Glibc
 /// Encodes sound as AAC: collects interleaved samples until they are as many as the encoder takes at once. The time of a sample is its number
 /// since the beginning.
 final class AudioEncoder: @unchecked Sendable {
-    // Sendable because only the movie writer that has made it uses it, on one thread at a time.
+    // Sendable because only the film writer that has made it uses it, on one thread at a time.
     let context: UnsafeMutablePointer<AVCodecContext>
     /// The next packet, after ``receive()`` has returned true.
     let packet: UnsafeMutablePointer<AVPacket>
@@ -16,9 +16,9 @@ final class AudioEncoder: @unchecked Sendable {
     private(set) var position = 0
     private var filled = 0
 
-    static func open(_ audio: MovieFormat.Audio, path: String) throws(MovieError) -> AudioEncoder {
-        guard let codec = avcodec_find_encoder_by_name("aac") else { throw MovieError(path, .noEncoder(codec: "AAC", tried: [])) }
-        guard let context = avcodec_alloc_context3(codec) else { throw MovieError(path, errno: ENOMEM) }
+    static func open(_ audio: FilmFormat.Audio, path: String) throws(FilmError) -> AudioEncoder {
+        guard let codec = avcodec_find_encoder_by_name("aac") else { throw FilmError(path, .noEncoder(codec: "AAC", tried: [])) }
+        guard let context = avcodec_alloc_context3(codec) else { throw FilmError(path, errno: ENOMEM) }
         context.pointee.sample_fmt = AV_SAMPLE_FMT_FLTP
         context.pointee.sample_rate = Int32(min(max(audio.samples.sampleRate, 1), 1_000_000))
         context.pointee.time_base = shim_rational(1, context.pointee.sample_rate)
@@ -29,11 +29,11 @@ final class AudioEncoder: @unchecked Sendable {
         guard status >= 0 else {
             var pointer: UnsafeMutablePointer<AVCodecContext>? = context
             avcodec_free_context(&pointer)
-            throw MovieError(path, .noEncoder(codec: "AAC", tried: ["aac: \(averrorText(status))"]))
+            throw FilmError(path, .noEncoder(codec: "AAC", tried: ["aac: \(averrorText(status))"]))
         }
         let encoder = AudioEncoder(context, channelCount: audio.samples.channelCount, path: path)
         let made = encoder.makeRoom()
-        guard made >= 0 else { throw MovieError(path, errno: ENOMEM) }
+        guard made >= 0 else { throw FilmError(path, errno: ENOMEM) }
         return encoder
     }
 
@@ -82,30 +82,30 @@ final class AudioEncoder: @unchecked Sendable {
     var isFull: Bool { filled == frameSize }
 
     /// Gives the encoder what has been collected.
-    func send() throws(MovieError) {
+    func send() throws(FilmError) {
         guard filled > 0 else { return }
         frame.pointee.nb_samples = Int32(filled)
         frame.pointee.pts = Int64(position - filled)
         try check(avcodec_send_frame(context, frame))
         filled = 0
-        guard makeRoom() >= 0 else { throw MovieError(path, errno: ENOMEM) }
+        guard makeRoom() >= 0 else { throw FilmError(path, errno: ENOMEM) }
     }
 
     /// After the last sample.
-    func sendEnd() throws(MovieError) {
+    func sendEnd() throws(FilmError) {
         let status = avcodec_send_frame(context, nil)
         if status != kAVERROR_EOF { try check(status) }
     }
 
     /// Takes the next packet out, into ``packet``; false where there is none before more goes in, or none any more.
-    func receive() throws(MovieError) -> Bool {
+    func receive() throws(FilmError) -> Bool {
         let status = avcodec_receive_packet(context, packet)
         if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }
         try check(status)
         return true
     }
 
-    private func check(_ status: Int32) throws(MovieError) {
-        if status < 0 { throw MovieError(path, .encoderFailed("aac: \(averrorText(status))")) }
+    private func check(_ status: Int32) throws(FilmError) {
+        if status < 0 { throw FilmError(path, .encoderFailed("aac: \(averrorText(status))")) }
     }
 }

@@ -36,7 +36,7 @@ package enum EncoderChoice {
     }
 
     /// Those of `codec`, the best first; nil for the first of H.264 and MPEG-4 that there is. `nodes` are those of graphics processors.
-    static func ways(_ codec: MovieFormat.VideoCodec?, _ setting: EncoderSetting, nodes: [String]) -> [Way] {
+    static func ways(_ codec: FilmFormat.VideoCodec?, _ setting: EncoderSetting, nodes: [String]) -> [Way] {
         let (software, v4l2, vaapi) = names(codec ?? .h264)
         let (processor, kernel) = (software.map { Way(encoder: $0) }, v4l2.map { Way(encoder: $0) })
         let surfaces = vaapi.flatMap { name in nodes.isEmpty ? [Way(encoder: name)] : nodes.map { Way(encoder: name, device: $0) } }
@@ -49,12 +49,12 @@ package enum EncoderChoice {
     }
 
     /// The same with the devices that there are, or the one that `wish` names.
-    static func ways(_ codec: MovieFormat.VideoCodec?, _ wish: EncoderWish) -> [Way] {
+    static func ways(_ codec: FilmFormat.VideoCodec?, _ wish: EncoderWish) -> [Way] {
         if wish.setting == .software { return ways(codec, .software, nodes: []) }
         return ways(codec, wish.setting, nodes: wish.device.map { [$0] } ?? DecoderChoice.Nodes(device: nil).render)
     }
 
-    private static func names(_ codec: MovieFormat.VideoCodec) -> (software: [String], v4l2: [String], vaapi: [String]) {
+    private static func names(_ codec: FilmFormat.VideoCodec) -> (software: [String], v4l2: [String], vaapi: [String]) {
         switch codec {
         case .h264: (["libx264", "libopenh264"], ["h264_v4l2m2m"], ["h264_vaapi"])
         case .hevc: (["libx265"], ["hevc_v4l2m2m"], ["hevc_vaapi"])
@@ -64,7 +64,7 @@ package enum EncoderChoice {
 
     /// What an encoder without a constant rate factor is given: bits a second that x264 would take for a busy film, half of it for each 6 of
     /// the factor.
-    package static func bitRate(_ video: MovieFormat.Video) -> Int {
+    package static func bitRate(_ video: FilmFormat.Video) -> Int {
         let pixels = Double(video.width * video.height) * min(video.frameRate, 240)
         var bits = pixels * 0.12
         for _ in 0..<abs(video.quality - 20) / 6 { bits = video.quality > 20 ? bits / 2 : bits * 2 }
@@ -73,7 +73,7 @@ package enum EncoderChoice {
 
     /// Sets up `context`, which is not open. `quantiser` is whether an encoder of VAAPI is told a quality, as most drivers take it, or a bit rate.
     static func configure(
-        _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>, _ video: MovieFormat.Video, name: String,
+        _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>, _ video: FilmFormat.Video, name: String,
         quantiser: Bool = true
     ) {
         context.pointee.width = Int32(video.width)

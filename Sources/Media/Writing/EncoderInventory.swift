@@ -15,9 +15,9 @@ package struct EncoderInventory {
     /// Opens each of them once, for pictures of 1280×720, in the order in which a film tries them. Blocks for a moment, at most for some
     /// seconds for each device whose driver hangs. `device` is the node of the only one to be tried; nil is each of /dev/dri/renderD*.
     package static func entries(device: String? = nil) -> [Entry] {
-        [MovieFormat.VideoCodec.h264, .hevc].flatMap { codec in
+        [FilmFormat.VideoCodec.h264, .hevc].flatMap { codec in
             EncoderChoice.ways(codec, EncoderWish(.automatic, device: device)).compactMap { way in
-                var video = MovieFormat.Video(width: 1280, height: 720, frameRate: 30)
+                var video = FilmFormat.Video(width: 1280, height: 720, frameRate: 30)
                 (video.codec, video.isLive, video.threads) = (codec, true, 1)
                 switch VideoEncoder.open(way, video, path: "") {
                 case .absent: return nil

@@ -1,11 +1,11 @@
 import Glibc
 import KioskPlatform
 
-extension MovieWriter {
+extension FilmWriter {
     /// Whether a film can have this name: not where something lies there that is no regular file. A film that is finished takes the place of what
     /// had its name, a device's, too.
-    package static func checkPlace(_ path: String) throws(MovieError) {
-        if let status = stat(at: path), !status.isFile { throw MovieError(path, status.isFolder ? .isDirectory : .isNoFile) }
+    package static func checkPlace(_ path: String) throws(FilmError) {
+        if let status = stat(at: path), !status.isFile { throw FilmError(path, status.isFolder ? .isDirectory : .isNoFile) }
     }
 
     /// What is wrong with a name for a film, and what to do; nil for nothing. Without an extension it is as good as another.

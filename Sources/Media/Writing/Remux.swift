@@ -1,20 +1,20 @@
 import CKioskFFmpeg
 import Glibc
 
-extension MovieWriter {
+extension FilmWriter {
     /// Puts a fragmented recording together anew as a plain MP4 at `target`, with its index first; its packets are copied. Of a recording
     /// that was cut off that is what can be read of it. `source` stays; blocks for the disk.
     ///
-    /// - Throws: ``MovieError`` where nothing of `source` can be read, or `target` cannot be written.
-    package static func remux(from source: String, to target: String) throws(MovieError) {
+    /// - Throws: ``FilmError`` where nothing of `source` can be read, or `target` cannot be written.
+    package static func remux(from source: String, to target: String) throws(FilmError) {
         var context: UnsafeMutablePointer<AVFormatContext>?
         var status = FilmInput.open(source, &context)
-        guard status >= 0, let input = context else { throw MovieError(source, .unreadable(averrorText(status))) }
+        guard status >= 0, let input = context else { throw FilmError(source, .unreadable(averrorText(status))) }
         defer { avformat_close_input(&context) }
         status = avformat_find_stream_info(input, nil)
-        guard status >= 0 else { throw MovieError(source, .unreadable(averrorText(status))) }
+        guard status >= 0 else { throw FilmError(source, .unreadable(averrorText(status))) }
 
-        var file = try MovieFile.create(target, fragmented: false)
+        var file = try FilmFile.create(target, fragmented: false)
         var tracks: [Int32: Int] = [:]
         for index in 0..<Int32(input.pointee.nb_streams) {
             guard let stream = input.pointee.streams[Int(index)] else { continue }
@@ -23,7 +23,7 @@ extension MovieWriter {
             try file.addCopy(of: stream)
             tracks[index] = tracks.count
         }
-        guard !tracks.isEmpty else { throw MovieError(source, .unreadable("it has neither a picture nor sound")) }
+        guard !tracks.isEmpty else { throw FilmError(source, .unreadable("it has neither a picture nor sound")) }
         try file.begin(title: av_dict_get(input.pointee.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) })
         var packet: UnsafeMutablePointer<AVPacket>? = av_packet_alloc()
         defer { av_packet_free(&packet) }
@@ -37,7 +37,7 @@ extension MovieWriter {
             try file.write(packet, track: track, in: stream.pointee.time_base)
             count += 1
         }
-        guard count > 0 else { throw MovieError(source, .unreadable("it ends before its first second")) }
+        guard count > 0 else { throw FilmError(source, .unreadable("it ends before its first second")) }
         try file.finish()
     }
 }

@@ -19,7 +19,7 @@ enum SurfaceEncoder {
     }
 
     /// Opens `codec`, which is the encoder of `way`, on its device. Blocks, at most for ``HardwareDevice/timeLimit``.
-    static func open(_ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: MovieFormat.Video) -> Outcome {
+    static func open(_ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: FilmFormat.Video) -> Outcome {
         guard let node = way.device, access(node, F_OK) == 0 else {
             return .refused("there is no \(way.device ?? "device for it (/dev/dri/renderD*)")")
         }
@@ -71,7 +71,7 @@ enum SurfaceEncoder {
         func free() { avcodec_free_context(&context) }
 
         /// Tries the profiles, entry points and ways to control the rate that libavcodec's choice leaves out where the driver does not take that.
-        func open(_ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: MovieFormat.Video) {
+        func open(_ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: FilmFormat.Video) {
             var (settings, last) = (Settings(), Int32(0))
             while true {
                 var (tried, status) = make(codec, device, video, settings)
@@ -95,7 +95,7 @@ enum SurfaceEncoder {
         }
 
         private func make(
-            _ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: MovieFormat.Video, _ settings: Settings
+            _ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: FilmFormat.Video, _ settings: Settings
         ) -> (UnsafeMutablePointer<AVCodecContext>?, Int32) {
             guard let context = avcodec_alloc_context3(codec) else { return (nil, shim_averror(ENOMEM)) }
             EncoderChoice.configure(

@@ -6,7 +6,7 @@ import KioskVocabulary
 /// Encodes pictures: brings them into the size and format that the encoder takes where they have another one, and keeps their times, which
 /// may be any that grow. Times are in ticks of the encoder's time base.
 final class VideoEncoder: @unchecked Sendable {
-    // Sendable because only the movie writer that has made it uses it, on one thread at a time.
+    // Sendable because only the film writer that has made it uses it, on one thread at a time.
     /// Of every encoder that takes it.
     static let timeBase = shim_rational(1, 90000)
 
@@ -22,7 +22,7 @@ final class VideoEncoder: @unchecked Sendable {
     private let calls: EncoderCalls
     private let path: String
     /// What it failed with. It is not called any more then: libavcodec's encoders of VAAPI end the process when they are.
-    private var failure: MovieError?
+    private var failure: FilmError?
     /// References a picture that is right as it is.
     private let reference: UnsafeMutablePointer<AVFrame>
     /// A picture that is copied or converted.
@@ -40,7 +40,7 @@ final class VideoEncoder: @unchecked Sendable {
     }
 
     /// The first encoder of `video`'s codec that can be opened.
-    static func open(_ video: MovieFormat.Video, path: String) throws(MovieError) -> VideoEncoder {
+    static func open(_ video: FilmFormat.Video, path: String) throws(FilmError) -> VideoEncoder {
         var tried: [String] = []
         for way in EncoderChoice.ways(video.codec, video.encoder) {
             switch open(way, video, path: path) {
@@ -54,7 +54,7 @@ final class VideoEncoder: @unchecked Sendable {
                 return encoder
             }
         }
-        throw MovieError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
+        throw FilmError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
     }
 
     /// What becomes of opening one of the encoders.
@@ -67,7 +67,7 @@ final class VideoEncoder: @unchecked Sendable {
     }
 
     /// Opens one of them. Blocks; where it is hardware, for a few seconds at most.
-    static func open(_ way: EncoderChoice.Way, _ video: MovieFormat.Video, path: String) -> Outcome {
+    static func open(_ way: EncoderChoice.Way, _ video: FilmFormat.Video, path: String) -> Outcome {
         guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return .absent }
         if way.isVAAPI {
             switch SurfaceEncoder.open(codec, way, video) {
@@ -129,10 +129,10 @@ final class VideoEncoder: @unchecked Sendable {
 
     /// Puts in a picture that is shown from `time` on, for `duration` where that is known; false where that is not later than the last one's:
     /// it is left out then.
-    func send(_ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime?) throws(MovieError) -> Bool {
+    func send(_ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime?) throws(FilmError) -> Bool {
         if frame.surface != nil {
             guard let plain = frame.downloaded() else {
-                throw MovieError(path, .unsupportedPicture("the hardware decoder's driver does not let its pictures be read"))
+                throw FilmError(path, .unsupportedPicture("the hardware decoder's driver does not let its pictures be read"))
             }
             return try send(plain, at: time, duration: duration)
         }
@@ -142,7 +142,7 @@ final class VideoEncoder: @unchecked Sendable {
             av.pointee.format == own.pointee.format && av.pointee.width == own.pointee.width && av.pointee.height == own.pointee.height
             && av.pointee.color_range != AVCOL_RANGE_JPEG && av.pointee.crop_left == 0 && av.pointee.crop_top == 0
         if isRight {
-            guard av_frame_ref(reference, av) >= 0 else { throw MovieError(path, errno: ENOMEM) }
+            guard av_frame_ref(reference, av) >= 0 else { throw FilmError(path, errno: ENOMEM) }
             defer { av_frame_unref(reference) }
             try send(reference, at: ticks)
         } else {
@@ -158,7 +158,7 @@ final class VideoEncoder: @unchecked Sendable {
     func send(
         planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
         duration: MediaTime?
-    ) throws(MovieError) -> Bool {
+    ) throws(FilmError) -> Bool {
         guard let ticks = accept(time, duration) else { return false }
         try makeWritable()
         guard own.pointee.format == AV_PIX_FMT_YUV420P.rawValue else {
@@ -191,7 +191,7 @@ final class VideoEncoder: @unchecked Sendable {
     }
 
     /// The same with XRGB8888 pixels in memory, of the encoder's size.
-    func send(pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime?) throws(MovieError) -> Bool {
+    func send(pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime?) throws(FilmError) -> Bool {
         guard let ticks = accept(time, duration) else { return false }
         try makeWritable()
         try prepareConverter(
@@ -204,7 +204,7 @@ final class VideoEncoder: @unchecked Sendable {
         var planes: [UnsafeMutablePointer<UInt8>?] = [data.0, data.1, data.2, data.3]
         var lines: [Int32] = [linesizes.0, linesizes.1, linesizes.2, linesizes.3]
         let drawn = sws_scale(converter, &source, &strides, 0, own.pointee.height, &planes, &lines)
-        if drawn < 0 { throw MovieError(path, .unsupportedPicture(averrorText(drawn))) }
+        if drawn < 0 { throw FilmError(path, .unsupportedPicture(averrorText(drawn))) }
         try send(own, at: ticks)
         return true
     }
@@ -217,13 +217,13 @@ final class VideoEncoder: @unchecked Sendable {
         return ticks
     }
 
-    private func makeWritable() throws(MovieError) {
+    private func makeWritable() throws(FilmError) {
         let status = own.pointee.buf.0 == nil ? av_frame_get_buffer(own, 64) : av_frame_make_writable(own)
-        guard status >= 0 else { throw MovieError(path, errno: ENOMEM) }
+        guard status >= 0 else { throw FilmError(path, errno: ENOMEM) }
     }
 
     /// Sets the converter up for pictures like `wanted`.
-    private func prepareConverter(_ wanted: Conversion) throws(MovieError) {
+    private func prepareConverter(_ wanted: Conversion) throws(FilmError) {
         if wanted != converts {
             sws_freeContext(converter)
             converter = sws_getContext(
@@ -240,21 +240,21 @@ final class VideoEncoder: @unchecked Sendable {
         }
         guard converter != nil else {
             let format = av_get_pix_fmt_name(AVPixelFormat(wanted.format)).map { String(cString: $0) } ?? "\(wanted.format)"
-            throw MovieError(path, .unsupportedPicture("\(wanted.width)×\(wanted.height) of pixel format \(format)"))
+            throw FilmError(path, .unsupportedPicture("\(wanted.width)×\(wanted.height) of pixel format \(format)"))
         }
     }
 
     /// Draws `source` into the encoder's size and format. The corresponding C function is `sws_scale`.
-    private func convert(_ source: UnsafeMutablePointer<AVFrame>) throws(MovieError) {
+    private func convert(_ source: UnsafeMutablePointer<AVFrame>) throws(FilmError) {
         let wanted = Conversion(
             width: source.pointee.width, height: source.pointee.height, format: source.pointee.format,
             matrix: source.pointee.colorspace.rawValue, isFullRange: source.pointee.color_range == AVCOL_RANGE_JPEG)
         try prepareConverter(wanted)
         let drawn = sws_scale_frame(converter, own, source)
-        if drawn < 0 { throw MovieError(path, .unsupportedPicture(averrorText(drawn))) }
+        if drawn < 0 { throw FilmError(path, .unsupportedPicture(averrorText(drawn))) }
     }
 
-    private func send(_ frame: UnsafeMutablePointer<AVFrame>, at ticks: Int64) throws(MovieError) {
+    private func send(_ frame: UnsafeMutablePointer<AVFrame>, at ticks: Int64) throws(FilmError) {
         frame.pointee.pts = ticks
         // What the decoder says of it would bind the encoder.
         frame.pointee.pict_type = AV_PICTURE_TYPE_NONE
@@ -267,7 +267,7 @@ final class VideoEncoder: @unchecked Sendable {
     var hasFailed: Bool { failure != nil }
 
     /// After the last picture.
-    func sendEnd() throws(MovieError) {
+    func sendEnd() throws(FilmError) {
         if let failure { throw failure }
         // libavcodec's encoders of VAAPI read through a null pointer where there was none.
         if !hasBegun { return }
@@ -276,7 +276,7 @@ final class VideoEncoder: @unchecked Sendable {
     }
 
     /// Takes the next packet out, into ``packet``; false where there is none before the next picture goes in, or none any more.
-    func receive() throws(MovieError) -> Bool {
+    func receive() throws(FilmError) -> Bool {
         if let failure { throw failure }
         let status = calls.receive(&packet)
         if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }
@@ -285,9 +285,9 @@ final class VideoEncoder: @unchecked Sendable {
         return true
     }
 
-    private func check(_ status: Int32) throws(MovieError) {
+    private func check(_ status: Int32) throws(FilmError) {
         guard status < 0 else { return }
-        let error = MovieError(path, .encoderFailed("\(name): \(calls.reason(status))"))
+        let error = FilmError(path, .encoderFailed("\(name): \(calls.reason(status))"))
         failure = error
         throw error
     }

@@ -44,11 +44,6 @@ package struct ItemFacts: Hashable, Sendable {
     /// Whether it is likely to play to its end without waiting for its source.
     package var isPlaybackLikelyToKeepUp = false
 
-    /// Pixels across and down.
-    package struct PixelSize: Hashable, Sendable {
-        package var width: Int, height: Int
-    }
-
     /// Of an item that has not been opened.
     init() {}
 }
@@ -129,9 +124,9 @@ extension [AssetChapter] {
 }
 
 // What the player tells of its items.
-extension Player {
+extension PlaybackEngine {
     /// What is known of an item; nil of one that has left the list long ago.
-    package func facts(of id: PlayerItem.ID) -> ItemFacts? {
+    package func facts(of id: QueueItem.ID) -> ItemFacts? {
         pipeline.withLock { pipeline in
             guard let entry = pipeline.cursor.list[id] else { return nil }
             var facts = ItemFacts(
@@ -143,7 +138,7 @@ extension Player {
                     frames: pipeline.framesAhead, sound: audio.ahead(of: audio.timelineTime(at: now()) ?? .zero))
                 facts.setLoaded(
                     pipeline.loaded(of: present, at: now()), from: itemTime(pipeline), rate: pipeline.rate, ahead: ahead,
-                    isWaiting: pipeline.playback.status == .waiting)
+                    isWaiting: pipeline.playback.status == .waitingToPlay)
             } else {
                 facts.loadedTimeRanges = facts.seekableTimeRanges
             }
@@ -159,7 +154,7 @@ extension Player {
     /// Plays another track of an item from now on, in its later turns, too: of its sound within a second or two, while the picture goes on;
     /// of its picture by opening it once more where it stands. What has been chosen holds until the item is forgotten. False where that
     /// changes nothing: it is chosen already, there is no such item, or subtitles are meant, which are not drawn.
-    @discardableResult package func select(_ choice: TrackChoice, of kind: TrackKind, in item: PlayerItem.ID) -> Bool {
+    @discardableResult package func select(_ choice: TrackChoice, of kind: TrackKind, in item: QueueItem.ID) -> Bool {
         let isChanged: Bool = pipeline.signal { $0.cursor.list.select(choice, of: kind, in: item) }
         if isChanged, kind == .video { reopen(item) }
         return isChanged

@@ -1,6 +1,6 @@
 import KioskVocabulary
 
-/// The items that are played, in order, each with an identity of its own (``PlayerItem``).
+/// The items that are played, in order, each with an identity of its own (``QueueItem``).
 ///
 /// The list can be changed while it plays. Frames on their way, seek requests, complaints and counts name items by their identity, so that
 /// none of them has to be changed when the list is. Identities are numbers that begin as the places of the first list; none is used twice.
@@ -9,24 +9,24 @@ import KioskVocabulary
 /// follows the item that stood before it and stayed. An item that comes back, as with a stick that is put in again, gets its old identity.
 struct Playlist: Hashable, Sendable {
     /// In order.
-    private(set) var items: [PlayerItem]
+    private(set) var items: [QueueItem]
     /// Grows with every change.
     private(set) var revision = 0
-    private var places: [PlayerItem.ID: Int]
-    private var left: [PlayerItem.ID: Left] = [:]
+    private var places: [QueueItem.ID: Int]
+    private var left: [QueueItem.ID: Left] = [:]
     /// The keys of ``left``, the oldest first.
-    private var leavers: [PlayerItem.ID] = []
+    private var leavers: [QueueItem.ID] = []
     /// Of those, what was never on the list: it is played between two items, and stands behind the one it was asked for at.
-    private var interludes: Set<PlayerItem.ID> = []
+    private var interludes: Set<QueueItem.ID> = []
     /// The tracks that have been chosen of items, on the list or not.
-    private var selections: [PlayerItem.ID: TrackSelection] = [:]
+    private var selections: [QueueItem.ID: TrackSelection] = [:]
     private var nextNumber: Int
 
     /// An item that is no longer on the list.
     private struct Left: Hashable {
         var entry: PlaylistItem
         /// What stood before it and stayed; nil where it stood at the beginning.
-        var after: PlayerItem.ID?
+        var after: QueueItem.ID?
     }
 
     /// Items that are remembered after they have left.
@@ -34,7 +34,7 @@ struct Playlist: Hashable, Sendable {
 
     /// A list whose items are numbered by their places.
     init(_ entries: [PlaylistItem]) {
-        items = entries.enumerated().map { PlayerItem(id: .init($0), $1) }
+        items = entries.enumerated().map { QueueItem(id: .init($0), $1) }
         nextNumber = entries.count
         places = Dictionary(uniqueKeysWithValues: items.indices.map { (.init($0), $0) })
     }
@@ -43,29 +43,29 @@ struct Playlist: Hashable, Sendable {
     var isEmpty: Bool { items.isEmpty }
 
     /// Where an item stands; nil when it has left.
-    func place(of id: PlayerItem.ID) -> Int? { places[id] }
+    func place(of id: QueueItem.ID) -> Int? { places[id] }
 
     /// What an item plays that is on the list, or that has left and is remembered; with the tracks that were chosen of it.
-    subscript(id: PlayerItem.ID) -> PlaylistItem? { entry(id)?.selecting(selections[id]) }
+    subscript(id: QueueItem.ID) -> PlaylistItem? { entry(id)?.selecting(selections[id]) }
 
     /// The same as the list has it.
-    private func entry(_ id: PlayerItem.ID) -> PlaylistItem? { places[id].map { items[$0].entry } ?? left[id]?.entry }
+    private func entry(_ id: QueueItem.ID) -> PlaylistItem? { places[id].map { items[$0].entry } ?? left[id]?.entry }
 
     /// The place of what follows an item: the list's length after the last, 0 for an item that is not known any more.
-    func place(after id: PlayerItem.ID) -> Int {
+    func place(after id: QueueItem.ID) -> Int {
         if let place = places[id] { return place + 1 }
         return left[id]?.after.flatMap { places[$0] }.map { $0 + 1 } ?? 0
     }
 
     /// Whether an item is played between two of the list.
-    func isInterlude(_ id: PlayerItem.ID) -> Bool { interludes.contains(id) }
+    func isInterlude(_ id: QueueItem.ID) -> Bool { interludes.contains(id) }
 
     // MARK: Changing
 
     /// Makes an item that is not on the list, to be played at the item `present`. The same as before where that is asked for again.
     ///
     /// - Returns: its identity, and those that mean nothing any more.
-    mutating func addInterlude(_ entry: PlaylistItem, at present: PlayerItem.ID?) -> (id: PlayerItem.ID, forgotten: [PlayerItem.ID]) {
+    mutating func addInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?) -> (id: QueueItem.ID, forgotten: [QueueItem.ID]) {
         let after = present.flatMap { places[$0] != nil ? $0 : left[$0]?.after }
         if let known = leavers.first(where: { interludes.contains($0) && left[$0] == Left(entry: entry, after: after) }) {
             return (known, [])
@@ -82,7 +82,7 @@ struct Playlist: Hashable, Sendable {
     /// makes no entry another.
     ///
     /// - Returns: the identities that mean nothing any more; nil where the lists are equal and nothing was done.
-    mutating func replace(with entries: [PlaylistItem]) -> [PlayerItem.ID]? {
+    mutating func replace(with entries: [PlaylistItem]) -> [QueueItem.ID]? {
         if entries == items.map(\.entry) { return nil }
         // Taken from the end: first those on the list in their order, then those that have left, the last one first.
         // Fitted another way it is the same item.
@@ -91,19 +91,19 @@ struct Playlist: Hashable, Sendable {
             key.gravity = .resizeAspect
             return key
         }
-        var known: [PlaylistItem: [PlayerItem.ID]] = [:]
+        var known: [PlaylistItem: [QueueItem.ID]] = [:]
         for id in leavers + items.reversed().map(\.id) { known[key(entry(id)!), default: []].append(id) }
-        return set(entries.map { entry in PlayerItem(id: known[key(entry)]?.popLast() ?? newID(), entry) })
+        return set(entries.map { entry in QueueItem(id: known[key(entry)]?.popLast() ?? newID(), entry) })
     }
 
     /// Replaces the list by items in any order: those that are on it, or have been not long ago, keep their identity and take over what
     /// `items` says of them. One that is not known, or that comes a second time, is a new item.
     ///
     /// - Returns: as ``replace(with:)``.
-    mutating func arrange(_ items: [PlayerItem]) -> [PlayerItem.ID]? {
-        var taken: Set<PlayerItem.ID> = []
+    mutating func arrange(_ items: [QueueItem]) -> [QueueItem.ID]? {
+        var taken: Set<QueueItem.ID> = []
         let items = items.map { item in
-            self[item.id] != nil && taken.insert(item.id).inserted ? item : PlayerItem(id: newID(), item.entry)
+            self[item.id] != nil && taken.insert(item.id).inserted ? item : QueueItem(id: newID(), item.entry)
         }
         return items == self.items ? nil : set(items)
     }
@@ -111,21 +111,21 @@ struct Playlist: Hashable, Sendable {
     /// Puts new items before place `place`, at the end where that is beyond it.
     ///
     /// - Returns: their identities, and those that mean nothing any more.
-    mutating func insert(_ entries: [PlaylistItem], at place: Int) -> (new: [PlayerItem.ID], forgotten: [PlayerItem.ID]?) {
-        let new = entries.map { PlayerItem(id: newID(), $0) }
+    mutating func insert(_ entries: [PlaylistItem], at place: Int) -> (new: [QueueItem.ID], forgotten: [QueueItem.ID]?) {
+        let new = entries.map { QueueItem(id: newID(), $0) }
         var items = items
         items.insert(contentsOf: new, at: min(max(place, 0), items.count))
         return (new.map(\.id), new.isEmpty ? nil : set(items))
     }
 
     /// Takes items off the list. Returns as ``replace(with:)``.
-    mutating func remove(_ ids: Set<PlayerItem.ID>) -> [PlayerItem.ID]? {
+    mutating func remove(_ ids: Set<QueueItem.ID>) -> [QueueItem.ID]? {
         let staying = items.filter { !ids.contains($0.id) }
         return staying.count == items.count ? nil : set(staying)
     }
 
     /// Has a track of an item be played from now on, whatever its entry says; false where that changes nothing.
-    mutating func select(_ choice: TrackChoice, of kind: TrackKind, in id: PlayerItem.ID) -> Bool {
+    mutating func select(_ choice: TrackChoice, of kind: TrackKind, in id: QueueItem.ID) -> Bool {
         guard let entry = entry(id) else { return false }
         let before = selections[id]
         var selection = before ?? TrackSelection()
@@ -141,7 +141,7 @@ struct Playlist: Hashable, Sendable {
     }
 
     /// Has the pictures of an item on the list be fitted as `gravity` says; false where that changes nothing.
-    mutating func setGravity(_ gravity: VideoGravity, of id: PlayerItem.ID) -> Bool {
+    mutating func setGravity(_ gravity: VideoGravity, of id: QueueItem.ID) -> Bool {
         guard let place = places[id], items[place].entry.gravity != gravity else { return false }
         items[place].entry.gravity = gravity
         revision += 1
@@ -149,8 +149,8 @@ struct Playlist: Hashable, Sendable {
     }
 
     /// The items on the list whose pictures are fitted otherwise than `former` said, and how.
-    func gravities(changedSince former: Playlist) -> [PlayerItem.ID: VideoGravity] {
-        var changed: [PlayerItem.ID: VideoGravity] = [:]
+    func gravities(changedSince former: Playlist) -> [QueueItem.ID: VideoGravity] {
+        var changed: [QueueItem.ID: VideoGravity] = [:]
         for item in items {
             guard let before = former.entry(item.id)?.gravity, before != item.entry.gravity else { continue }
             changed[item.id] = item.entry.gravity
@@ -162,7 +162,7 @@ struct Playlist: Hashable, Sendable {
     mutating func noteRules() { revision += 1 }
 
     /// Moves an item to a place, counted in the list without it. Returns as ``replace(with:)``.
-    mutating func move(_ id: PlayerItem.ID, to place: Int) -> [PlayerItem.ID]? {
+    mutating func move(_ id: QueueItem.ID, to place: Int) -> [QueueItem.ID]? {
         guard let present = places[id] else { return nil }
         var items = items
         let item = items.remove(at: present)
@@ -170,13 +170,13 @@ struct Playlist: Hashable, Sendable {
         return items == self.items ? nil : set(items)
     }
 
-    private mutating func newID() -> PlayerItem.ID {
+    private mutating func newID() -> QueueItem.ID {
         nextNumber += 1
         return .init(nextNumber - 1)
     }
 
     /// Takes over a list of items whose identities are unique.
-    private mutating func set(_ new: [PlayerItem]) -> [PlayerItem.ID] {
+    private mutating func set(_ new: [QueueItem]) -> [QueueItem.ID] {
         let before = items
         items = new
         revision += 1
@@ -184,8 +184,8 @@ struct Playlist: Hashable, Sendable {
 
         leavers.removeAll { places[$0] != nil }
         left = left.filter { places[$0.key] == nil }
-        var leaving: [PlayerItem.ID: PlayerItem.ID?] = [:]
-        var stayed: PlayerItem.ID?
+        var leaving: [QueueItem.ID: QueueItem.ID?] = [:]
+        var stayed: QueueItem.ID?
         for item in before {
             if places[item.id] != nil {
                 stayed = item.id
@@ -200,7 +200,7 @@ struct Playlist: Hashable, Sendable {
         return forgetOldest()
     }
 
-    private mutating func forgetOldest() -> [PlayerItem.ID] {
+    private mutating func forgetOldest() -> [QueueItem.ID] {
         let forgotten = Array(leavers.prefix(max(0, leavers.count - Self.memory)))
         leavers.removeFirst(forgotten.count)
         for id in forgotten {

@@ -6,7 +6,7 @@ struct PlaylistCursor: Hashable, Sendable {
     /// A place in the playlist.
     struct Position: Hashable, Sendable {
         /// Which item it is, wherever that stands.
-        var item: PlayerItem.ID
+        var item: QueueItem.ID
         /// How many playthroughs of the item came before this one, of its `repeatCount`.
         var repetition = 0
         /// What is left of the item's configured `duration` when a clip shorter than it begins again; nil at its beginning.
@@ -28,7 +28,7 @@ struct PlaylistCursor: Hashable, Sendable {
 
     /// What was left for an interlude, and where.
     struct Resumption: Hashable, Sendable {
-        var item: PlayerItem.ID
+        var item: QueueItem.ID
         var repetition = 0
         /// As in ``Position``, at its beginning.
         var remaining: MediaTime?

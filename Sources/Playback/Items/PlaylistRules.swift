@@ -1,7 +1,7 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// How a playlist is played; can be changed while it is (``Player/setOptions(_:)``).
+/// How a playlist is played; can be changed while it is (``PlaybackEngine/setOptions(_:)``).
 struct PlaylistRules: Hashable, Sendable {
     /// What to do at the end.
     var loop = LoopMode.playlist
@@ -19,7 +19,7 @@ struct PlaylistRules: Hashable, Sendable {
     var stream = StreamSettings()
 
     /// What the options say.
-    init(_ options: Player.Options) {
+    init(_ options: PlaybackEngine.Options) {
         (loop, imageDuration, seekStep) = (options.loop, options.imageDuration, options.seekStep)
         (playsWhileScrubbing, stream) = (options.playsWhileScrubbing, options.stream)
         shuffle = options.shuffles ? ShuffledOrder(seed: .random(in: 0 ... .max)) : nil
@@ -41,34 +41,34 @@ struct ShuffledOrder: Hashable, Sendable {
         /// Counted from 0.
         var number: UInt64 = 0
         /// What was played last before it.
-        var before: PlayerItem.ID?
+        var before: QueueItem.ID?
     }
 
     var seed: UInt64
 
     /// The items of `list` in the order of a round.
-    func order(of round: Round, _ list: Playlist) -> [PlayerItem.ID] {
+    func order(of round: Round, _ list: Playlist) -> [QueueItem.ID] {
         var order = list.items.map(\.id).sorted { (key($0, round), $0) < (key($1, round), $1) }
         if order.count > 1, order[0] == round.before { order.swapAt(0, 1) }
         return order
     }
 
     /// What follows an item in its round, which may have left the list; nil after the last.
-    func next(after item: PlayerItem.ID, in round: Round, _ list: Playlist) -> PlayerItem.ID? {
+    func next(after item: QueueItem.ID, in round: Round, _ list: Playlist) -> QueueItem.ID? {
         let order = order(of: round, list)
         if let place = order.firstIndex(of: item) { return place + 1 < order.count ? order[place + 1] : nil }
         return order.first { (key($0, round), $0) > (key(item, round), item) }
     }
 
     /// What comes before an item in its round; nil for the first.
-    func previous(before item: PlayerItem.ID, in round: Round, _ list: Playlist) -> PlayerItem.ID? {
+    func previous(before item: QueueItem.ID, in round: Round, _ list: Playlist) -> QueueItem.ID? {
         let order = order(of: round, list)
         if let place = order.firstIndex(of: item) { return place > 0 ? order[place - 1] : nil }
         return order.last { (key($0, round), $0) < (key(item, round), item) }
     }
 
     /// SplitMix64.
-    private func key(_ item: PlayerItem.ID, _ round: Round) -> UInt64 {
+    private func key(_ item: QueueItem.ID, _ round: Round) -> UInt64 {
         var value = seed &+ (round.number &* 0x9E37_79B9_7F4A_7C15) ^ (UInt64(item.number) &* 0xD1B5_4A32_D192_ED03)
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
         value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB

@@ -42,7 +42,8 @@ package struct InterruptionState: Hashable, Sendable {
         guard isFirst else { return .none }
         switch session.interruption {
         case .duck:
-            return .setGain(AudioQueue.gain(ofVolume: Double(session.duckedVolume) / 100))
+            let volume = session.duckedVolume.isFinite ? min(max(session.duckedVolume, 0), 1) : 1
+            return .setGain(AudioQueue.gain(ofVolume: volume))
         case .mute: return .setGain(0)
         case .pause:
             hasPaused = isPlaying

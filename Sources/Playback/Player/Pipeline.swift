@@ -41,16 +41,16 @@ struct Pipeline: ~Copyable {
     /// Which programs interrupt the sound.
     var interruption: InterruptionState
     /// How the pictures of items are fitted of which that has changed since they came onto the list.
-    private(set) var gravities: [PlayerItem.ID: VideoGravity] = [:]
+    private(set) var gravities: [QueueItem.ID: VideoGravity] = [:]
     /// What is known of the items that have been opened, or that could not be.
-    var records: [PlayerItem.ID: ItemFacts.Record] = [:]
+    var records: [QueueItem.ID: ItemFacts.Record] = [:]
     /// How much is there of the source of the playthrough that is being read; nil where it is there as a whole.
     var loading: (serial: UInt64, isSeam: Bool, source: Loading?) = (0, false, nil)
 
     /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
     struct Reading {
         var interruption: Interruption
-        var item: PlayerItem.ID?
+        var item: QueueItem.ID?
     }
 
     /// Those of the present playthrough, and of the one that fades out: their waiting is ended at the end of the program, and when another
@@ -315,7 +315,7 @@ struct Pipeline: ~Copyable {
     }
 
     /// Ends the waiting of the readers, for good; but of that of `item`.
-    private func cancelReadings(otherThan item: PlayerItem.ID? = nil) {
+    private func cancelReadings(otherThan item: QueueItem.ID? = nil) {
         for reading in readings where item == nil || reading.item != item { reading.interruption.cancel() }
     }
 
@@ -374,7 +374,7 @@ struct Pipeline: ~Copyable {
         begin(stayingIn: request.time == nil ? nil : request.position.item)
     }
 
-    private mutating func begin(stayingIn item: PlayerItem.ID?) -> [PreparedScene] {
+    private mutating func begin(stayingIn item: QueueItem.ID?) -> [PreparedScene] {
         cancelReadings(otherThan: item)
         generation += 1
         playback.began()
@@ -391,7 +391,7 @@ struct Pipeline: ~Copyable {
     // MARK: How it is played
 
     /// Fits pictures of items another way from now on; those that are ready and the one on the screen are prepared again.
-    mutating func refit(_ changed: [PlayerItem.ID: VideoGravity], forgotten: [PlayerItem.ID]) {
+    mutating func refit(_ changed: [QueueItem.ID: VideoGravity], forgotten: [QueueItem.ID]) {
         for id in forgotten where gravities[id] != nil { gravities[id] = nil }
         if changed.isEmpty { return }
         gravities.merge(changed) { $1 }

@@ -7,7 +7,7 @@ extension Pipeline {
     /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
     /// `refitted` are the items whose pictures are to be fitted another way.
     mutating func exchange(
-        _ list: inout Playlist, madeFrom revision: Int, forgotten: [PlayerItem.ID], refitted: [PlayerItem.ID: VideoGravity] = [:]
+        _ list: inout Playlist, madeFrom revision: Int, forgotten: [QueueItem.ID], refitted: [QueueItem.ID: VideoGravity] = [:]
     ) -> Bool {
         guard cursor.list.revision == revision else { return false }
         refit(refitted, forgotten: forgotten)
@@ -22,14 +22,14 @@ extension Pipeline {
     }
 
     /// Takes over what is known of an item; true where it is another status than before.
-    mutating func setRecord(_ record: ItemFacts.Record, of item: PlayerItem.ID) -> Bool {
+    mutating func setRecord(_ record: ItemFacts.Record, of item: QueueItem.ID) -> Bool {
         guard cursor.list[item] != nil else { return false }
         let before = records.updateValue(record, forKey: item)
         return before?.status != record.status
     }
 
     /// An item could not be opened or played; true where that is news. What is known of its file stays.
-    mutating func setFailed(_ item: PlayerItem.ID, reason: String) -> Bool {
+    mutating func setFailed(_ item: QueueItem.ID, reason: String) -> Bool {
         var record = records[item] ?? .init()
         record.status = .failed(reason: reason)
         return setRecord(record, of: item)
@@ -38,7 +38,7 @@ extension Pipeline {
     /// Where the playhead goes on from a position whose item could not be opened or played: to the next that is not known for that; the position
     /// itself where there is none.
     func onward(from position: PlaylistCursor.Position) -> PlaylistCursor.Position {
-        func hasFailed(_ item: PlayerItem.ID) -> Bool { if case .failed? = records[item]?.status { true } else { false } }
+        func hasFailed(_ item: QueueItem.ID) -> Bool { if case .failed? = records[item]?.status { true } else { false } }
         var next = position
         for _ in 0...cursor.list.items.count {
             if !hasFailed(next.item) { return next }
@@ -65,7 +65,7 @@ extension Pipeline {
     }
 
     /// Makes an item of a source that is to be played between two of the list, at the item `present`.
-    mutating func addInterlude(_ source: String, at present: PlayerItem.ID?) -> PlayerItem.ID {
+    mutating func addInterlude(_ source: String, at present: QueueItem.ID?) -> QueueItem.ID {
         var entry = PlaylistItem(source: source)
         if let listed = cursor.list.items.first(where: { $0.entry.path == Path(source) })?.entry {
             entry = listed

@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 
 /// Whether it plays, and what keeps it from playing. A pure value: events in, actions out.
 ///
@@ -34,7 +35,7 @@ struct PlaybackState: Hashable, Sendable {
     /// Whether the feeder has enqueued all there will ever be in this generation (a playlist that does not loop).
     private(set) var isComplete = false
     /// What observers were told last.
-    private(set) var status = TimeControlStatus.waiting
+    private(set) var status = TimeControlStatus.waitingToPlay
 
     // MARK: Events
 
@@ -89,8 +90,8 @@ struct PlaybackState: Hashable, Sendable {
         let now: TimeControlStatus =
             switch phase {
             case .paused, .ended: .paused
-            case .waiting: .waiting
-            case .playing: ranDry ? .waiting : .playing
+            case .waiting: .waitingToPlay
+            case .playing: ranDry ? .waitingToPlay : .playing
             }
         if now == status { return nil }
         status = now

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 
 /// What a viewer or an operator asks for.
-extension Player {
+extension PlaybackEngine {
     /// Carries out a command. `time` is the kernel's time of the input event that asked for it, where one did: the statistics then count
     /// how long it took until the screen showed it (``PlayerStatistics/inputLatency``).
     package func perform(_ command: PlayerCommand, at time: HostTime? = nil) {
@@ -128,7 +128,7 @@ extension Player {
     }
 
     /// Opens an item once more at the time that is on the screen, which stays there until its first frame is ready; nothing where another is.
-    func reopen(_ item: PlayerItem.ID) {
+    func reopen(_ item: QueueItem.ID) {
         let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
             guard let (start, time, present) = playhead(pipeline), start.item == item else { return nil }
             let isMovable = present.map { $0.isSeekable && $0.itemEnd != nil } ?? true

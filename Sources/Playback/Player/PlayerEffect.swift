@@ -55,7 +55,7 @@ struct MoveRecord: Sendable {
     }
 }
 
-extension Player {
+extension PlaybackEngine {
     /// Carries out a command as ``perform(_:at:)`` does; returns what it leads to, for ``state(of:)``. Returns at once.
     package func carryOut(_ command: PlayerCommand) -> PlayerEffect {
         let before = pipeline.withLock { $0.moves.last.number }

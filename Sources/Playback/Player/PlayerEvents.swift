@@ -4,9 +4,9 @@ import KioskPlatform
 /// Events on their way to the observers, and the thread that calls them, so that an observer that takes its time holds up no frame.
 final class PlayerEvents: Sendable {
     private struct State: ~Copyable {
-        var queue = Deque<PlayerEvent>()
+        var queue = Deque<PlaybackEvent>()
         /// In the order they were added, which is that of their numbers.
-        var observers: [(token: PlayerObserver, call: @Sendable (PlayerEvent) -> Void)] = []
+        var observers: [(token: PlayerObserver, call: @Sendable (PlaybackEvent) -> Void)] = []
         var timers: [Timer] = []
         var boundaries: [Boundary] = []
         var added = 0
@@ -41,16 +41,16 @@ final class PlayerEvents: Sendable {
     }
 
     private enum Work {
-        case event(PlayerEvent)
+        case event(PlaybackEvent)
         case tick
         case stop
     }
 
     private let state = Monitor(State())
 
-    func send(_ event: PlayerEvent) { state.signal { $0.queue.append(event) } }
+    func send(_ event: PlaybackEvent) { state.signal { $0.queue.append(event) } }
 
-    func add(_ observer: @escaping @Sendable (PlayerEvent) -> Void) -> PlayerObserver {
+    func add(_ observer: @escaping @Sendable (PlaybackEvent) -> Void) -> PlayerObserver {
         state.signal { state in
             let token = state.newToken()
             state.observers.append((token, observer))
@@ -111,7 +111,7 @@ final class PlayerEvents: Sendable {
     }
 
     /// Calls the observers one after another, each only if it has not been removed by then.
-    private func tell(_ event: PlayerEvent) {
+    private func tell(_ event: PlaybackEvent) {
         var last = 0
         while let observer = state.withLock({ state in state.observers.first { $0.token.number > last } }) {
             last = observer.token.number
@@ -152,7 +152,7 @@ final class PlayerEvents: Sendable {
     }
 }
 
-/// Stands for an observer of a ``Player``, to remove it by (``Player/removeObserver(_:)``).
+/// Stands for an observer of a ``PlaybackEngine``, to remove it by (``PlaybackEngine/removeObserver(_:)``).
 package struct PlayerObserver: Hashable, Sendable {
     let number: Int
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Interruptions of the sound by other programs, as ``Options/audioSession`` says. A change of ``InterruptionState``, what follows from it, the observer
 /// that watches its time and the event are one step under ``interruptionWatch``: the callers' threads and the event thread take turns.
-extension Player {
+extension PlaybackEngine {
     /// A program begins to interrupt under a name of its own, or asks again for longer: the sound is made quieter or picture and sound are held,
     /// until ``endInterruption(_:)``, but for `time` at the most.
     package func beginInterruption(_ name: String = "", for time: MediaTime = InterruptionState.longest) {

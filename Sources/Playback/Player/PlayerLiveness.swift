@@ -23,7 +23,7 @@ package struct PlayerLiveness: Hashable, Sendable {
     package init() {}
 }
 
-extension Player {
+extension PlaybackEngine {
     /// The beats of all that must go on for pictures to be seen and sound to be heard.
     package var liveness: PlayerLiveness {
         var liveness = PlayerLiveness()

@@ -1,7 +1,7 @@
 import KioskPlatform
 import KioskVocabulary
 
-extension Player {
+extension PlaybackEngine {
     /// What to play with.
     package struct Options: Hashable, Sendable {
         /// What to do at the end.

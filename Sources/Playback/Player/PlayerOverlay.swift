@@ -1,7 +1,7 @@
 import KioskPlatform
 
 /// What lies over the picture: controls.
-extension Player {
+extension PlaybackEngine {
     /// Has `overlay` lie over every scene from the first commit on that can have it: within two refresh periods, playing or not, and without
     /// a frame that comes later for it. It takes the place of what was set with the same `order`, and of nothing else. From any thread; returns
     /// at once. `event` is the kernel's time of the input event that asked for it, where one did: the statistics then count how long it took

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 
 /// What can be read and set at any time.
-extension Player {
+extension PlaybackEngine {
     /// Loudness, clamped to 0…1 of full scale; changes are ramped.
     package var volume: Double {
         get { pipeline.withLock { $0.loudness.volume } }
@@ -35,7 +35,7 @@ extension Player {
     package var wantsPlay: Bool { pipeline.withLock { $0.playback.wantsPlay } }
 
     /// The item that a seek or a skip under way leads to, else the one on the screen; where that cannot be played the next.
-    package var currentItem: PlayerItem.ID? {
+    package var currentItem: QueueItem.ID? {
         pipeline.withLock { pipeline in
             guard let (position, _, present) = playhead(pipeline) else { return nil }
             return (present == nil ? pipeline.onward(from: position) : position).item
@@ -104,7 +104,7 @@ extension Player {
 
     /// Calls `observer` for every event from now on, until it is removed.
     @discardableResult
-    package func addObserver(_ observer: @escaping @Sendable (PlayerEvent) -> Void) -> PlayerObserver { events.add(observer) }
+    package func addObserver(_ observer: @escaping @Sendable (PlaybackEvent) -> Void) -> PlayerObserver { events.add(observer) }
 
     /// Calls `observer` with the item time every `interval` (at least 10 ms), and at once when something happens, until it is
     /// removed.

@@ -6,7 +6,7 @@ import KioskVocabulary
 /// The region is given to the output as what lies over the picture is (``OverlayState``): scenes that were prepared for another one are
 /// prepared again, those that are ready and the one on the screen, and no frame comes later for it or is left out. Nothing is opened or
 /// decoded for it. A move is a new region for each vblank.
-extension Player {
+extension PlaybackEngine {
     /// A move that is under way, and whether there is a thread for it.
     struct RegionMoves: Sendable {
         var move: RegionMove?

@@ -6,7 +6,7 @@ import KioskPlatform
 /// ``scrub(to:at:)`` shows the key frame before the place of the finger. Of its requests one is under way, and the newest waits for the frame
 /// of that one (``SeekState``), so that a slow decoder has no queue. The time that is told is the finger's meanwhile (``ScrubState``).
 /// ``endScrub(at:event:)`` waits for nothing: the exact frame of that place is the next one seen.
-extension Player {
+extension PlaybackEngine {
     /// The slider is moved to an item time, clamped to the item's first and last frame; `event` as in ``perform(_:at:)``. Whether it plays on
     /// from the key frame is ``Options/playsWhileScrubbing``.
     package func scrub(to time: MediaTime, at event: HostTime? = nil) {

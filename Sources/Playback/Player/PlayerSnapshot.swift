@@ -1,14 +1,14 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// A consistent view of a ``Player`` at one moment.
+/// A consistent view of a ``PlaybackEngine`` at one moment.
 package struct PlayerSnapshot: Hashable, Sendable {
     /// What it is doing about time.
-    package var status = TimeControlStatus.waiting
+    package var status = TimeControlStatus.waitingToPlay
     /// Whether the last item of a playlist that does not loop has ended: to play is to begin again.
     package var hasEnded = false
     /// The item on the screen; nil before the first, and when nothing can be played.
-    package var item: PlayerItem.ID?
+    package var item: QueueItem.ID?
     /// Its place on the playlist, counted from 1; nil where it is not on it, as what is played between two items.
     package var itemNumber: Int?
     /// How many items the playlist has.

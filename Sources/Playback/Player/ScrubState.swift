@@ -8,7 +8,7 @@ import KioskPlatform
 /// A finger that is never lifted, or whose touch screen is gone, holds nothing for longer than ``limit`` after it last moved.
 struct ScrubState: Hashable, Sendable {
     private struct Hold: Hashable {
-        var item: PlayerItem.ID
+        var item: QueueItem.ID
         var time: MediaTime
         var until: HostTime
     }
@@ -20,7 +20,7 @@ struct ScrubState: Hashable, Sendable {
     // MARK: Events
 
     /// The slider of an item is moved to an item time.
-    mutating func move(to time: MediaTime, of item: PlayerItem.ID, at now: HostTime) {
+    mutating func move(to time: MediaTime, of item: QueueItem.ID, at now: HostTime) {
         hold = Hold(item: item, time: time, until: now + Self.limit)
     }
 
@@ -28,7 +28,7 @@ struct ScrubState: Hashable, Sendable {
     mutating func end() { hold = nil }
 
     /// A picture of an item is shown; nil is the bare background.
-    mutating func shown(_ item: PlayerItem.ID?) {
+    mutating func shown(_ item: QueueItem.ID?) {
         if hold != nil, hold?.item != item { hold = nil }
     }
 
@@ -46,5 +46,5 @@ struct ScrubState: Hashable, Sendable {
     var until: HostTime? { hold?.until }
 
     /// Where the finger is, of this item.
-    func time(of item: PlayerItem.ID) -> MediaTime? { hold?.item == item ? hold?.time : nil }
+    func time(of item: QueueItem.ID) -> MediaTime? { hold?.item == item ? hold?.time : nil }
 }

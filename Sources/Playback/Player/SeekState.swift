@@ -100,7 +100,7 @@ enum SeekState: Hashable, Sendable {
     }
 
     /// The first frame of the generation is on the screen; it belongs to `item` (nil is the bare background) and lies at `time` of it.
-    mutating func followUp(in item: PlayerItem.ID?, at time: MediaTime) -> Action {
+    mutating func followUp(in item: QueueItem.ID?, at time: MediaTime) -> Action {
         let next: FollowUp
         switch self {
         case .carriedOut(let present, .some(let following)):

@@ -20,7 +20,7 @@ package struct PlayerStatistics: Hashable, Sendable {
     /// How far the picture was from its sound at each flip, stills left out.
     package var synchrony = TimeHistogram(upTo: .milliseconds(250))
     /// From the kernel's time of an input event to the first flip that shows its effect: of seeks, skips, restarts, of what lies over the
-    /// picture (``Player/setOverlay(_:order:at:)``), and of a play that ends a pause of moving pictures. A pause, loudness and rate show no new
+    /// picture (``PlaybackEngine/setOverlay(_:order:at:)``), and of a play that ends a pause of moving pictures. A pause, loudness and rate show no new
     /// picture and are not counted, nor what nobody saw because there was no display.
     package var inputLatency = TimeHistogram(upTo: .seconds(2))
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.
@@ -31,10 +31,10 @@ package struct PlayerStatistics: Hashable, Sendable {
     /// first such flip.
     package var leastBuffered: BufferLevel?
     /// The same counts for each item that has been on the screen, by its identity; not of those that left the list long ago.
-    package var items: [PlayerItem.ID: ItemStatistics] = [:]
+    package var items: [QueueItem.ID: ItemStatistics] = [:]
 
     /// Counts a frame of an item that has reached the screen; of none where it is the background or the same frame once more.
-    mutating func countShown(_ item: PlayerItem.ID?, late: Int) {
+    mutating func countShown(_ item: QueueItem.ID?, late: Int) {
         framesShown += 1
         if late > 0 { framesLate += 1 }
         guard let item else { return }
@@ -44,7 +44,7 @@ package struct PlayerStatistics: Hashable, Sendable {
     }
 
     /// A turn of an item begins; its first frame has not been counted.
-    mutating func beginTurn(_ item: PlayerItem.ID) {
+    mutating func beginTurn(_ item: QueueItem.ID) {
         var counts = items[item] ?? .init()
         counts.turns += 1
         (counts.framesInLastTurn, counts.framesInTurn) = (counts.framesInTurn, 0)
@@ -52,13 +52,13 @@ package struct PlayerStatistics: Hashable, Sendable {
     }
 
     /// Counts a frame that was left out.
-    mutating func countDropped(_ item: PlayerItem.ID?) {
+    mutating func countDropped(_ item: QueueItem.ID?) {
         framesDropped += 1
         if let item { items[item, default: .init()].framesDropped += 1 }
     }
 
     /// Counts a playthrough that followed the one before without a seek or a skip.
-    mutating func countSeam(_ item: PlayerItem.ID, late: Int) {
+    mutating func countSeam(_ item: QueueItem.ID, late: Int) {
         seams += 1
         worstSeamLateness = max(worstSeamLateness, late)
         items[item, default: .init()].seams += 1
@@ -69,7 +69,7 @@ package struct PlayerStatistics: Hashable, Sendable {
 /// Frames that have been left out ahead of time. They count as dropped only with a later frame on the screen: what is still ahead at a seek, or at the
 /// end, nobody has missed. A pure value.
 struct LeftOutFrames: Sendable {
-    private var frames: [(generation: UInt64, start: MediaTime, item: PlayerItem.ID?)] = []
+    private var frames: [(generation: UInt64, start: MediaTime, item: QueueItem.ID?)] = []
 
     init() { frames.reserveCapacity(16) }
 

@@ -11,7 +11,7 @@ import KioskVocabulary
 /// It also gives the output what lies over every scene, and prepares again what that has made stale (``OverlayPlan``).
 struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
-    let output: any VideoOutput
+    let output: any SceneOutput
     let clock: @Sendable (HostTime) -> MediaTime?
     let now: @Sendable () -> HostTime
     var heartbeat = Heartbeat()
@@ -40,7 +40,7 @@ struct Compositor: Sendable {
     fileprivate struct WorkContext {
         var generation: UInt64, serial: UInt64, returned: UInt64
         var mark: OverlayMark
-        var gravities: [PlayerItem.ID: VideoGravity]
+        var gravities: [QueueItem.ID: VideoGravity]
     }
 
     /// Work that has been done and is to be told.

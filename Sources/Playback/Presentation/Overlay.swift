@@ -5,7 +5,7 @@ import KioskVocabulary
 /// Layers are known by their surfaces: what has the same surface at the same place is the same, and is neither drawn nor turned again. What
 /// else there is is damage, and written anew.
 package struct Overlay: Sendable, Equatable {
-    /// Who draws, from back to front. What one has drawn changes independently of the others' (``Player/setOverlay(_:order:at:)``).
+    /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:order:at:)``).
     package enum Order: Int, CaseIterable, Sendable {
         /// The recorder: buttons and the camera's picture.
         case recording
@@ -37,7 +37,7 @@ package struct Overlay: Sendable, Equatable {
     package var width: Int?, height: Int?
     /// Whether it covers all of the screen, and moves: it may then have planes of that size, three buffers of them.
     package var fillsScreen = false
-    /// Where on the screen the scene's pictures are. The player's own (``Player/setRegion(_:within:)``), whatever is set here.
+    /// Where on the screen the scene's pictures are. The player's own (``PlaybackEngine/setRegion(_:within:)``), whatever is set here.
     package var region = Region.full
 
     /// Pictures from back to front, on a screen of `width` x `height` pixels.
@@ -55,7 +55,7 @@ package struct Overlay: Sendable, Equatable {
 
 /// How an output shows an ``Overlay``.
 package enum OverlayPlacement: Sendable {
-    /// On a plane of its own: the next ``VideoOutput/commit(_:id:)``, or ``VideoOutput/commitOverlay(id:)``, shows it; prepared scenes stay
+    /// On a plane of its own: the next ``SceneOutput/commit(_:id:)``, or ``SceneOutput/commitOverlay(id:)``, shows it; prepared scenes stay
     /// as they are.
     case plane
     /// Scenes prepared from now on contain it; those prepared before do not.

@@ -3,7 +3,7 @@ import KioskVocabulary
 
 /// What lies over every scene, and how far the output has it. A pure value behind the pipeline's lock.
 ///
-///     set ──▶ wanted ──(compositor: VideoOutput.setOverlay)──▶ given ──(presenter: a commit)──▶ on the screen
+///     set ──▶ wanted ──(compositor: SceneOutput.setOverlay)──▶ given ──(presenter: a commit)──▶ on the screen
 ///
 /// Each overlay that is set has a number. Where the output has a plane for it, the first commit after it was given shows it, of a frame or of
 /// the overlay alone. Where it has none, scenes contain it: each prepared scene bears a ``OverlayMark`` of what it was prepared under, and one

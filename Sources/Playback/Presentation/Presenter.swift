@@ -10,13 +10,13 @@ import KioskPlatform
 /// This file is the thread and what it does without the lock; what it decides with the lock held is in PresenterDecisions.swift.
 struct Presenter: ~Copyable {
     let pipeline: Monitor<Pipeline>
-    let output: any VideoOutput
-    let audioOutput: any AudioOutput
+    let output: any SceneOutput
+    let audioOutput: any PCMOutput
     let audio: AudioQueue
     let now: @Sendable () -> HostTime
     /// At rest while the output waits: that has beats of its own.
     private let heartbeat: Heartbeat
-    private let emit: @Sendable (PlayerEvent) -> Void
+    private let emit: @Sendable (PlaybackEvent) -> Void
 
     var scheduler: FrameScheduler
     /// What the scheduler was made for.
@@ -39,7 +39,7 @@ struct Presenter: ~Copyable {
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
     var candidates: [FrameScheduler.Frame] = []
     /// What observers are to be told once the lock has been given back; kept for its memory.
-    var events: [PlayerEvent] = []
+    var events: [PlaybackEvent] = []
     /// Whether there has been a flip since the last decision. The others are woken with that: before, they would find the lock taken.
     private var hasFlipped = false
 
@@ -73,8 +73,8 @@ struct Presenter: ~Copyable {
     static let shortWait = MediaTime.milliseconds(4)
 
     init(
-        pipeline: Monitor<Pipeline>, output: any VideoOutput, audioOutput: any AudioOutput, audio: AudioQueue,
-        heartbeat: Heartbeat = Heartbeat(), emit: @escaping @Sendable (PlayerEvent) -> Void, now: @escaping @Sendable () -> HostTime
+        pipeline: Monitor<Pipeline>, output: any SceneOutput, audioOutput: any PCMOutput, audio: AudioQueue,
+        heartbeat: Heartbeat = Heartbeat(), emit: @escaping @Sendable (PlaybackEvent) -> Void, now: @escaping @Sendable () -> HostTime
     ) {
         self.pipeline = pipeline
         self.output = output
@@ -90,7 +90,7 @@ struct Presenter: ~Copyable {
         scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
     }
 
-    private static func scheduler(for output: any VideoOutput, reportsVblank: Bool) -> FrameScheduler {
+    private static func scheduler(for output: any SceneOutput, reportsVblank: Bool) -> FrameScheduler {
         let period = output.mode?.refreshPeriod ?? .milliseconds(16)
         // Without vblank events a commit is seen at once, so it is made at the frame's own time and not ahead of it.
         return reportsVblank ? FrameScheduler(refreshPeriod: period) : FrameScheduler(refreshPeriod: period, commitTime: .zero)
@@ -169,7 +169,7 @@ struct Presenter: ~Copyable {
         pipeline.signal { $0.buffers.cameBack() }
     }
 
-    private mutating func handle(_ event: VideoOutputEvent) {
+    private mutating func handle(_ event: SceneOutputEvent) {
         switch event {
         case .flipped(let flip):
             // That nobody counts vblanks may only turn out at the flips.

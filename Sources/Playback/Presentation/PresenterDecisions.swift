@@ -1,5 +1,6 @@
 import DequeModule
 import KioskPlatform
+import KioskVocabulary
 
 /// What the presenter decides with the lock held: which frame is next, whether the clock starts, what has ended, what is counted.
 extension Presenter {

@@ -5,7 +5,7 @@ import KioskVocabulary
 /// (``Overlay``), and changes without them.
 ///
 /// The engine makes a scene for each frame and keeps it as long as it may have to be prepared again; an output borrows it
-/// (``VideoOutput/prepare(_:)``). The layers lie in the scene itself, so a scene of pictures allocates nothing.
+/// (``SceneOutput/prepare(_:)``). The layers lie in the scene itself, so a scene of pictures allocates nothing.
 package struct Scene: ~Copyable, Sendable {
     /// The most layers a scene can have.
     package static let capacity = 4

@@ -6,7 +6,7 @@ import KioskVocabulary
 ///
 /// The playthrough that ends is enqueued up to the frame at which the fade begins. There its reader is handed over with that frame in hand,
 /// and goes on being read here: for every frame that is enqueued of the next playthrough the picture that would have been shown at that
-/// instant, and for every sample its sample. The mixing of pictures is the display's (``VideoOutput/prepare(_:)``). A frame
+/// instant, and for every sample its sample. The mixing of pictures is the display's (``SceneOutput/prepare(_:)``). A frame
 /// that stands for long, a still above all, is enqueued in pieces while the fade goes on. Used by the feeder's thread alone.
 final class CrossFade {
     /// The instants it lasts from and to.

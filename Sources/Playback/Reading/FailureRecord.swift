@@ -11,7 +11,7 @@ struct FailureRecord {
     /// When to begin anew, after everything has failed.
     private(set) var retryAt: HostTime?
     /// The complaints about each item since it last played without fault, so that each is made once.
-    private var complaints: [PlayerItem.ID: Set<String>] = [:]
+    private var complaints: [QueueItem.ID: Set<String>] = [:]
 
     /// So many are remembered of an item.
     private static let mostComplaints = 16
@@ -59,7 +59,7 @@ struct FailureRecord {
     mutating func restart() { (retryAt, count, ahead) = (nil, 0, 0) }
 
     /// Whether a complaint about an item is news.
-    mutating func isNews(_ message: String, about item: PlayerItem.ID) -> Bool {
+    mutating func isNews(_ message: String, about item: QueueItem.ID) -> Bool {
         if complaints[item, default: []].count >= Self.mostComplaints, complaints[item]?.contains(message) == false {
             complaints[item] = []
         }
@@ -67,10 +67,10 @@ struct FailureRecord {
     }
 
     /// Complaints about items that are no longer there are dropped.
-    mutating func keepComplaints(about isThere: (PlayerItem.ID) -> Bool) {
+    mutating func keepComplaints(about isThere: (QueueItem.ID) -> Bool) {
         complaints = complaints.filter { isThere($0.key) }
     }
 
     /// An item played without fault: the next complaint about it is news.
-    mutating func clear(_ item: PlayerItem.ID) { complaints[item] = nil }
+    mutating func clear(_ item: QueueItem.ID) { complaints[item] = nil }
 }

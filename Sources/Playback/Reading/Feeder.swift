@@ -10,7 +10,7 @@ import KioskVocabulary
 /// then both are read at once.
 ///
 /// The feeder itself chooses its next piece of work (FeederWork.swift), and carries it out. A new playlist
-/// (``Player/setItems(_:)``) is taken over between two pieces. What is read goes on to its end, so a list changes at the boundary of an
+/// (``PlaybackEngine/setItems(_:)``) is taken over between two pieces. What is read goes on to its end, so a list changes at the boundary of an
 /// item.
 struct Feeder: ~Copyable {
     let pipeline: Monitor<Pipeline>
@@ -18,7 +18,7 @@ struct Feeder: ~Copyable {
     private var imageDuration: MediaTime
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
-    private let emit: @Sendable (PlayerEvent) -> Void
+    private let emit: @Sendable (PlaybackEvent) -> Void
     private let heartbeat: Heartbeat
     let now: @Sendable () -> HostTime
     let startedAt: HostTime
@@ -41,7 +41,7 @@ struct Feeder: ~Copyable {
     init(
         pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, lostOpener: ItemOpener? = nil,
         imageDuration: MediaTime, transition: MediaTime,
-        emit: @escaping @Sendable (PlayerEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
+        emit: @escaping @Sendable (PlaybackEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
         interruptAudio: @escaping @Sendable () -> Void, heartbeat: Heartbeat = Heartbeat(),
         now: @escaping @Sendable () -> HostTime = { .now }
     ) {
@@ -199,7 +199,7 @@ struct Feeder: ~Copyable {
             of: reader.playthrough.position.item)
     }
 
-    private func note(_ record: ItemFacts.Record, of item: PlayerItem.ID) {
+    private func note(_ record: ItemFacts.Record, of item: QueueItem.ID) {
         if pipeline.withLock({ $0.setRecord(record, of: item) }) { emit(.itemStatusChanged(item: item, record.status)) }
     }
 

@@ -19,7 +19,7 @@ final class LostItem {
         (self.recovery, self.item, self.hasBrokenOff, self.opener) = (recovery, item, hasBrokenOff, opener)
     }
 
-    var id: PlayerItem.ID { recovery.position.item }
+    var id: QueueItem.ID { recovery.position.item }
 
     /// When it is to be opened next; nil while that is under way, and once it is there.
     var attemptAt: HostTime? { opened == nil ? recovery.attemptAt : nil }

@@ -8,7 +8,7 @@ extension UpcomingPlaythrough {
     private static let latestChange = MediaTime.milliseconds(500)
 
     /// What an item plays, with the tracks that were chosen of it; nil of one that is not known any more.
-    func entry(of item: PlayerItem.ID) -> PlaylistItem? { cursor.list[item] }
+    func entry(of item: QueueItem.ID) -> PlaylistItem? { cursor.list[item] }
 
     /// Opens what has been opened ahead once more where other tracks of it have been chosen since, while there is time for that.
     private mutating func reopenForTracks(_ given: Item, during current: PlaythroughReader?) {

@@ -50,10 +50,10 @@ struct UpcomingPlaythrough: ~Copyable {
     let opener: ItemOpener
     let lostOpener: ItemOpener?
     var cursor: PlaylistCursor
-    private let emit: @Sendable (PlayerEvent) -> Void
+    private let emit: @Sendable (PlaybackEvent) -> Void
     let now: @Sendable () -> HostTime
     /// Called when an item could not be opened or played, with the reason.
-    private let onFailure: @Sendable (PlayerItem.ID, String) -> Void
+    private let onFailure: @Sendable (QueueItem.ID, String) -> Void
     var next = Next.none
     var failures = FailureRecord()
     private var lastSerial: UInt64 = 0
@@ -62,7 +62,7 @@ struct UpcomingPlaythrough: ~Copyable {
     /// What the playlist goes on without, by its source.
     var lost: [Path: LostItem] = [:]
     /// The items that were waited for too long when they were opened last.
-    var slow: Set<PlayerItem.ID> = []
+    var slow: Set<QueueItem.ID> = []
     /// When what is opened was asked for; and when what was read before had been enqueued, which may be earlier or later.
     private(set) var askedAt: HostTime, endedAt: HostTime
     /// Whether what is read has no end that is known: nothing is opened meanwhile to follow on it.
@@ -72,8 +72,8 @@ struct UpcomingPlaythrough: ~Copyable {
     private static let shortestStream = MediaTime.seconds(1)
 
     init(
-        _ cursor: PlaylistCursor, opener: ItemOpener, lostOpener: ItemOpener?, emit: @escaping @Sendable (PlayerEvent) -> Void,
-        now: @escaping @Sendable () -> HostTime, onFailure: @escaping @Sendable (PlayerItem.ID, String) -> Void
+        _ cursor: PlaylistCursor, opener: ItemOpener, lostOpener: ItemOpener?, emit: @escaping @Sendable (PlaybackEvent) -> Void,
+        now: @escaping @Sendable () -> HostTime, onFailure: @escaping @Sendable (QueueItem.ID, String) -> Void
     ) {
         (self.cursor, self.opener, self.lostOpener, self.emit, self.now, self.onFailure) = (
             cursor, opener, lostOpener, emit, now, onFailure
@@ -284,7 +284,7 @@ struct UpcomingPlaythrough: ~Copyable {
     }
 
     /// Tells what is wrong with an item, where that is news.
-    mutating func complain(_ item: PlayerItem.ID, _ message: String) {
+    mutating func complain(_ item: QueueItem.ID, _ message: String) {
         if failures.isNews(message, about: item) { emit(.itemFailed(item: item, message: message.withoutCredentials)) }
     }
 

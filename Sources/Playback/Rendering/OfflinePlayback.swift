@@ -3,7 +3,7 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Plays a list from its beginning to its end without a display and a sound card, as fast as it is asked to: the engine of ``Player`` on one
+/// Plays a list from its beginning to its end without a display and a sound card, as fast as it is asked to: the engine of ``PlaybackEngine`` on one
 /// thread, in the time of the film.
 ///
 ///     opener ─▶ feeder ──frames──▶ FrameScheduler ──scene──▶ whoever asked

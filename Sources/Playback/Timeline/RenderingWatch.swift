@@ -9,7 +9,7 @@ struct RenderingWatch: Sendable {
         case onTime
         /// To be looked at again soon.
         case late
-        /// Somebody has to stand in (``AudioOutput/standIn()``).
+        /// Somebody has to stand in (``PCMOutput/standIn()``).
         case overdue
     }
 

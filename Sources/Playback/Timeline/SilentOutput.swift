@@ -2,7 +2,7 @@ import KioskMedia
 import KioskPlatform
 
 /// Renders in time by the monotonic clock and plays nothing: `[audio] device = "off"`.
-package final class SilentOutput: AudioOutput {
+package final class SilentOutput: PCMOutput {
     /// What is rendered. Constant.
     package let format: AudioFormat
     /// Why it is silent.

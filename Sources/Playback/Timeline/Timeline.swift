@@ -99,7 +99,7 @@ struct EnqueuedFrame: ~Copyable, Sendable {
     }
 
     /// Fits its picture as is asked for of its item now; `gravities` are those that have changed since the item was put on the list.
-    mutating func refit(_ gravities: [PlayerItem.ID: VideoGravity]) {
+    mutating func refit(_ gravities: [QueueItem.ID: VideoGravity]) {
         if gravities.isEmpty { return }
         guard hasPicture, let item = place.playthrough?.position.item, let gravity = gravities[item] else { return }
         scene.refit(gravity)

@@ -62,7 +62,7 @@ import Testing
 
     @Test func eachComplaintIsNewsOnce() {
         var failures = FailureRecord()
-        let complaints: [(PlayerItem.ID, String)] = [(0, "missing"), (0, "missing"), (1, "missing"), (0, "damaged"), (1, "missing")]
+        let complaints: [(QueueItem.ID, String)] = [(0, "missing"), (0, "missing"), (1, "missing"), (0, "damaged"), (1, "missing")]
         let news = complaints.map { failures.isNews($1, about: $0) }
         #expect(news == [true, false, true, true, false])
         let again = failures.isNews("missing", about: 0)

@@ -33,7 +33,7 @@ struct Outcome {
     var violations: [String] = []
     /// When each clip was opened, or failed to be, in seconds.
     var opened: [(clip: Int, time: Double)] = []
-    var events: [PlayerEvent] = []
+    var events: [PlaybackEvent] = []
     var snapshot: PlayerSnapshot?
     /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.
     var longestQueue = MediaTime.zero

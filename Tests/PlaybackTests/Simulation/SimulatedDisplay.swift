@@ -150,7 +150,7 @@ struct SimulatedDisplay {
 
     /// What there is to tell, and what came on the screen with it.
     struct Told {
-        var event: VideoOutputEvent
+        var event: SceneOutputEvent
         var shown: Outcome.Shown?
         var overlay: (time: Double, value: Int, isAlone: Bool)?
     }

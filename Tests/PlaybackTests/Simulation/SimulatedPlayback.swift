@@ -14,7 +14,7 @@ import KioskVocabulary
 ///
 /// What was seen and heard is kept apart from what the engine believes: every picture carries its number (``NumberedPicture``), and so does
 /// every sample (``NumberedSound``).
-final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
+final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
     // Sendable because all of it is touched by the one thread that runs it.
 
     private let scenario: Scenario
@@ -31,7 +31,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     private var card: SimulatedCard
     private var media: SimulatedMedia!
     private var feeder: FeederThread!
-    private var player: Player!
+    private var player: PlaybackEngine!
     private var compositor: Compositor!
     /// What the compositor has in hand, and when that is done.
     private var composing: Compositor.Done?
@@ -64,11 +64,11 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     private func run() {
         let now: @Sendable () -> HostTime = { [unowned self] in time }
         let items = scenario.clips.indices.prefix(scenario.listed ?? .max).map { PlaylistItem(source: "\($0)") }
-        player = Player(items: items, options: Player.Options(), video: self, audio: self, now: now)
+        player = PlaybackEngine(items: items, options: PlaybackEngine.Options(), video: self, audio: self, now: now)
         let (pipeline, audio) = (player.pipeline, player.audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         compositor = Compositor(pipeline: pipeline, output: self, clock: clock, now: now)
-        let emit: @Sendable (PlayerEvent) -> Void = { [unowned self] in outcome.events.append($0) }
+        let emit: @Sendable (PlaybackEvent) -> Void = { [unowned self] in outcome.events.append($0) }
         media = SimulatedMedia(scenario, queue: audio) { [unowned self] in (time - begin).seconds }
         func makeOpener() -> ItemOpener {
             ItemOpener(
@@ -98,7 +98,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
 
     // MARK: Time
 
-    func wait(until deadline: HostTime?) -> VideoOutputEvent {
+    func wait(until deadline: HostTime?) -> SceneOutputEvent {
         // The presenter may have begun one: a seek that had waited.
         recordJump()
         while true {
@@ -211,7 +211,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
         }
     }
 
-    // MARK: VideoOutput
+    // MARK: SceneOutput
 
     var mode: DisplayMode? { display.mode }
     var generation: UInt64 { display.generation }
@@ -228,7 +228,7 @@ final class SimulatedPlayback: VideoOutput, AudioOutput, @unchecked Sendable {
     func endTurn() {}
     func close() {}
 
-    // MARK: AudioOutput
+    // MARK: PCMOutput
 
     var format: AudioFormat { AudioFormat(sampleRate: SimulatedCard.sampleRate, channelCount: 2) }
     var name: String { "simulated" }

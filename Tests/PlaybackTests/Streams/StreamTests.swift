@@ -51,7 +51,7 @@ struct StreamTests {
         let stage = Stage([item("rtsp://127.0.0.1:\(outside)/a")])
         #expect(stage.wait(for: 1060))
         relay.tell("reset")
-        #expect(stage.wait(5) { stage.player.timeControlStatus == .waiting })
+        #expect(stage.wait(5) { stage.player.timeControlStatus == .waitingToPlay })
         _ = stage.wait(1) { false }
         let (count, last) = (stage.numbers.count, stage.numbers.last)
         relay.tell("join")
@@ -92,7 +92,7 @@ struct StreamTests {
         #expect(stage.wait(5) { latency(stage) > 0 })
         let before = latency(stage)
         relay.tell("cut")
-        #expect(stage.wait(8) { stage.player.timeControlStatus == .waiting })
+        #expect(stage.wait(8) { stage.player.timeControlStatus == .waitingToPlay })
         _ = stage.wait(8) { false }
         let count = stage.numbers.count
         #expect(stage.waitUntilStill())

@@ -1,0 +1,180 @@
+import KioskInputCore
+import KioskPlayback
+import KioskVocabulary
+
+/// What lies over the camera's picture while somebody records: how long, how loud, and buttons. A pure value: what is the case in, parts and targets out; ``RecordingDrawing``
+/// draws.
+struct RecordingPanel: Hashable, Sendable {
+    /// What can be pressed.
+    enum Button: Hashable, Sendable {
+        case start, stop, pause, resume, keep, retake, cancel
+
+        /// What it asks for.
+        var order: RecordingOrder {
+            switch self {
+            case .start: .start
+            case .stop: .stop
+            case .pause: .pause
+            case .resume: .resume
+            case .keep: .keep
+            case .retake: .retake
+            case .cancel: .cancel
+            }
+        }
+    }
+
+    /// Time and level, such as `0:12 / 1:00`; nil where nothing is recorded.
+    var time: String?
+    /// Loudness in tenths, 0…10; nil without a microphone.
+    var level: Int?
+    var isPaused: Bool
+    /// From left to right.
+    var buttons: [Button]
+    /// What is wrong.
+    var message: String?
+    /// The button that keys are at, in ``buttons``; nil as long as nobody uses keys.
+    var focus: Int?
+
+    init(time: String? = nil, level: Int? = nil, isPaused: Bool = false, buttons: [Button], message: String? = nil) {
+        (self.time, self.level, self.isPaused, self.buttons, self.message) = (time, level, isPaused, buttons, message)
+    }
+
+    /// What a key means here.
+    enum KeyMeaning: Hashable, Sendable {
+        case press(Button)
+        /// Keys are at another button.
+        case focus(Int)
+        /// Nothing, and nothing else either: what lies below is not to be sought or skipped meanwhile.
+        case nothing
+    }
+
+    /// What a key that goes down means where keys are at `focus`; nil for one that is not for buttons. OK presses the first button where nobody has gone
+    /// to another one. A key that goes back leaves the camera; it does not throw a film away.
+    func meaning(of event: KeyEvent) -> KeyMeaning? {
+        guard event.phase != .release, let key = ShelfKey(event) else { return nil }
+        let isPressed = event.phase == .press
+        switch key {
+        case .left, .right, .wheel:
+            guard !buttons.isEmpty else { return .nothing }
+            let step = if case .wheel(let notches) = key { notches } else { key == .left ? -1 : 1 }
+            return .focus(min(max((focus ?? 0) + step, 0), buttons.count - 1))
+        case .enter:
+            guard isPressed, !buttons.isEmpty else { return .nothing }
+            return .press(buttons[min(max(focus ?? 0, 0), buttons.count - 1)])
+        case .back: return isPressed && buttons.first == .start ? .press(.cancel) : .nothing
+        default: return nil
+        }
+    }
+
+    static let buttonSize = 18.0, gap = 8.0
+
+    /// Where the buttons are: middle and diameter in pixels, along the bottom.
+    func places(on geometry: ScreenGeometry) -> [(button: Button, x: Int, y: Int, diameter: Int)] {
+        let diameter = geometry.pixels(Self.buttonSize), step = geometry.pixels(Self.buttonSize + Self.gap)
+        let left = geometry.width / 2 - step * (buttons.count - 1) / 2
+        let y = geometry.height - geometry.pixels(ControlsLayout.margin) - diameter / 2
+        return buttons.enumerated().map { ($1, left + step * $0, y, diameter) }
+    }
+
+    /// The button at a position, 0…1 from the left and from the top; a finger may be half a button off.
+    func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> Button? {
+        let (px, py) = (x * Double(geometry.width), y * Double(geometry.height))
+        return places(on: geometry).first { place in
+            let (dx, dy) = (px - Double(place.x), py - Double(place.y))
+            let reach = Double(place.diameter) * 0.65
+            return dx * dx + dy * dy <= reach * reach
+        }?.button
+    }
+}
+
+/// Draws a ``RecordingPanel``. One thread's.
+struct RecordingDrawing: ~Copyable {
+    private let theme: Theme
+    private let typesetter: Typesetter
+    private var drawn: [RecordingPanel.Button: Surface] = [:]
+
+    /// Loads fonts, which may take a second.
+    init(_ theme: Theme) {
+        self.theme = theme
+        typesetter = Typesetter(font: theme.font)
+    }
+
+    /// What lies over the camera's picture, on a screen of that geometry.
+    mutating func pictures(_ panel: RecordingPanel, on geometry: ScreenGeometry) -> [Overlay.Picture] {
+        var pictures: [Overlay.Picture] = []
+        let margin = geometry.pixels(ControlsLayout.margin), height = geometry.pixels(9)
+        if panel.time != nil || panel.level != nil {
+            // Wide enough for what there is in it: time, level.
+            let timeWidth = panel.time == nil ? 0 : geometry.pixels(36), levelWidth = panel.level == nil ? 0 : geometry.pixels(26)
+            let width = timeWidth + levelWidth + height / 2
+            let surface = Canvas.surface(width, height) { canvas in
+                let (w, h) = (Double(width), Double(height))
+                canvas.rounded(0, 0, w, h, h / 2, .black(0.55))
+                if let time = panel.time {
+                    if panel.isPaused {
+                        canvas.draw(.pause, at: h * 0.6, h / 2, radius: h * 0.2)
+                    } else {
+                        canvas.disc(h * 0.6, h / 2, h * 0.22, .color(Color("#ff3b30") ?? theme.accent, 1))
+                    }
+                    let label = Part.Text(text: time, size: Int(h * 0.48), isBold: true, width: timeWidth - Int(h * 1.1), height: height)
+                    typesetter.drawCentered(
+                        label, x: (h * 1.1 + Double(timeWidth)) / 2 + h * 0.1, y: h / 2, isShaded: false, on: canvas)
+                }
+                if let level = panel.level {
+                    let step = (Double(levelWidth) - h * 0.5) / 10
+                    for bar in 0..<10 {
+                        let x = w - h * 0.5 - step * Double(10 - bar)
+                        canvas.rounded(
+                            x, h * 0.28, step * 0.62, h * 0.44, step * 0.2,
+                            bar < level ? (bar > 8 ? .color(theme.accent, 1) : .white(1)) : .white(0.25))
+                    }
+                }
+            }
+            pictures.append(.init(surface: surface, x: margin, y: margin))
+        }
+        if let message = panel.message {
+            let width = geometry.width - 2 * margin
+            let surface = Canvas.surface(width, height) { canvas in
+                canvas.rounded(0, 0, Double(width), Double(height), Double(height) / 2, .black(0.65))
+                let label = Part.Text(text: message, size: Int(Double(height) * 0.48), isBold: true, width: width - height, height: height)
+                typesetter.drawCentered(label, x: Double(width) / 2, y: Double(height) / 2, isShaded: false, on: canvas)
+            }
+            pictures.append(.init(surface: surface, x: margin, y: margin + height * 2))
+        }
+        for (index, place) in panel.places(on: geometry).enumerated() {
+            if index == panel.focus { pictures.append(ring(around: place)) }
+            pictures.append(
+                .init(surface: button(place.button, place.diameter), x: place.x - place.diameter / 2, y: place.y - place.diameter / 2))
+        }
+        return pictures
+    }
+
+    /// What shows that keys are at a button.
+    private func ring(around place: (button: RecordingPanel.Button, x: Int, y: Int, diameter: Int)) -> Overlay.Picture {
+        let diameter = place.diameter * 5 / 4, middle = Double(diameter) / 2
+        let surface = Canvas.surface(diameter, diameter) { canvas in canvas.disc(middle, middle, middle, .color(theme.accent, 1)) }
+        return .init(surface: surface, x: place.x - diameter / 2, y: place.y - diameter / 2)
+    }
+
+    private mutating func button(_ button: RecordingPanel.Button, _ diameter: Int) -> Surface {
+        if let surface = drawn[button], surface.width == diameter { return surface }
+        let surface = Canvas.surface(diameter, diameter) { canvas in
+            let middle = Double(diameter) / 2, radius = Double(diameter) / 2
+            canvas.disc(middle, middle, radius, .black(0.5))
+            let red = Paint.color(Color("#ff3b30") ?? theme.accent, 1)
+            switch button {
+            case .start: canvas.disc(middle, middle, radius * 0.6, red)
+            case .stop: canvas.rounded(middle - radius * 0.4, middle - radius * 0.4, radius * 0.8, radius * 0.8, radius * 0.12, red)
+            case .pause: canvas.draw(.pause, at: middle, middle, radius: radius * 0.5)
+            case .resume: canvas.draw(.play, at: middle, middle, radius: radius * 0.5)
+            case .retake: canvas.draw(.replay, at: middle, middle, radius: radius * 0.5)
+            case .keep, .cancel:
+                let label = Part.Text(
+                    text: button == .keep ? "✓" : "✕", size: Int(radius), isBold: true, width: Int(2 * radius), height: Int(2 * radius))
+                typesetter.drawCentered(label, x: middle, y: middle, isShaded: false, on: canvas)
+            }
+        }
+        drawn[button] = surface
+        return surface
+    }
+}

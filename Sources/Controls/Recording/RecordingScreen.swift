@@ -1,0 +1,354 @@
+import Configuration
+import Glibc
+import KioskCapture
+import KioskDisplayCore
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import Logging
+import Synchronization
+
+/// The recording as a viewer has it: the camera's picture on the display, buttons, the film that is reviewed, and the folder that it comes into.
+///
+/// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. What the camera sees goes from the thread that reads it to the display,
+/// behind the controls, without waiting for anybody: the newest picture takes the place of the one before. The player pauses meanwhile, as the microphone would hear it.
+package final class RecordingScreen: Sendable {
+    private static let log = Logger(label: "capture")
+    private let settings: Configuration.Record
+    private let encoder: EncoderWish
+    private let folder: FilmFolder
+    private let theme: Theme
+    private let player: PlaybackEngine
+    private let screen: any ControlsScreen
+    private let changed: @Sendable (Facts) -> Void
+    let shown = Mutex(Shown())
+    let inbox = Monitor(Inbox())
+    private let known = Mutex(Facts())
+    private let thread = Mutex<Thread?>(nil)
+
+    /// How long something that went wrong is to be read.
+    private static let reading = MediaTime.seconds(6)
+    /// What is left of a film that is reviewed when it begins again; at its end the player would go back to the playlist.
+    private static let reviewEnd = MediaTime.milliseconds(80)
+    /// How often films that have become too old are looked for.
+    private static let ageing = MediaTime.seconds(600)
+
+    /// The recording that `settings` describe; nil where they have no folder. `device` is the only node that may encode, where one is named. `changed` is called on its thread: another state, a film that was kept, a failure.
+    package init?(
+        _ settings: Configuration.Record, device: String?, theme: Theme, player: PlaybackEngine, screen: any ControlsScreen,
+        changed: @escaping @Sendable (Facts) -> Void
+    ) {
+        guard let path = settings.folder else { return nil }
+        (self.settings, self.theme, self.player, self.screen, folder) = (settings, theme, player, screen, FilmFolder(path))
+        self.changed = changed
+        encoder = EncoderWish(settings.encoder, device: device)
+        let thread = Thread("recording") { [weak self] in
+            Thread.comeSecond()
+            if let self {
+                let (films, thrown) = folder.tidy(reviews: settings.onRecord == .review, limits)
+                for film in films { Self.log.notice("\(film): a film that was cut off, as far as it went") }
+                for draft in thrown { Self.log.notice("\(draft): thrown away: nobody had said to keep it when the player was ended") }
+            }
+            var work = Work(onRecord: settings.onRecord)
+            // What is to be waited for; the object may go meanwhile.
+            while let self, self.step(&work) {}
+        }
+        self.thread.withLock { $0 = thread }
+    }
+
+    private var limits: FilmFolder.Limits {
+        FilmFolder.Limits(number: settings.keptNumber, age: settings.keptAge, space: settings.keptSpace)
+    }
+
+    /// Somebody has asked for something. Any thread; returns at once.
+    package func order(_ order: RecordingOrder) {
+        inbox.signal { inbox in
+            inbox.orders.append((order, .now))
+            if order == .preview || order == .start || order == .toggle { inbox.isOpening = true }
+        }
+    }
+
+    /// How it is: `opening` as soon as the camera has been asked for.
+    package var facts: Facts {
+        let isOpening = inbox.withLock { $0.isOpening }
+        var facts = known.withLock { $0 }
+        if isOpening, facts.state == "idle" { facts.state = "opening" }
+        return facts
+    }
+
+    /// Whether somebody records, or looks at what has been recorded.
+    package var isInUse: Bool { shown.withLock { $0.isInUse } }
+
+    /// Ends it: what is being recorded is kept. Blocks until it is, for some seconds at most.
+    package func close() {
+        inbox.signal { $0.isClosed = true }
+        _ = thread.withLock { $0.take() }?.join(until: .now + .seconds(4))
+    }
+
+    // MARK: The thread
+
+    /// What the thread has.
+    private struct Work: ~Copyable {
+        var stage: RecordingStage
+        var (session, sessionCount): (CaptureSession?, Int) = (nil, 0)
+        /// Loaded when it is first needed: fonts are some megabytes.
+        var drawing: RecordingDrawing?
+        var draft: String?
+        /// Whether the player is to play again.
+        var wasPlaying = false
+        var message: (text: String, until: HostTime)?
+        /// Whether the film that is reviewed has been on the screen, and whether anybody knows that there is silence.
+        var (hasSeenFilm, hasToldOfSilence) = (false, false)
+        var told = Facts()
+        /// What was last said of the encoder: once is enough.
+        var encoderNote: String?
+        /// When films that have become too old are looked for.
+        var agesAt = HostTime.now
+        init(onRecord: OnRecord) { stage = RecordingStage(onRecord) }
+    }
+
+    /// Waits for the next thing and does it; false at the end.
+    private func step(_ work: inout Work) -> Bool {
+        let (orders, isClosed) =
+            inbox.wait(until: deadline(work)) { inbox -> ([(order: RecordingOrder, time: HostTime)], Bool)? in
+                if inbox.orders.isEmpty, !inbox.isClosed, !inbox.isToBeShown { return nil }
+                defer { (inbox.orders, inbox.isToBeShown) = ([], false) }
+                return (inbox.orders, inbox.isClosed)
+            } ?? ([], false)
+        for (order, time) in orders { carryOut(work.stage.order(order, at: time), &work) }
+        if let report = work.session?.report(until: .now) { note(report, &work) }
+        let status = work.session?.status
+        if let failure = status?.failure, work.stage.state == .framing {
+            complain(failure, &work)
+            carryOut(work.stage.failed(), &work)
+        } else if let failure = status?.soundFailure, !work.hasToldOfSilence {
+            complain("the microphone was lost, there is silence from here on: \(failure)", "The microphone was unplugged", &work)
+            work.hasToldOfSilence = true
+        }
+        carryOut(work.stage.expire(at: .now), &work)
+        // Whatever has had it play: the microphone would hear it.
+        if work.session != nil, player.snapshot.status != .paused { player.perform(.pause) }
+        playAgain(&work)
+        if let age = settings.keptAge, work.agesAt <= .now, work.stage.state == .idle {
+            folder.expire(age: age)
+            work.agesAt = .now + Self.ageing
+        }
+        if let message = work.message, message.until < .now { work.message = nil }
+        show(&work)
+        inbox.withLock { if $0.orders.isEmpty { $0.isOpening = false } }
+        if !isClosed { return true }
+        finish(&work)
+        return false
+    }
+
+    /// When there is something to be done without an order.
+    private func deadline(_ work: borrowing Work) -> HostTime? {
+        if work.stage.state == .idle, work.message == nil { return settings.keptAge == nil ? nil : work.agesAt }
+        guard work.stage.state == .reviewing else { return .now + .milliseconds(100) }
+        let left = reviewed(work).map { $0 - Self.reviewEnd } ?? .milliseconds(100)
+        return .now + min(max(left, .milliseconds(5)), .milliseconds(100))
+    }
+
+    /// How much there is left of the film that is reviewed; nil where it is not on the screen.
+    private func reviewed(_ work: borrowing Work) -> MediaTime? {
+        let now = player.snapshot
+        return isShown(work.draft) ? now.duration.map { $0 - now.time } : nil
+    }
+
+    /// Whether a film is what is on the screen.
+    private func isShown(_ film: String?) -> Bool { player.snapshot.source.map { Path($0) } == film.map { Path($0) } }
+
+    /// A film that is reviewed is played until somebody has decided.
+    private func playAgain(_ work: inout Work) {
+        guard work.stage.state == .reviewing, let draft = work.draft else { return }
+        if let left = reviewed(work) {
+            work.hasSeenFilm = true
+            if left <= Self.reviewEnd { player.perform(.seekTo(.zero)) }
+        } else if work.hasSeenFilm, !isShown(draft) {
+            player.perform(.playSource(draft, resumes: true))
+        }
+    }
+
+    private func finish(_ work: inout Work) {
+        if [.recording, .paused].contains(work.stage.state) {
+            work.session?.end()
+            if let report = work.session?.report(until: .now + .seconds(3)), report.path != nil { keep(&work) }
+        }
+        work.session?.close()
+        work.session = nil
+        hide()
+    }
+
+    private func note(_ report: RecordingReport, _ work: inout Work) {
+        for text in report.notes where text != report.encoderNote || text != work.encoderNote { Self.log.warning("\(text)") }
+        work.encoderNote = report.encoderNote
+        if let failure = report.failure { complain(failure, &work) }
+        carryOut(work.stage.ended(isThere: report.path != nil, at: .now), &work)
+    }
+
+    private func complain(_ error: CaptureError, _ work: inout Work) { complain(error.description, error.short, &work) }
+
+    /// Tells programs and the log what is wrong, and the viewer in short.
+    private func complain(_ text: String, _ short: String, _ work: inout Work) {
+        Self.log.warning("\(text)")
+        known.withLock { $0.failure = text }
+        work.message = (short, .now + Self.reading)
+    }
+
+    private func carryOut(_ actions: [RecordingStage.Action], _ work: inout Work) {
+        for action in actions {
+            switch action {
+            case .open: open(&work)
+            case .close:
+                work.session?.close()
+                work.session = nil
+                shown.withLock { ($0.session, $0.preview) = (nil, nil) }
+                if work.stage.state == .idle { playOn(&work) }
+            case .begin: begin(&work)
+            case .pause: work.session?.pause()
+            case .resume: work.session?.resume()
+            case .end: work.session?.end()
+            case .keep: keep(&work)
+            case .discard:
+                if let draft = work.draft.take() { folder.discard(draft) }
+            case .play:
+                // What it returns to plays, too.
+                player.play()
+                work.hasSeenFilm = false
+                if let draft = work.draft { player.perform(.playSource(draft, resumes: true)) }
+            case .stopPlaying:
+                // Back to where the playlist was; also where the film is on its way to the screen.
+                if isShown(work.draft) || !work.hasSeenFilm { player.perform(.nextItem) }
+                // Another one is to be recorded: the playlist is not heard while the camera is opened.
+                if work.stage.state == .idle { playOn(&work) } else { pausePlayer(&work) }
+            }
+        }
+    }
+
+    private func pausePlayer(_ work: inout Work) {
+        if player.snapshot.status == .paused { return }
+        player.perform(.pause)
+        work.wasPlaying = true
+    }
+
+    private func playOn(_ work: inout Work) {
+        if work.wasPlaying { player.play() }
+        work.wasPlaying = false
+    }
+
+    private func open(_ work: inout Work) {
+        let converter = SurfaceConverter()
+        work.hasToldOfSilence = false
+        work.sessionCount += 1
+        let number = work.sessionCount
+        shown.withLock { $0.session = number }
+        known.withLock { $0.failure = nil }
+        do throws(CaptureError) {
+            // Before the camera: where a film cannot be written the playlist goes on as if nobody had asked.
+            try folder.check(settings.mode, hasSound: settings.microphone != .off, duration: settings.duration)
+            work.session = try CaptureSession.open(camera: settings.camera, microphone: settings.microphone, mode: settings.mode) {
+                [weak self] picture in self?.preview(picture, of: number, converter)
+            }
+            // Not before: where nothing can be opened the playlist goes on as if nobody had asked.
+            pausePlayer(&work)
+            carryOut(work.stage.opened(at: .now), &work)
+        } catch {
+            complain(error, &work)
+            carryOut(work.stage.failed(), &work)
+        }
+    }
+
+    private func begin(_ work: inout Work) {
+        do throws(CaptureError) {
+            let path = try folder.nextPath()
+            var request = RecordingRequest(path: path)
+            (request.duration, request.orientation) = (settings.duration, Orientation(rotation: settings.rotation))
+            request.encoder = encoder
+            work.draft = path
+            work.session?.begin(request)
+        } catch {
+            complain(error, &work)
+            carryOut(work.stage.failed(), &work)
+        }
+    }
+
+    private func keep(_ work: inout Work) {
+        guard let draft = work.draft.take() else { return }
+        do throws(CaptureError) {
+            let film = try folder.keep(draft, limits)
+            known.withLock { $0.film = film }
+            Self.log.notice("\(film): recorded")
+            work.message = ("The film is kept", .now + Self.reading)
+        } catch { complain(error, &work) }
+    }
+
+    // MARK: On the display
+
+    private var geometry: ScreenGeometry? { screen.mode.map { ScreenGeometry(mode: $0, rotation: screen.nextRotation) } }
+
+    /// Puts a picture of the camera on the display. On the thread that reads the camera.
+    private func preview(_ picture: borrowing CapturedPicture, of session: Int, _ converter: SurfaceConverter) {
+        guard let geometry, shown.withLock({ $0.isVisible }) else { return }
+        let swaps = settings.rotation.swapsAxes
+        let (width, height) = (picture.frame.width, picture.frame.height)
+        let begin = HostTime.now
+        let place = geometry.fit(swaps ? height : width, swaps ? width : height)
+        guard
+            let surface = converter.surface(
+                picture.frame, width: place.width, height: place.height, rotation: settings.rotation, isMirrored: settings.mirrorsPreview)
+        else { return }
+        shown.withLock { shown in
+            guard shown.isVisible, shown.session == session else { return }
+            shown.preview = .init(surface: surface, x: place.x, y: place.y)
+            shown.geometry = geometry
+            present(shown)
+        }
+        let times = [picture.time, begin, HostTime.now].map { $0.nanoseconds / 1000 }
+        Self.log.trace("preview: picture \(picture.number), taken, drawn from and shown at \(times) µs")
+    }
+
+    private func present(_ shown: borrowing Shown) {
+        guard let geometry = shown.geometry else { return }
+        let pictures = (shown.preview.map { [$0] } ?? []) + shown.drawn
+        player.setOverlay(Overlay(pictures: pictures, width: geometry.width, height: geometry.height), order: .recording)
+    }
+
+    private func hide() {
+        let wasVisible = shown.withLock { shown in
+            defer { shown = Shown(session: shown.session, contacts: shown.contacts) }
+            return shown.isVisible
+        }
+        if wasVisible { player.setOverlay(Overlay(), order: .recording) }
+    }
+
+    private func show(_ work: inout Work) {
+        let status = work.session?.status ?? CaptureSession.Status()
+        let facts = known.withLock { known in
+            (known.state, known.elapsed, known.remaining) = (work.stage.state.name, status.elapsed, status.remaining)
+            (known.droppedCount, known.level) = (status.droppedCount, status.level)
+            return known
+        }
+        if (facts.state, facts.film, facts.failure) != (work.told.state, work.told.film, work.told.failure) {
+            work.told = facts
+            changed(facts)
+        }
+        shown.withLock { $0.isInUse = work.stage.state != .idle }
+        guard work.stage.state != .idle || work.message != nil, let geometry else { return hide() }
+        if work.drawing == nil { work.drawing = RecordingDrawing(theme) }
+        var panel = RecordingPanel(
+            work.stage.state, status, hasSound: work.session?.microphone != nil, message: work.message?.text)
+        let isSame = shown.withLock { shown in
+            // Other buttons: the first of them is the usual one.
+            if shown.focus != nil, shown.panel?.buttons != panel.buttons { shown.focus = 0 }
+            panel.focus = shown.focus
+            return shown.panel == panel && shown.geometry == geometry && shown.isVisible
+        }
+        if isSame { return }
+        let drawn = work.drawing?.pictures(panel, on: geometry) ?? []
+        shown.withLock { shown in
+            (shown.isVisible, shown.panel, shown.geometry, shown.drawn) = (true, panel, geometry, drawn)
+            present(shown)
+        }
+    }
+}

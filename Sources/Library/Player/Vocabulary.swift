@@ -1,0 +1,6 @@
+// What applications and the engine have in common.
+@_exported public import struct KioskVocabulary.AudioSession
+@_exported public import struct KioskVocabulary.PixelSize
+@_exported public import struct KioskVocabulary.Region
+@_exported public import enum KioskVocabulary.TimeControlStatus
+@_exported public import enum KioskVocabulary.VideoGravity

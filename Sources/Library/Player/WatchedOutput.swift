@@ -1,0 +1,92 @@
+internal import KioskPlatform
+internal import KioskPlayback
+internal import KioskVocabulary
+internal import Synchronization
+
+/// The display as the player has it that came first. It tells the windows over that player's picture when vblanks are, and when the display
+/// has changed.
+final class WatchedOutput: SceneOutput {
+    private let output: any SceneOutput
+    private let vblank: LastVblank
+    private let number: Int
+    private let turns: DisplayTurns
+    private let hasLeft = Atomic(false)
+    private let onChange: @Sendable () -> Void
+
+    /// `number` is the connection's.
+    init(
+        _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ turns: DisplayTurns,
+        onChange: @escaping @Sendable () -> Void
+    ) {
+        (self.output, self.vblank, self.number, self.turns, self.onChange) = (output, vblank, number, turns, onChange)
+    }
+
+    func wait(until deadline: HostTime?) -> SceneOutputEvent {
+        let event = output.wait(until: deadline)
+        switch event {
+        case .flipped(let flip): vblank.note(flip.time)
+        case .changed: onChange()
+        default: break
+        }
+        return event
+    }
+
+    /// Waits for the player before to have ended, too.
+    func waitUntilOpen() {
+        output.waitUntilOpen()
+        turns.begin(number) { hasLeft.load(ordering: .relaxed) }
+    }
+
+    /// The player ends. Where it has not had its turn yet it is not to have it any more.
+    func leave() {
+        hasLeft.store(true, ordering: .relaxed)
+        turns.look()
+    }
+
+    /// The display is the next player's, where this one has had it.
+    func endTurn() { turns.end(number) { output.endTurn() } }
+
+    var mode: DisplayMode? { output.mode }
+    var generation: UInt64 { output.generation }
+    var reportsVblank: Bool { output.reportsVblank }
+    var heartbeat: Heartbeat? { output.heartbeat }
+    var rotation: Rotation { output.rotation }
+    func setRotation(_ rotation: Rotation) { output.setRotation(rotation) }
+    func prepare(_ scene: borrowing Scene) -> Preparation { output.prepare(scene) }
+    func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult { output.commit(prepared, id: id) }
+    func discard(_ prepared: PreparedScene) { output.discard(prepared) }
+    func setOverlay(_ overlay: Overlay) -> OverlayPlacement { output.setOverlay(overlay) }
+    func commitOverlay(id: UInt64) -> CommitResult { output.commitOverlay(id: id) }
+    func wake() { output.wake() }
+    func close() { output.close() }
+}
+
+/// Whose turn it is with a display that several players have one after the other. A player that was let go of takes a moment to end, and the
+/// next one waits for that.
+final class DisplayTurns: Sendable {
+    /// The player whose threads use the display.
+    private let present = Monitor<Int?>(nil)
+
+    /// Waits until it is the turn of `player`, or that has left.
+    func begin(_ player: Int, hasLeft: () -> Bool) {
+        _ = present.wait { present -> Bool? in
+            if present == player || hasLeft() { return true }
+            if present != nil { return nil }
+            present = player
+            return true
+        }
+    }
+
+    /// Has all who wait look again whether they have left.
+    func look() { present.signal { _ in } }
+
+    /// Both threads of a player have ended: where it was its turn, `body` is called and the next one's comes.
+    func end(_ player: Int, _ body: () -> Void) {
+        guard present.withLock({ $0 == player }) else { return }
+        body()
+        present.signal { $0 = nil }
+    }
+
+    /// Waits until it is nobody's turn; false where it still is at `deadline`.
+    func waitUntilFree(until deadline: HostTime) -> Bool { present.wait(until: deadline) { $0 == nil ? true : nil } ?? false }
+}

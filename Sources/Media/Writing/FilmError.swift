@@ -1,0 +1,86 @@
+import CKioskFFmpeg
+import Glibc
+import KioskPlatform
+
+/// Why a film cannot be written, for the person who wants it.
+package struct FilmError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is in the way.
+    package enum Reason: Hashable, Sendable {
+        /// The installed FFmpeg has none, or none that works here: what was tried, and what it said.
+        case noEncoder(codec: String, tried: [String])
+        /// The device is full, or the user's part of it.
+        case noSpace
+        case noFolder
+        case permissionDenied
+        case isReadOnly
+        /// Another process writes it.
+        case isBeingWritten
+        /// It is a folder.
+        case isDirectory
+        /// It is a device, a pipe or a socket.
+        case isNoFile
+        /// The system's or FFmpeg's words.
+        case cannotWrite(String)
+        /// The encoder failed half-way, in FFmpeg's words.
+        case encoderFailed(String)
+        /// The picture cannot be brought into the form that the encoder takes.
+        case unsupportedPicture(String)
+        /// A recording that is to be put together anew cannot be read, in FFmpeg's words.
+        case unreadable(String)
+    }
+
+    /// The file.
+    package var path: String
+    /// What is wrong.
+    package var reason: Reason
+
+    /// An error about the file at `path`.
+    package init(_ path: String, _ reason: Reason) { (self.path, self.reason) = (path, reason) }
+
+    /// What a call on the file's folder or the file failed with: an error number of the system.
+    package init(_ path: String, errno code: Int32) {
+        self.path = path
+        reason =
+            switch code {
+            case ENOSPC, EDQUOT: .noSpace
+            case ENOENT, ENOTDIR: .noFolder
+            case EACCES, EPERM: .permissionDenied
+            case EROFS: .isReadOnly
+            case EISDIR: .isDirectory
+            case EWOULDBLOCK: .isBeingWritten
+            default: .cannotWrite("\(SystemError(code))")
+            }
+    }
+
+    /// What a call of FFmpeg that writes failed with: a negative AVERROR.
+    package init(_ path: String, writing code: Int32) {
+        let system: [Int32] = [ENOSPC, EDQUOT, ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR]
+        if system.contains(-code) { self.init(path, errno: -code) } else { self.init(path, .cannotWrite(averrorText(code))) }
+    }
+
+    /// `out.mp4: there is no space left on its disk: delete what is not needed there, or write to another one`.
+    package var description: String { "\(path): \(reason.text)" }
+}
+
+extension FilmError.Reason {
+    /// What is wrong and what to do, without the file's name.
+    package var text: String {
+        switch self {
+        case .noEncoder(let codec, let tried):
+            "there is no encoder for \(codec) on this machine"
+                + (tried.isEmpty ? "; " : " (\(tried.joined(separator: "; "))); ")
+                + "use Debian's FFmpeg (apt install libavcodec59), or a codec that `ffmpeg -encoders` lists"
+        case .noSpace: "there is no space left on its disk: delete what is not needed there, or write to another one"
+        case .noFolder: "there is no such folder: make it, or check the path"
+        case .permissionDenied: "permission denied: choose a folder that you may write to"
+        case .isReadOnly: "its disk cannot be written to: choose another one"
+        case .isBeingWritten: "another kiosk is writing it: wait for that, or choose another name"
+        case .isDirectory: "is a folder: name a file in it"
+        case .isNoFile: "is a device, a pipe or a socket, which a film cannot replace: name a file to write"
+        case .cannotWrite(let detail): "cannot be written: \(detail)"
+        case .encoderFailed(let detail): "the encoder has failed: \(detail)"
+        case .unsupportedPicture(let detail): "its picture cannot be encoded: \(detail)"
+        case .unreadable(let detail): "what has been recorded cannot be read: \(detail)"
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import CKioskFFmpeg
+import KioskPlatform
+import KioskVocabulary
+
+/// Writes a film: pictures with their times, and samples one after another.
+///
+///     pictures ──▶ VideoEncoder ──┐
+///     samples ───▶ AudioEncoder ──┴─▶ FilmFile
+///
+/// Both begin at zero, the beginning of the file. What goes in has to be about equally far at any moment: the muxer keeps what is ahead in
+/// memory. The file has its name only after ``finish()``; a value that goes before leaves nothing behind, but for a fragmented file what has
+/// been written of it (``draftPath(of:)``).
+///
+/// It blocks for encoding and for the disk, and is not shared: one thread at a time owns it. After an error nothing more can be written, and
+/// only after one of the pictures' encoder can it be finished.
+package struct FilmWriter: ~Copyable, Sendable {
+    private var file: FilmFile
+    private let video: VideoEncoder?
+    private let audio: AudioEncoder?
+    private let audioFormat: AudioFormat?
+    private let audioTrack: Int
+    private let path: String
+
+    /// What the file at `path` is called until it is finished, in the same folder. Of a fragmented file it can be played.
+    package static func draftPath(of path: String) -> String { FilmFile.draftPath(of: path) }
+
+    /// Opens the encoders and begins a file that will be called `path`; one of that name is replaced when it is finished.
+    ///
+    /// - Throws: ``FilmError`` where an encoder is missing, or the file cannot be written.
+    package static func open(_ path: String, _ format: FilmFormat) throws(FilmError) -> FilmWriter {
+        try open(path, format, copying: nil)
+    }
+
+    /// The same with pictures that are copied from the track `source`, which has to be there until this returns; nil to encode them.
+    package static func open(
+        _ path: String, _ format: FilmFormat, copying source: UnsafeMutablePointer<AVStream>?
+    ) throws(FilmError) -> FilmWriter {
+        // The encoders first: where one is missing nothing has happened to the disk.
+        let video: VideoEncoder? =
+            if source == nil, let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
+        let audio: AudioEncoder? = if let track = format.audio { try AudioEncoder.open(track, path: path) } else { nil }
+        var file = try FilmFile.create(path, fragmented: format.container == .fragmentedMP4)
+        if let context = video?.context, let track = format.video {
+            let stream = try file.addTrack(context)
+            if track.orientation != .up {
+                let matrix = track.orientation.displayMatrix(width: track.width, height: track.height)
+                if shim_stream_set_display_matrix(stream, matrix) < 0 { throw FilmError(path, .cannotWrite("out of memory")) }
+            }
+        }
+        if let source { try file.addCopy(of: source) }
+        if let context = audio?.context { _ = try file.addTrack(context) }
+        try file.begin(title: format.title)
+        return FilmWriter(
+            file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1, path: path)
+    }
+
+    private init(
+        file: consuming FilmFile, video: VideoEncoder?, audio: AudioEncoder?, audioFormat: AudioFormat?,
+        audioTrack: Int, path: String
+    ) {
+        self.file = file
+        self.video = video
+        self.audio = audio
+        (self.audioFormat, self.audioTrack, self.path) = (audioFormat, audioTrack, path)
+    }
+
+    /// FFmpeg's name of the encoder of the pictures.
+    package var videoEncoder: String? { video?.name }
+    /// What is to be known of its choice; nil for nothing.
+    package var videoEncoderNote: String? { video?.note }
+    /// Samples of each channel that have been written.
+    package var samplePosition: Int { audio?.position ?? 0 }
+    /// How large the file is so far, in bytes.
+    package var byteCount: Int { file.byteCount }
+
+    // MARK: Pictures
+
+    /// Writes a picture that is shown from `time` on, until the next one, or for `duration` where it is the last. One of another size is scaled, one
+    /// of another pixel format converted.
+    ///
+    /// - Returns: false where `time` is not later than that of the picture before: it is left out.
+    @discardableResult package mutating func write(
+        _ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime? = nil
+    ) throws(FilmError) -> Bool {
+        let isTaken = try video?.send(frame, at: time, duration: duration) ?? false
+        try writePictures()
+        return isTaken
+    }
+
+    /// The same with 8-bit planes of 4:2:0 of the track's size: luma, blue and red difference, and the bytes from one row to the next of each.
+    /// They are copied.
+    @discardableResult package mutating func write(
+        planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
+        duration: MediaTime? = nil
+    ) throws(FilmError) -> Bool {
+        let isTaken = try video?.send(planes: planes, strides: strides, at: time, duration: duration) ?? false
+        try writePictures()
+        return isTaken
+    }
+
+    /// The same with pixels of the track's size, each blue, green, red and a byte that means nothing (DRM's XRGB8888), and the bytes from one
+    /// row to the next.
+    @discardableResult package mutating func write(
+        pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime? = nil
+    ) throws(FilmError) -> Bool {
+        let isTaken = try video?.send(pixels: pixels, stride: stride, at: time, duration: duration) ?? false
+        try writePictures()
+        return isTaken
+    }
+
+    private mutating func writePictures() throws(FilmError) {
+        while let video, try video.receive() { try file.write(video.packet, track: 0, in: video.packetTimeBase) }
+    }
+
+    /// Writes a packet of a track that is copied, with its times in `base`; it is empty then.
+    package mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(FilmError) {
+        try file.write(packet, track: 0, in: base)
+    }
+
+    // MARK: Sound
+
+    /// Writes interleaved samples behind those before.
+    package mutating func write(samples: UnsafeBufferPointer<Float>) throws(FilmError) {
+        guard let audioFormat else { return }
+        try write(samples.baseAddress, count: samples.count / audioFormat.channelCount)
+    }
+
+    /// Writes `count` samples of each channel of silence.
+    package mutating func writeSilence(_ count: Int) throws(FilmError) { try write(nil, count: max(count, 0)) }
+
+    private mutating func write(_ samples: UnsafePointer<Float>?, count: Int) throws(FilmError) {
+        var done = 0
+        while let audio, done < count {
+            done += audio.fill(samples, from: done, count: count)
+            if audio.isFull {
+                try audio.send()
+                try writeSound()
+            }
+        }
+    }
+
+    private mutating func writeSound() throws(FilmError) {
+        while let audio, try audio.receive() {
+            try file.write(audio.packet, track: audioTrack, in: audio.context.pointee.time_base)
+        }
+    }
+
+    // MARK: The end
+
+    /// Encodes what is left, writes the index, and gives the file its name when all of it is on the disk. Where the encoder of the pictures has
+    /// failed (``FilmError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
+    package mutating func finish() throws(FilmError) {
+        if let video, !video.hasFailed {
+            try video.sendEnd()
+            try writePictures()
+        }
+        try audio?.send()
+        try audio?.sendEnd()
+        try writeSound()
+        try file.finish()
+    }
+
+    /// Gives the file up: nothing of it is left, of a fragmented one neither.
+    package mutating func discard() { file.discard() }
+}
+
+extension Orientation {
+    /// The nine numbers of a track's display matrix (`tkhd`) that turn a stored picture of this size so.
+    func displayMatrix(width: Int, height: Int) -> [Int32] {
+        let one: Int32 = 1 << 16
+        // Where the right and the down of the stored picture point to upright.
+        var (a, b, c, d): (Int32, Int32, Int32, Int32) =
+            switch rotation {
+            case .none: (one, 0, 0, one)
+            case .clockwise90: (0, one, -one, 0)
+            case .clockwise180: (-one, 0, 0, -one)
+            case .clockwise270: (0, -one, one, 0)
+            }
+        if isMirrored { (a, b) = (-a, -b) }
+        // What is turned out of the first quadrant is moved back into it.
+        let x = (a < 0 ? width : 0) + (c < 0 ? height : 0), y = (b < 0 ? width : 0) + (d < 0 ? height : 0)
+        return [a, b, 0, c, d, 0, Int32(x) << 16, Int32(y) << 16, 1 << 30]
+    }
+}
