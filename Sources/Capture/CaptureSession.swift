@@ -54,6 +54,8 @@ package final class CaptureSession: Sendable {
         package var soundFailure: CaptureError?
         /// What is left until the film ends by itself, by its duration or for want of space.
         package var remaining: MediaTime?
+
+        package init() {}
     }
 
     private struct State: Sendable {

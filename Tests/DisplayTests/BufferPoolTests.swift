@@ -1,4 +1,5 @@
 import KioskPlayback
+import KioskVocabulary
 import Testing
 
 @testable import KioskDisplayCore
