@@ -70,7 +70,11 @@ struct FolderListing {
         let names = folder.read()
         let nameless = names.count { $0.name == nil }
         if nameless > 0 {
-            expansion.problems.append("folder \(path): \(nameless) file names are not UTF-8; rename them to have them played")
+            expansion.problems.append(
+                "folder \(path): "
+                    + (nameless == 1
+                        ? "1 file name is not UTF-8; rename it to have it played"
+                        : "\(nameless) file names are not UTF-8; rename them to have them played"))
         }
         var folders: [FilePath] = []
         let links = Set(names.filter(\.isLink).compactMap { $0.name.map { Path($0) } })

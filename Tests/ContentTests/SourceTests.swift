@@ -145,7 +145,7 @@ struct Scratch: ~Copyable {
         close(file)
         let expansion = scratch.expand("media")
         #expect(expansion.sources == ["media/a.mp4"])
-        #expect(expansion.problems == ["folder media: 1 file names are not UTF-8; rename them to have them played"])
+        #expect(expansion.problems == ["folder media: 1 file name is not UTF-8; rename it to have it played"])
     }
 
     @Test("A list is its entries; folders in it are followed, lists are not") func list() throws {

@@ -59,9 +59,11 @@ extension FormatContext {
             interruption.allow(limit)
             format.findLength(of: source, interruption)
             format.geometry = FileGeometry(source, format: String(cString: opened.pointee.iformat.pointee.name), interruption: interruption)
-            // FFmpeg 7 takes the sum of the packets' durations, which is less where the last pictures come out of their order.
-            if opened.pointee.duration > 0, let seconds = format.geometry.seconds {
-                opened.pointee.duration = max(opened.pointee.duration, Int64(Int(saturating: seconds * Double(AV_TIME_BASE))))
+            // FFmpeg 7 takes the sum of the packets' durations, which is less where the last pictures come out of their order: by some pictures.
+            // A header that says far more is wrong.
+            let known = opened.pointee.duration
+            if known > 0, let seconds = format.geometry.seconds, seconds <= 2 * Double(known) / Double(AV_TIME_BASE) + 10 {
+                opened.pointee.duration = max(known, Int64(seconds * Double(AV_TIME_BASE)))
             }
         }
         return format
