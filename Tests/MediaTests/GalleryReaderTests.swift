@@ -70,7 +70,8 @@ import Testing
         var reader = try open(clip)
         for index in [clip.frameCount / 2, 0, clip.frameCount * 3 / 4, clip.frameCount - 1] {
             let middle = (clip.time(ofFrame: index) + clip.time(ofFrame: index + 1)) / 2
-            _ = try reader.seek(to: .seconds(middle), precision: .exact)
+            let landed = try reader.seek(to: .seconds(middle), precision: .exact)
+            #expect(landed > .seconds(middle - 0.1), "picture \(index)")
             var numbers: [Int] = []
             while let frame = reader.nextFrame() { numbers.append(burnedInNumber(frame.frame)) }
             #expect(numbers == Array(clip.numbers!.dropFirst(index)), "from picture \(index)")

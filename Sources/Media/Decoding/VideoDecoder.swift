@@ -63,6 +63,10 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// Whether a frame has been given out, and the timestamp of the last one since a seek.
     var hasGivenOut = false
     var lastStamp: Int64?
+    /// When the first packet since a seek is decoded: a picture that has no time is not earlier.
+    private var firstTime: MediaTime?
+    /// Where the memory of the last picture lies, if others may depend on it.
+    private var lastMemory: UInt?
     /// Frames up to this timestamp have been given out already.
     var catchUp: Int64?
     /// The timestamps of the frames that were given out last for the device's filter, which holds some back: these are given out again by software.
@@ -117,6 +121,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         if place != nil { kept.append(packet) }
         guard let raw = codec?.raw else { return }
         let (flags, stamp) = (packet.raw.pointee.flags, packet.raw.pointee.pts)
+        if firstTime == nil { firstTime = MediaTime(ticks: stamp == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : stamp, of: plan.timeBase) }
         if flags & AV_PKT_FLAG_KEY != 0 { hasSentKey = true }
         if flags & AV_PKT_FLAG_CORRUPT != 0 {
             damage.addPicture(at: MediaTime(ticks: stamp, of: plan.timeBase))
@@ -198,6 +203,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         kept.removeAll()
         replay = UniqueDeque()
         (lastTime, lastStamp, catchUp, unfiltered) = (nil, nil, nil, [])
+        (firstTime, lastMemory) = (nil, nil)
         (hasEnd, knowsEnd, awaitsKey) = (false, false, false)
         (hasSentKey, damagedStamp) = (false, nil)
     }
@@ -284,6 +290,13 @@ struct VideoDecoder: ~Copyable, Sendable {
         stalls = 0
         let stamps = [frame.pointee.pts, frame.pointee.best_effort_timestamp]
         let stamp = stamps.first { $0 != kAV_NOPTS_VALUE }
+        // At the end each thread of FFmpeg 7's MPEG-4 decoder gives out the last reference that it knows, though another has done so.
+        let memory = frame.pointee.pict_type == AV_PICTURE_TYPE_B ? nil : frame.pointee.buf.0.map { UInt(bitPattern: $0.pointee.data) }
+        if knowsEnd, hardware == nil, codecID == AV_CODEC_ID_MPEG4, memory != nil, memory == lastMemory {
+            drop()
+            return nil
+        }
+        lastMemory = memory
         if isOnTrial, hardware != nil {
             isOnTrial = false
             refusals = []
@@ -316,7 +329,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         if duration <= .zero { duration = nominalDuration ?? lastDuration }
         var start = MediaTime(ticks: picture.pointee.best_effort_timestamp, of: plan.timeBase)
         if let lastTime, start.map({ $0 <= lastTime }) ?? true { start = lastTime + lastDuration }
-        let begin = start ?? .zero
+        let begin = start ?? firstTime ?? .zero
         (lastTime, lastDuration) = (begin, duration)
         if hardware == nil { load?.gaveOut(begin) }
         var output = VideoFrame(
