@@ -23,7 +23,7 @@ import Synchronization
 /// or stops at once each time it is started whatever its buffer, counts as lost.
 ///
 /// A call into ALSA may hang: in a driver, in a plugin that waits for a server, while a card is opened or closed. Nothing is rendered then, and the
-/// engine's clock would stand still. The engine notices, and has another thread render in time meanwhile (``standIn()``, ``RenderingTurn``). When the
+/// engine's clock would stand still. The engine notices, and has another thread render in time meanwhile (``standIn()``, ``RendererLoan``). When the
 /// call returns the card begins again; one that never returns costs the sound and a thread.
 package final class ALSAOutput: PCMOutput {
     /// What is rendered: the rate of the card that was opened first, two channels. Constant; waits up to ``openingLimit`` for the card when
@@ -43,11 +43,34 @@ package final class ALSAOutput: PCMOutput {
     /// How often a card ran dry, whichever it was.
     package var underruns: Int { shared.underruns.load(ordering: .relaxed) }
 
-    private let open: Opening
-    private let listPCMs: ListPCMs?
+    /// How a card is chosen and opened.
+    fileprivate struct Choice: Sendable {
+        let open: Opening
+        let listPCMs: ListPCMs?
+        /// Whether what the card is plugged into must stay: where it does not another is chosen.
+        let followsPlugs: Bool
+
+        /// Opens a card; what is said of it in the log, and what there is to be noticed from then on. The list is taken before the opening: a card
+        /// that comes during it counts as new.
+        func make(
+            _ rate: PCM.Rate, _ buffer: MediaTime, _ watch: inout CardWatch?, makesAudible: Bool = true
+        ) throws(AudioError) -> PCM {
+            let list = listPCMs?()
+            let time = HostTime.now
+            watch = list.map { CardWatch(list: $0, at: time) }
+            let opened = try open(rate, buffer)
+            if followsPlugs, let list { watch = CardWatch(list: list, holding: AudioCard.plugs(of: opened.pcm.hardware), at: time) }
+            log.info("\(opened.pcm.summary): \(opened.reason)")
+            if makesAudible, let mixer = opened.mixer {
+                // What is muted on a card that is configured is only told.
+                if listPCMs != nil { mixer.makeAudible() } else { for silencer in mixer.silencers() { log.warning("\(silencer)") } }
+            }
+            return opened.pcm
+        }
+    }
+
+    private let choice: Choice
     private let shared: Shared
-    /// Whether what the card is plugged into must stay: where it does not another is chosen.
-    private let followsPlugs: Bool
 
     /// The rate of films and of most cards.
     static let preferredRate = 48_000
@@ -65,7 +88,7 @@ package final class ALSAOutput: PCMOutput {
         let underruns = Atomic(0)
         let opening: Monitor<Opening>
         /// Once the output has started.
-        let turn = Mutex<RenderingTurn?>(nil)
+        let loan = Mutex<RendererLoan?>(nil)
         /// Of the audio thread, which is at work but for where it waits for time to pass.
         let beats = Heartbeat()
         /// The beat at which it seemed to hang, and since when.
@@ -83,7 +106,6 @@ package final class ALSAOutput: PCMOutput {
 
         init(awaitsDisplay: Bool) { opening = Monitor(Opening(awaitsDisplay: awaitsDisplay)) }
 
-        /// The first opening.
         struct Opening {
             var outcome: Outcome?
             /// Whether it cannot begin before it is known which display there is: nobody waits for it then.
@@ -138,28 +160,21 @@ package final class ALSAOutput: PCMOutput {
     init(
         listPCMs: ListPCMs? = nil, followsPlugs: Bool = false, awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening
     ) {
-        self.open = open
-        self.followsPlugs = followsPlugs
-        self.listPCMs = listPCMs
-        let shared = Shared(awaitsDisplay: awaitDisplay != nil)
-        self.shared = shared
+        let (choice, shared) = (
+            Choice(open: open, listPCMs: listPCMs, followsPlugs: followsPlugs), Shared(awaitsDisplay: awaitDisplay != nil)
+        )
+        (self.choice, self.shared) = (choice, shared)
         Thread("sound-opening") {
             if let awaitDisplay {
                 awaitDisplay()
                 shared.opening.signal { $0.awaitsDisplay = false }
             }
-            // The list is taken before the opening: a card that comes during it counts as new.
-            let list = listPCMs?()
-            let time = HostTime.now
-            var watch = list.map { CardWatch(list: $0, at: time) }
+            var watch: CardWatch?
             do throws(AudioError) {
-                let opened = try open(.near(Self.preferredRate), PCM.shortBuffer)
-                if followsPlugs, let list { watch = CardWatch(list: list, holding: AudioCard.plugs(of: opened.pcm.hardware), at: time) }
-                let summary = opened.pcm.summary
-                log.info("\(summary): \(opened.reason)")
-                Self.makeAudible(opened.mixer, isAutomatic: listPCMs != nil)
+                let pcm = try choice.make(.near(Self.preferredRate), PCM.shortBuffer, &watch)
+                let summary = pcm.summary
                 shared.name.withLock { $0 = summary }
-                shared.opened(Shared.Outcome(card: FirstCard(opened.pcm), watch: watch))
+                shared.opened(Shared.Outcome(card: FirstCard(pcm), watch: watch))
             } catch {
                 log.warning("no sound: \(error)")
                 shared.name.withLock { $0 = "silent: \(error)" }
@@ -168,21 +183,13 @@ package final class ALSAOutput: PCMOutput {
         }.detach()
     }
 
-    /// Unmutes a card that has been chosen automatically; warns of what is muted on one that is configured.
-    fileprivate static func makeAudible(_ mixer: Mixer?, isAutomatic: Bool) {
-        guard let mixer else { return }
-        if isAutomatic { return mixer.makeAudible() }
-        for silencer in mixer.silencers() { log.warning("\(silencer)") }
-    }
-
     /// Begins to render, on the audio thread. Called once.
     package func start(_ renderer: any AudioRenderer) {
-        let (open, listPCMs, followsPlugs, format, shared) = (open, listPCMs, followsPlugs, format, shared)
-        let turn = RenderingTurn(renderer, format)
-        shared.turn.withLock { $0 = turn }
+        let (choice, format, shared) = (choice, format, shared)
+        let loan = RendererLoan(renderer, format)
+        shared.loan.withLock { $0 = loan }
         shared.control.start("audio") {
-            var player = CardPlayer(
-                open: open, listPCMs: listPCMs, followsPlugs: followsPlugs, format: format, shared: shared, renderer: turn)
+            var player = CardPlayer(choice, format, shared, loan)
             player.run()
             // A card that came too late is closed here, where that may take its time.
             shared.opening.withLock { $0.outcome?.card }?.pcm.withLock { $0 = nil }
@@ -192,7 +199,7 @@ package final class ALSAOutput: PCMOutput {
     /// Has a thread render in time by the monotonic clock until the audio thread, which hangs in a call, has returned from it. Asked for once, it only
     /// looks where that is. From any thread.
     package func standIn() {
-        guard shared.seemsToHang(at: .now), let turn = shared.turn.withLock({ $0 }), turn.take() else { return }
+        guard shared.seemsToHang(at: .now), let loan = shared.loan.withLock({ $0 }), loan.take() else { return }
         let shared = shared
         let name = shared.name.withLock { name in
             defer { name = "silent: the driver of the sound card does not answer" }
@@ -200,7 +207,7 @@ package final class ALSAOutput: PCMOutput {
         }
         log.warning("the driver of the sound card does not answer: the picture goes on without sound until it does (\(name))")
         Thread("audio-stand-in", realtimePriority: AudioThreadControl.realtimePriority) {
-            turn.standIn {
+            loan.standIn {
                 shared.control.nextRequest()
             } wait: {
                 shared.control.wakeUp.wait(until: $0)
@@ -213,17 +220,35 @@ package final class ALSAOutput: PCMOutput {
 
     /// Ends the rendering and its thread, and closes the card; false where a call into ALSA has not returned by `deadline`.
     package func stop(by deadline: HostTime) -> Bool { shared.control.stop(by: deadline) }
+
+    /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector; where the choice is automatic
+    /// it may take as long as a display needs, and the card is opened then.
+    package convenience init(
+        device: AudioDevice, session: AudioSession = AudioSession(), display: @escaping @Sendable () -> String? = { nil }
+    ) {
+        guard device == .automatic else {
+            self.init { rate, buffer throws(AudioError) in
+                try device.open(rate: rate, buffer: buffer, display: nil, session: session)
+            }
+            return
+        }
+        let followsPlugs = session.route == .port
+        let isFixed = session.route == .fixed
+        // An empty list is one in which nothing ever comes.
+        let list: ListPCMs = { isFixed ? "" : AudioCard.listing(display(), followsPlugs: followsPlugs) }
+        self.init(listPCMs: list, followsPlugs: followsPlugs, awaitDisplay: { _ = display() }) { rate, buffer throws(AudioError) in
+            try device.open(rate: rate, buffer: buffer, display: display(), session: session)
+        }
+    }
 }
 
 /// The state of the audio thread.
 private struct CardPlayer: ~Copyable {
-    private let open: ALSAOutput.Opening
-    private let listPCMs: ALSAOutput.ListPCMs?
-    private let followsPlugs: Bool
+    private let choice: ALSAOutput.Choice
     private var watch: CardWatch?
     private let format: AudioFormat
     private let shared: ALSAOutput.Shared
-    private let renderer: RenderingTurn
+    private let renderer: RendererLoan
     private var state: CardState
     private var card: OpenCard?
     private var bufferDuration = PCM.shortBuffer
@@ -233,13 +258,8 @@ private struct CardPlayer: ~Copyable {
     /// Whether the first opening goes on. No other is tried meanwhile: the card would be in use.
     private var awaitsFirst = true
 
-    init(
-        open: @escaping ALSAOutput.Opening, listPCMs: ALSAOutput.ListPCMs?, followsPlugs: Bool, format: AudioFormat,
-        shared: ALSAOutput.Shared, renderer: RenderingTurn
-    ) {
-        self.open = open
-        self.listPCMs = listPCMs
-        self.followsPlugs = followsPlugs
+    init(_ choice: ALSAOutput.Choice, _ format: AudioFormat, _ shared: ALSAOutput.Shared, _ renderer: RendererLoan) {
+        self.choice = choice
         self.format = format
         self.shared = shared
         self.renderer = renderer
@@ -265,13 +285,13 @@ private struct CardPlayer: ~Copyable {
     }
 
     mutating func run() {
-        while let request = shared.control.nextRequest() {
+        while let interrupts = shared.control.nextRequest() {
             shared.beats.work()
             comeBack()
             if card == nil {
                 guard renderSilence() else { return }
             } else {
-                do throws(AudioError) { try play(interrupting: request.interrupt) } catch { fail(error) }
+                do throws(AudioError) { try play(interrupting: interrupts) } catch { fail(error) }
                 chooseAgain()
             }
         }
@@ -339,14 +359,14 @@ private struct CardPlayer: ~Copyable {
     /// Closes the card where another has come that may be the better choice. Samples go to a ``SilentSink`` until one of them has been
     /// opened.
     private mutating func chooseAgain() {
-        guard let listPCMs, case .open = state else { return }
+        guard let listPCMs = choice.listPCMs, case .open = state else { return }
         // The display whose sound this card is, switched off and on again, is no new choice.
         // Where plugs are followed it has to be seen going.
-        let ours = followsPlugs ? nil : card!.hardware().map(AudioCard.displayLine)
+        let ours = choice.followsPlugs ? nil : card!.hardware().map(AudioCard.displayLine)
         let list = { listPCMs().split(separator: "\n").filter { $0 != ours ?? "" }.joined(separator: "\n") }
         guard watch?.hasNewCard(at: .now, list: list) == true else { return }
         log.info(
-            followsPlugs
+            choice.followsPlugs
                 ? "a sound card, a display with sound or a plug has come, or the one in use has gone: choosing again"
                 : "a sound card, or a display with sound, has come: choosing again"
         )
@@ -361,10 +381,10 @@ private struct CardPlayer: ~Copyable {
         var sink = SilentSink(format: format, start: silentSince)
         var folder = DeviceFolder()
         while card == nil {
-            guard let request = shared.control.nextRequest() else { return false }
+            guard let interrupts = shared.control.nextRequest() else { return false }
             shared.beats.work()
             if comeBack() { sink = SilentSink(format: format, start: silentSince) }
-            if request.interrupt { sink.interrupt(renderer) }
+            if interrupts { sink.interrupt(renderer) }
             let next = sink.render(renderer)
             if awaitsFirst {
                 takeFirst()
@@ -391,16 +411,14 @@ private struct CardPlayer: ~Copyable {
 
     private mutating func openCard() {
         do throws(AudioError) {
-            let list = listPCMs?()
-            let time = HostTime.now
-            let opened = try open(.exactly(format.sampleRate), bufferDuration)
-            let held = followsPlugs ? AudioCard.plugs(of: opened.pcm.hardware) : []
-            watch = list.map { CardWatch(list: $0, holding: held, at: time) }
-            log.info("\(opened.pcm.summary): \(opened.reason)")
             // Opened again with a longer buffer it is the same card: what was muted meanwhile stays muted.
-            if case .open = state {} else { ALSAOutput.makeAudible(opened.mixer, isAutomatic: listPCMs != nil) }
-            shared.name.withLock { $0 = opened.pcm.summary }
-            card = OpenCard(opened.pcm, wakeUp: shared.control.wakeUp)
+            let isSame = if case .open = state { true } else { false }
+            var watch: CardWatch?
+            let pcm = try choice.make(.exactly(format.sampleRate), bufferDuration, &watch, makesAudible: !isSame)
+            self.watch = watch
+            let summary = pcm.summary
+            shared.name.withLock { $0 = summary }
+            card = OpenCard(pcm, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
         } catch {
             // In the state `open` this was the second opening, with a longer buffer, and has lost the card.

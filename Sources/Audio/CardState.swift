@@ -59,54 +59,42 @@ enum CardState: Equatable {
         .absent(Retry(next: error.isLasting ? .never : now + firstBackOff, backOff: doubled(firstBackOff), error: error))
     }
 
-    /// When ``Event/tick`` has an effect next; nil while the card is open.
-    var nextTry: HostTime? {
-        switch self {
-        case .absent(let retry), .recovering(let retry): retry.next
-        case .open: nil
+    /// The next try; nil while the card is open.
+    private var retry: Retry? {
+        get {
+            switch self {
+            case .absent(let retry), .recovering(let retry): retry
+            case .open: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            if case .absent = self { self = .absent(newValue) } else { self = .recovering(newValue) }
         }
     }
 
+    /// When ``Event/tick`` has an effect next; nil while the card is open.
+    var nextTry: HostTime? { retry?.next }
+
     mutating func handle(_ event: Event, at now: HostTime) -> Action {
         switch (self, event) {
-        case (.absent(let retry), .opened), (.recovering(let retry), .opened):
-            self = .open(since: now, backOff: retry.backOff)
-            return .play
-
-        case (.absent(var retry), .openFailed(let error)):
-            let action = retry.fail(error, at: now)
-            self = .absent(retry)
-            return action
-        case (.recovering(var retry), .openFailed(let error)):
-            let action = retry.fail(error, at: now)
-            self = .recovering(retry)
-            return action
-
-        case (.absent(let retry), .tick), (.recovering(let retry), .tick):
-            return now >= retry.next ? .open : .none
-
-        case (.absent(var retry), .devicesChanged):
-            retry.hurry(at: now)
-            self = .absent(retry)
-            return .none
-        case (.recovering(var retry), .devicesChanged):
-            retry.hurry(at: now)
-            self = .recovering(retry)
-            return .none
-
         case (.open(let since, let backOff), .lost(let error)):
             let wait = now - since >= Self.steadyAfter ? Self.firstBackOff : max(backOff, Self.firstBackOff)
             self = .recovering(Retry(next: error.isLasting ? .never : now + wait, backOff: Self.doubled(wait), error: error))
             return .fallSilent(error)
-
         case (.open, .cardCame):
             self = .recovering(Retry(next: now, backOff: Self.firstBackOff, error: .noCard))
             return .open
-
-        case (.open, .opened), (.open, .openFailed), (.open, .tick), (.open, .devicesChanged):
+        case (_, .opened):
+            guard let retry else { return .none }
+            self = .open(since: now, backOff: retry.backOff)
+            return .play
+        case (_, .openFailed(let error)): return retry?.fail(error, at: now) ?? .none
+        case (_, .tick): return retry.map { now >= $0.next } == true ? .open : .none
+        case (_, .devicesChanged):
+            retry?.hurry(at: now)
             return .none
-        case (.absent, .lost), (.recovering, .lost), (.absent, .cardCame), (.recovering, .cardCame):
-            return .none
+        case (_, .lost), (_, .cardCame): return .none
         }
     }
 

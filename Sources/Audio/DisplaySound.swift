@@ -75,7 +75,6 @@ package struct ConnectedDisplay: Hashable, Sendable {
         return (named.isEmpty ? connectors : named).map(\.display)
     }
 
-    /// Whether its connector is of a type that carries sound.
     fileprivate var carriesSound: Bool { connector.hasPrefix("HDMI") || connector.hasPrefix("DP") }
 }
 

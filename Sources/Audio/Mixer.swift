@@ -2,7 +2,7 @@ import CKioskALSA
 import Logging
 
 // Drivers start their mixers muted, at volume 0, or both; a program of the distribution usually sets them (alsactl), but not everywhere. On
-// a card that was chosen automatically, switches on the way of the sound are turned on when it is opened; an element that is muted and at
+// a card that was chosen automatically, switches on the way of the sound are switched on when it is opened; an element that is muted and at
 // volume 0, as a driver leaves it, is set to 0 dB. A volume of 0 whose switch is on may be intended: it is logged, with the command that
 // raises it. On a device that is named in kiosk.conf nothing is changed, only logged.
 
@@ -28,7 +28,7 @@ struct Silencer: Hashable, Sendable, CustomStringConvertible {
     /// The short name of its card.
     var card: String
 
-    /// Whether its switch is to be turned on. Its volume is then set, too, where it is 0.
+    /// Whether its switch is to be put on. Its volume is then set, too, where it is 0.
     var isMuted: Bool { element.isMuted == true }
 
     /// The command with which an operator makes it audible.
@@ -78,7 +78,7 @@ struct Mixer: Hashable, Sendable {
     /// What keeps sound from being heard now.
     func silencers() -> [Silencer] { withElements { silencers(among: $0.map(\.element)) } ?? [] }
 
-    /// Turns on what is muted, and logs what else keeps sound from being heard.
+    /// Unmutes what is muted, and logs what else keeps sound from being heard.
     func makeAudible() {
         withElements { handles in
             for (handle, element) in handles {

@@ -10,7 +10,6 @@ import KioskPlayback
 struct OpenCard: ~Copyable {
     private let pcm: PCM
     private var frames: UnheardFrames
-    /// A period.
     private let samples: UnsafeMutableBufferPointer<Float>
     /// As much as the card holds.
     private let bytes: UnsafeMutableRawBufferPointer

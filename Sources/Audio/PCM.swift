@@ -39,17 +39,12 @@ struct PCM: ~Copyable {
     /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`. Does not wait for a card in use. The
     /// corresponding C function is `snd_pcm_open`.
     static func open(_ device: String, rate: Rate, buffer: MediaTime) throws(AudioError) -> PCM {
-        switch rate {
-        case .near:
+        do throws(AudioError) {
             return try open(device, rate: rate, buffer: buffer, resampling: false)
-        case .exactly:
-            do throws(AudioError) {
-                return try open(device, rate: rate, buffer: buffer, resampling: false)
-            } catch {
-                guard case .cannotConfigure = error else { throw error }
-                let plug = device.hasPrefix("hw:") ? "plug" + device : "plug:'\(device)'"
-                return try open(plug, rate: rate, buffer: buffer, resampling: true)
-            }
+        } catch {
+            guard case .exactly = rate, case .cannotConfigure = error else { throw error }
+            let plug = device.hasPrefix("hw:") ? "plug" + device : "plug:'\(device)'"
+            return try open(plug, rate: rate, buffer: buffer, resampling: true)
         }
     }
 
@@ -197,11 +192,6 @@ private struct Setup {
     var periodSize = 0
     var bufferSize = 0
 
-    init(handle: OpaquePointer, device: String) {
-        self.handle = handle
-        self.device = device
-    }
-
     mutating func negotiate(rate: PCM.Rate, buffer: MediaTime, resampling: Bool) throws(AudioError) {
         var parameters: OpaquePointer?
         snd_pcm_hw_params_malloc(&parameters)
@@ -221,21 +211,20 @@ private struct Setup {
         try check("two channels", snd_pcm_hw_params_set_channels_near(handle, parameters, &channels))
         channelCount = Int(channels)
 
-        var hertz: UInt32
         switch rate {
         case .near(let wanted):
-            hertz = UInt32(wanted)
+            var hertz = UInt32(wanted)
             try check("\(wanted) Hz", snd_pcm_hw_params_set_rate_near(handle, parameters, &hertz, nil))
+            sampleRate = Int(hertz)
         case .exactly(let wanted):
-            hertz = UInt32(wanted)
-            try check("\(wanted) Hz", snd_pcm_hw_params_set_rate(handle, parameters, hertz, 0))
+            try check("\(wanted) Hz", snd_pcm_hw_params_set_rate(handle, parameters, UInt32(wanted), 0))
+            sampleRate = wanted
         }
-        sampleRate = Int(hertz)
 
         // With one period there would be no time to write the next one; a card that offers nothing else fails below.
         var fewestPeriods: UInt32 = 2
         snd_pcm_hw_params_set_periods_min(handle, parameters, &fewestPeriods, nil)
-        let step = "\(format.name) \(hertz) Hz \(channels) channels"
+        let step = "\(format.name) \(sampleRate) Hz \(channels) channels"
         try check(step, commit(parameters, period: frames(PCM.period), buffer: frames(buffer)))
         var (bufferFrames, periodFrames) = (snd_pcm_uframes_t(), snd_pcm_uframes_t())
         snd_pcm_hw_params_get_buffer_size(parameters, &bufferFrames)
@@ -244,8 +233,6 @@ private struct Setup {
         periodSize = Int(min(periodFrames, bufferFrames / 2))
         try configureSoftware()
     }
-
-    private enum Size { case period, buffer }
 
     /// Sets the sizes and applies the configuration. `set_…_near` chooses one parameter at a time, so the first choice may leave none for
     /// the second (most cards need a whole number of periods, some have a fixed buffer). Then the other order is tried, and at last the
@@ -257,18 +244,17 @@ private struct Setup {
         snd_pcm_hw_params_copy(saved, parameters)
 
         var result: Int32 = 0
-        for order in [[Size.period, .buffer], [.buffer, .period], [.buffer], []] {
+        func setPeriod() {
+            var frames = period
+            snd_pcm_hw_params_set_period_size_near(handle, parameters, &frames, nil)
+        }
+        func setBuffer() {
+            var frames = buffer
+            snd_pcm_hw_params_set_buffer_size_near(handle, parameters, &frames)
+        }
+        for order in [[setPeriod, setBuffer], [setBuffer, setPeriod], [setBuffer], []] {
             snd_pcm_hw_params_copy(parameters, saved)
-            for size in order {
-                switch size {
-                case .period:
-                    var frames = period
-                    snd_pcm_hw_params_set_period_size_near(handle, parameters, &frames, nil)
-                case .buffer:
-                    var frames = buffer
-                    snd_pcm_hw_params_set_buffer_size_near(handle, parameters, &frames)
-                }
-            }
+            for set in order { set() }
             result = quietly { snd_pcm_hw_params(handle, parameters) }
             if result != -EINVAL { break }
         }

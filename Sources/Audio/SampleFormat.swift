@@ -9,16 +9,8 @@ enum SampleFormat: CaseIterable, Sendable {
     case s24
     case float
 
-    /// The kernel's name, for log lines and listings.
-    var name: String {
-        switch self {
-        case .s16: "S16_LE"
-        case .s32: "S32_LE"
-        case .s24Packed: "S24_3LE"
-        case .s24: "S24_LE"
-        case .float: "FLOAT_LE"
-        }
-    }
+    /// The kernel's name, for log lines and listings. The corresponding C function is `snd_pcm_format_name`.
+    var name: String { String(cString: snd_pcm_format_name(alsa)) }
 
     var alsa: snd_pcm_format_t {
         switch self {
@@ -30,13 +22,8 @@ enum SampleFormat: CaseIterable, Sendable {
         }
     }
 
-    var bytesPerSample: Int {
-        switch self {
-        case .s16: 2
-        case .s24Packed: 3
-        case .s32, .s24, .float: 4
-        }
-    }
+    /// The corresponding C function is `snd_pcm_format_physical_width`.
+    var bytesPerSample: Int { Int(snd_pcm_format_physical_width(alsa)) / 8 }
 }
 
 /// How the frames of a card are arranged in memory: interleaved, with the card's number of channels.
@@ -96,9 +83,7 @@ struct FrameLayout: Hashable, Sendable {
 
 /// Three bytes, least significant first.
 private struct Packed24: BitwiseCopyable {
-    var low: UInt8
-    var middle: UInt8
-    var high: UInt8
+    var low: UInt8, middle: UInt8, high: UInt8
 
     @inline(__always)
     init(_ value: Int64) {

@@ -9,7 +9,6 @@ struct UnheardFrames {
     let sampleRate: Int
     /// Frames rendered since the start.
     private(set) var rendered = 0
-    /// The last reading.
     private var last: (unheard: Int, time: HostTime)?
 
     init(sampleRate: Int) { self.sampleRate = sampleRate }

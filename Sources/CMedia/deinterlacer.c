@@ -1,4 +1,4 @@
-#include "deinterlacer.h"
+#include "cmedia.h"
 
 #include "../CFFmpeg/versions.h"
 #include "filter_library.h"

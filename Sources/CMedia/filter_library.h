@@ -6,22 +6,26 @@
 #include <libavfilter/buffersink.h>
 #include <libavfilter/buffersrc.h>
 
-/// The functions of libavfilter that are used here.
+/// The functions of libavfilter that are used here: what each is called here, and there.
+#define FILTER_FUNCTIONS(FUNCTION)                                    \
+    FUNCTION(graph_alloc, avfilter_graph_alloc)                       \
+    FUNCTION(graph_free, avfilter_graph_free)                         \
+    FUNCTION(graph_create_filter, avfilter_graph_create_filter)       \
+    FUNCTION(graph_alloc_filter, avfilter_graph_alloc_filter)         \
+    FUNCTION(init_str, avfilter_init_str)                             \
+    FUNCTION(parameters_alloc, av_buffersrc_parameters_alloc)         \
+    FUNCTION(parameters_set, av_buffersrc_parameters_set)             \
+    FUNCTION(graph_set_auto_convert, avfilter_graph_set_auto_convert) \
+    FUNCTION(graph_config, avfilter_graph_config)                     \
+    FUNCTION(get_by_name, avfilter_get_by_name)                       \
+    FUNCTION(link, avfilter_link)                                     \
+    FUNCTION(add_frame, av_buffersrc_add_frame_flags)                 \
+    FUNCTION(get_frame, av_buffersink_get_frame_flags)                \
+    FUNCTION(get_samples, av_buffersink_get_samples)
+
+#define DECLARE(name, function) __typeof__(&function) name;
 struct filter_library {
-    __typeof__(&avfilter_graph_alloc) graph_alloc;
-    __typeof__(&avfilter_graph_free) graph_free;
-    __typeof__(&avfilter_graph_create_filter) graph_create_filter;
-    __typeof__(&avfilter_graph_alloc_filter) graph_alloc_filter;
-    __typeof__(&avfilter_init_str) init_str;
-    __typeof__(&av_buffersrc_parameters_alloc) parameters_alloc;
-    __typeof__(&av_buffersrc_parameters_set) parameters_set;
-    __typeof__(&avfilter_graph_set_auto_convert) graph_set_auto_convert;
-    __typeof__(&avfilter_graph_config) graph_config;
-    __typeof__(&avfilter_get_by_name) get_by_name;
-    __typeof__(&avfilter_link) link;
-    __typeof__(&av_buffersrc_add_frame_flags) add_frame;
-    __typeof__(&av_buffersink_get_frame_flags) get_frame;
-    __typeof__(&av_buffersink_get_samples) get_samples;
+    FILTER_FUNCTIONS(DECLARE)
 };
 
 /// Loads libavfilter at the first call; null when it is not installed. From any thread.

@@ -1,4 +1,4 @@
-#include "interpolation.h"
+#include "cmedia.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "tempo.h"
+#include "cmedia.h"
 
 #include "filter_library.h"
 

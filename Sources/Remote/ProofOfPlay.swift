@@ -55,7 +55,7 @@ package final class ProofOfPlay: Sendable {
         switch event {
         case .itemStarted(let item, _, _):
             end(isComplete: false)
-            let turn = player.snapshot.statistics.items[item]?.turns ?? 0
+            let turn = player.snapshot.statistics.items[item]?.playthroughs ?? 0
             showing.withLock { $0 = Showing(item: item, date: ClockSteps.date, since: .now, turn: turn) }
         case .itemEnded(let item): if showing.withLock({ $0?.item == item }) { end(isComplete: true) }
         default: break
@@ -67,7 +67,7 @@ package final class ProofOfPlay: Sendable {
         let known = player.item(showing.item)
         let counts = player.snapshot.statistics.items[showing.item]
         // The same item once more has begun already, where it follows itself.
-        let frames = (counts?.turns == showing.turn ? counts?.framesInTurn : counts?.framesInLastTurn) ?? 0
+        let frames = (counts?.playthroughs == showing.turn ? counts?.framesInPlaythrough : counts?.framesInLastPlaythrough) ?? 0
         let (date, now) = (ClockSteps.date, HostTime.now)
         var line: [String: JSONValue] = [
             "item": RemoteControl.describe(

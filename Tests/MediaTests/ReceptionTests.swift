@@ -100,13 +100,13 @@ import Testing
     }
 
     @Test func whatComesWhileTheReaderWaitsIsLoaded() {
-        let meter = ReceptionMeter(since: at(0))
+        let meter = Monitor(ReceptionProgress(since: at(0)))
         let loading = Loading(until: .seconds(1), goal: nil, meter, received: .zero, seeks: 0)
-        meter.progress.withLock { receive(&$0, speed: 2, from: 0, to: 6) }
+        meter.withLock { receive(&$0, speed: 2, from: 0, to: 6) }
         #expect(loading.loaded(at: at(6)).until == .seconds(13))
-        meter.progress.withLock { $0.finish(.whole) }
+        meter.withLock { $0.finish(.whole) }
         #expect(loading.loaded(at: at(6)).isWhole)
-        meter.progress.withLock { $0.seek() }
+        meter.withLock { $0.seek() }
         #expect(loading.loaded(at: at(6)).until == .seconds(1) && !loading.loaded(at: at(6)).isWhole, "it was asked before the seek")
     }
 

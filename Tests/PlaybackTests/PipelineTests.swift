@@ -16,7 +16,7 @@ import Testing
 
     private func pipeline(frames: Int) -> Pipeline {
         var pipeline = Pipeline()
-        for number in 0..<frames { pipeline.append(EnqueuedFrame(nil, at: place(number))) }
+        for number in 0..<frames { pipeline.frames.append(EnqueuedFrame(nil, at: place(number))) }
         return pipeline
     }
 
@@ -64,13 +64,13 @@ import Testing
     func whatIsQueuedIsBounded(bytes: Int, milliseconds: Int64, count: Int) {
         var pipeline = pipeline(frames: 0)
         var number: Int64 = 0
-        while pipeline.hasRoomForFrame, number < 1000 {
+        while pipeline.frames.hasRoom, number < 1000 {
             let av = av_frame_alloc()!
             (av.pointee.format, av.pointee.width, av.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 1024, Int32(bytes / 1024))
             precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
             var place = place(0)
             (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
-            pipeline.append(EnqueuedFrame(VideoFrame(adopting: av), at: place))
+            pipeline.frames.append(EnqueuedFrame(VideoFrame(adopting: av), at: place))
             number += 1
         }
         #expect(number == count)
@@ -81,16 +81,16 @@ import Testing
         var pipeline = pipeline(frames: 0)
         var number: Int64 = 0
         func fill() {
-            while pipeline.hasRoomForFrame, number < 1000 {
+            while pipeline.frames.hasRoom, number < 1000 {
                 var place = place(0)
                 (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
-                pipeline.append(EnqueuedFrame(nil, at: place))
+                pipeline.frames.append(EnqueuedFrame(nil, at: place))
                 number += 1
             }
         }
         fill()
         let full = pipeline.frames.count
-        while !pipeline.hasRoomForFrame, pipeline.frames.popFirst() != nil {}
+        while !pipeline.frames.hasRoom, pipeline.frames.popFirst() != nil {}
         let left = pipeline.frames.count
         #expect(left == short && left < full)
         fill()
@@ -108,19 +108,19 @@ import Testing
             precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
             var place = place(0)
             (place.start, place.end) = (.milliseconds(number * milliseconds), .milliseconds((number + 1) * milliseconds))
-            pipeline.append(EnqueuedFrame(VideoFrame(adopting: av, isPooled: true), at: place))
+            pipeline.frames.append(EnqueuedFrame(VideoFrame(adopting: av, isPooled: true), at: place))
             number += 1
         }
-        while pipeline.hasRoomForFrame, number < 1000 { append() }
+        while pipeline.frames.hasRoom, number < 1000 { append() }
         #expect(number == (milliseconds == 1 ? Int64(PicturePool.mostQueued) : 4))
         guard let first = pipeline.frames.popFirst(), let second = pipeline.frames.popFirst() else { return }
-        let hasRoom = pipeline.hasRoomForFrame
+        let hasRoom = pipeline.frames.hasRoom
         pipeline.frames.prepend(second)
         pipeline.frames.prepend(first)
-        let isFull = !pipeline.hasRoomForFrame
+        let isFull = !pipeline.frames.hasRoom
         #expect(hasRoom && isFull)
         while pipeline.frames.popFirst() != nil {}
-        while pipeline.hasRoomForFrame, number < 1000 { append() }
+        while pipeline.frames.hasRoom, number < 1000 { append() }
         let count = pipeline.frames.count
         #expect(count == (milliseconds == 1 ? PicturePool.mostQueued : 4))
     }

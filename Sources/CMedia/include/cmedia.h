@@ -3,10 +3,6 @@
 
 #include <stdint.h>
 
-#include "deinterlacer.h"
-#include "interpolation.h"
-#include "tempo.h"
-
 /// Sends the log lines of libav* to `sink` for the rest of the process. `sink` is called on whichever thread logs and must be thread-safe. A line ends in a
 /// newline where FFmpeg ends it.
 void kiosk_capture_ffmpeg_log(void (*_Nonnull sink)(const char *_Nonnull line));
@@ -23,3 +19,40 @@ int kiosk_set_default_text(const struct AVClass *_Nonnull protocol, const char *
 /// Opens a file beneath `folder` for reading, by a path whose links do not lead out of there, without waiting for a FIFO's writer. A descriptor, or -1 with errno, EXDEV where a
 /// link leads out. openat2(2), which the Glibc module lacks.
 int kiosk_open_within(const char *_Nonnull folder, const char *_Nonnull path);
+
+// Pictures of fields: libavfilter's bwdif, or deinterlace_vaapi for surfaces of VAAPI, behind four calls. A frame is an AVFrame.
+struct kiosk_deinterlacer;
+
+/// A filter for frames of the size and pixel format of `frame`. It makes a picture of each field of an interlaced frame, or of each frame
+/// where `fields` is 0, on up to `threads` threads; what is progressive passes. Null with a negative AVERROR in `status`: ENOSYS when
+/// libavfilter is not installed, another when the filter does not take the pixel format, which is never converted, or the device does not
+/// deinterlace. Of pictures in surfaces, `surfaces` may be held at once.
+struct kiosk_deinterlacer *_Nullable kiosk_deinterlacer_open(const void *_Nonnull frame, int threads, int fields, int surfaces,
+                                                             int *_Nonnull status);
+void kiosk_deinterlacer_close(struct kiosk_deinterlacer *_Nonnull deinterlacer);
+/// Puts a frame in, null for the end. Its references are moved, and `frame` is empty then; after an error it is as it was. Returns 0 or a
+/// negative AVERROR.
+int kiosk_deinterlacer_send(struct kiosk_deinterlacer *_Nonnull deinterlacer, void *_Nullable frame);
+/// Takes the next picture out. Of the frame with timestamp n, the pictures have 2n and 2n + 1. Returns 0 or a negative AVERROR: EAGAIN when
+/// it needs more first, AVERROR_EOF after the last.
+int kiosk_deinterlacer_receive(struct kiosk_deinterlacer *_Nonnull deinterlacer, void *_Nonnull picture);
+
+// Sound read between its samples: the inner loop.
+/// How many samples of the source take part in one.
+#define KIOSK_INTERPOLATION_TAPS 32
+
+/// Writes `count` samples, each `stride` floats behind the one before. The first is read `fraction` behind sample `KIOSK_INTERPOLATION_TAPS / 2 - 1` of `source`, each further one
+/// `ratio` samples behind the one before. `taps` has `KIOSK_INTERPOLATION_TAPS` weights for each of `phases` places between two samples, and for one place more.
+void kiosk_interpolate(const float *_Nonnull source, const float *_Nonnull taps, int64_t phases, double fraction, double ratio, float *_Nonnull samples, int64_t count,
+                       int64_t stride);
+
+// Playing faster or slower with the pitch kept: libavfilter's atempo behind four calls.
+struct kiosk_tempo;
+
+/// A filter for interleaved float sound, or null when libavfilter is not installed or refuses the rate (it takes 0.5 to 100).
+struct kiosk_tempo *_Nullable kiosk_tempo_open(double rate, int sample_rate, int channels);
+void kiosk_tempo_close(struct kiosk_tempo *_Nonnull tempo);
+/// Puts `frames` frames in, 0 for the end; returns 0 or a negative AVERROR.
+int kiosk_tempo_send(struct kiosk_tempo *_Nonnull tempo, const float *_Nullable samples, int frames);
+/// Takes up to `frames` frames out; returns how many, 0 when it needs more first.
+int kiosk_tempo_receive(struct kiosk_tempo *_Nonnull tempo, float *_Nonnull samples, int frames);

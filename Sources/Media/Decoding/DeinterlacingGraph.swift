@@ -32,20 +32,12 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         case failed(String)
     }
 
-    /// What a call has made.
-    private final class Made: @unchecked Sendable {
-        // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
-        var graph: OpaquePointer?
-        var status: Int32 = 0
-    }
-
-    // What calls of the driver are given as nonisolated(unsafe): the caller waits for them, and touches it no more where a call does not come back in time.
-    private static let late = "its driver did not answer for \(Int(saturating: DriverCall.limit.seconds)) s"
+    private static let late = DriverCall.silence(DriverCall.limit)
 
     /// nil where it cannot be made, with the AVERROR in `status`.
     init?(_ frame: borrowing VideoFrame, threads: Int, ofFields: Bool, status: inout Int32) {
         (isOfDevice, isOfFields) = (frame.av.isVAAPI, ofFields)
-        let made = Made()
+        let made = Outcome()
         if isOfDevice {
             guard let copy = av_frame_clone(frame.av) else { return nil }
             nonisolated(unsafe) let av = copy
@@ -53,13 +45,13 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
                 made.graph = kiosk_deinterlacer_open(av, 1, ofFields ? 1 : 0, Int32(PicturePool.extra), &made.status)
             } late: {
                 if let graph = made.graph { kiosk_deinterlacer_close(graph) }
-                Self.free(av)
+                av.free()
             }
             guard isDone else {
                 status = shim_averror(ETIMEDOUT)
                 return nil
             }
-            Self.free(av)
+            av.free()
         } else {
             made.graph = kiosk_deinterlacer_open(frame.av, Int32(threads), ofFields ? 1 : 0, 0, &made.status)
         }
@@ -72,7 +64,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        if let last { Self.free(last) }
+        if let last { last.free() }
         if isHung { return }
         guard isOfDevice else { return kiosk_deinterlacer_close(raw) }
         nonisolated(unsafe) let graph = raw
@@ -81,11 +73,6 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
 
     private static func pool(_ frame: borrowing VideoFrame) -> UnsafeMutableRawPointer? {
         frame.av.pointee.hw_frames_ctx.flatMap { UnsafeMutableRawPointer($0.pointee.data) }
-    }
-
-    private static func free(_ frame: UnsafeMutablePointer<AVFrame>) {
-        var pointer: UnsafeMutablePointer<AVFrame>? = frame
-        av_frame_free(&pointer)
     }
 
     /// Whether a frame is of that size, format and shape of pixels, and of that decoder.
@@ -106,7 +93,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
                 if let error = put(frame.av, timestamp - Int64(Self.padding + 1 - number)) { return error }
             }
         }
-        if let last { Self.free(last) }
+        if let last { last.free() }
         last = av_frame_clone(frame.av)
         return put(frame.av, timestamp)
     }
@@ -129,9 +116,9 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         guard let copy = av_frame_clone(frame) else { return "out of memory" }
         copy.pointee.pts = timestamp
         nonisolated(unsafe) let (graph, surface) = (raw, copy)
-        let made = Made()
-        guard call({ made.status = kiosk_deinterlacer_send(graph, surface) }, late: { Self.free(surface) }) else { return Self.late }
-        Self.free(surface)
+        let made = Outcome()
+        guard call({ made.status = kiosk_deinterlacer_send(graph, surface) }, late: { surface.free() }) else { return Self.late }
+        surface.free()
         return made.status < 0 ? averrorText(made.status) : nil
     }
 

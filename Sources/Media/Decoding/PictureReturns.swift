@@ -10,15 +10,8 @@ final class PictureReturns: Sendable {
     /// A picture, and what counts its decoder as in use until it has been given back.
     private struct Picture: @unchecked Sendable {
         // Sendable because the pointers are reached only by who has taken it out.
-        var frame: UnsafeMutablePointer<AVFrame>?
-        var origin: UnsafeMutablePointer<AVFrame>?
-        var use: DecoderShelf.Use?
-
-        mutating func free() {
-            av_frame_free(&frame)
-            av_frame_free(&origin)
-            use = nil
-        }
+        let frame: UnsafeMutablePointer<AVFrame>, origin: UnsafeMutablePointer<AVFrame>?
+        let use: DecoderShelf.Use
     }
 
     private struct State {
@@ -36,11 +29,13 @@ final class PictureReturns: Sendable {
             defer { state.isRunning = true }
             return !state.isRunning
         }
-        if begins { DriverCall.begin { self.run() } }
-    }
-
-    private func run() {
-        while var next = next() { next.free() }
+        guard begins else { return }
+        DriverCall.begin {
+            while let next = self.next() {
+                next.frame.free()
+                next.origin?.free()
+            }
+        }
     }
 
     private func next() -> Picture? {

@@ -150,7 +150,7 @@ struct PictureTrack: ~Copyable, Sendable {
                 picture.frame.codec = decoder.codecID
                 return picture
             }
-            if let reason = deinterlacer.takeSurfaceProblem() { decoder.leaveHardware(because: reason) }
+            if let reason = deinterlacer.takeSurfaceProblem() { decoder.fail(reason) }
             let output = decoder.receive()
             if let problem = decoder.takeProblem() { demuxer.report(problem) }
             switch consume output {

@@ -13,7 +13,6 @@ import Synchronization
 
 /// Where the planes of a picture are in its memory.
 package struct PictureLayout: Sendable {
-    /// Of all of it.
     let byteCount: Int
     let planeCount: Int
     /// Bytes from one row to the next, and of the first row from the beginning, of each plane.
@@ -32,7 +31,6 @@ package struct PictureLayout: Sendable {
             offsets: [0, pitch * rows, pitch * rows + stride * chroma])
     }
 
-    /// Whether it is the same.
     func isSame(as other: PictureLayout) -> Bool {
         byteCount == other.byteCount && planeCount == other.planeCount
             && (0..<planeCount).allSatisfy { strides[$0] == other.strides[$0] && offsets[$0] == other.offsets[$0] }
@@ -72,9 +70,7 @@ package final class PlanePool: Sendable {
     }
 
     private let format: AVPixelFormat
-    /// Of the pictures.
     private let width: Int, height: Int
-    /// Of all its buffers.
     let layout: PictureLayout
     private let make: @Sendable () -> PlaneMemory?
     private let state: Mutex<State>

@@ -53,9 +53,8 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
 
     deinit {
         if let use, let returns = use.returns { return returns.give(av, origin, use) }
-        var (pointer, originPointer): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVFrame>?) = (av, origin)
-        av_frame_free(&pointer)
-        av_frame_free(&originPointer)
+        av.free()
+        origin?.free()
     }
 
     /// Another frame with the same picture, which is not copied; nil without memory. The corresponding C function is `av_frame_clone`.
@@ -106,11 +105,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// Bytes of picture memory this frame keeps alive.
     package var byteCount: Int {
         if surface != nil { return max(0, Int(av_image_get_buffer_size(pixelFormat, av.pointee.width, av.pointee.height, 1))) }
-        return memoryByteCount
-    }
-
-    private var memoryByteCount: Int {
-        withUnsafePointer(to: &av.pointee.buf) { pointer in
+        return withUnsafePointer(to: &av.pointee.buf) { pointer in
             pointer.withMemoryRebound(to: UnsafeMutablePointer<AVBufferRef>?.self, capacity: 8) { buffers in
                 (0..<8).reduce(0) { $0 + Int(buffers[$1]?.pointee.size ?? 0) }
             }

@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import DequeModule
 import KioskPlatform
 import KioskVocabulary
 import Synchronization
@@ -13,7 +14,6 @@ struct Demuxer: ~Copyable, Sendable {
     var pictures = PacketQueue(), sound = PacketQueue()
     /// Whether the last packet is in its queue.
     private(set) var hasReadAll = false
-    /// Whether there was any packet.
     private(set) var hasReadPacket = false
     /// What is wrong with the source, as far as it has been read: each text once, later ones at the end.
     private(set) var problems: [String]
@@ -131,5 +131,34 @@ struct Demuxer: ~Copyable, Sendable {
     /// Adds to ``problems`` what is not among them.
     mutating func report(_ problem: String) {
         if !problems.contains(problem) { problems.append(problem) }
+    }
+}
+
+/// Packets of one stream that have been read and wait for its decoder, in order.
+struct PacketQueue: ~Copyable, Sendable {
+    private var packets = UniqueDeque<Packet>()
+    /// Bytes of all packets in the queue.
+    private(set) var byteCount = 0
+
+    var count: Int { packets.count }
+    var isEmpty: Bool { packets.isEmpty }
+
+    /// Puts a packet at the end.
+    mutating func append(_ packet: consuming Packet) {
+        byteCount += Int(packet.raw.pointee.size)
+        packets.append(packet)
+    }
+
+    /// Takes the oldest packet; nil when there is none.
+    mutating func popFirst() -> Packet? {
+        guard let packet = packets.popFirst() else { return nil }
+        byteCount -= Int(packet.raw.pointee.size)
+        return packet
+    }
+
+    /// Drops all packets and the memory of the queue.
+    mutating func removeAll() {
+        packets = UniqueDeque()
+        byteCount = 0
     }
 }

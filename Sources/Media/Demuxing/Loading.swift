@@ -1,5 +1,4 @@
 import KioskPlatform
-import Synchronization
 
 // How much of a source is there without waiting for it.
 
@@ -24,15 +23,15 @@ package struct LoadedMedia: Hashable, Sendable {
 package struct Loading: Sendable {
     /// What was there when the reader was asked.
     private let base: LoadedMedia
-    /// Where a receiver counts, and what it had counted by then.
-    private var meter: ReceptionMeter?
+    /// Where a receiver counts, which it outlives, and what it had counted by then.
+    private var meter: Monitor<ReceptionProgress>?
     private var received = MediaTime.zero, seeks = 0
 
     /// That of a source that is not received ahead: it has been read up to an item time.
     package init(until: MediaTime, isWhole: Bool = false) { base = LoadedMedia(until: until, isWhole: isWhole) }
 
     /// That of a source of which so much has been received.
-    init(until: MediaTime, goal: MediaTime?, _ meter: ReceptionMeter, received: MediaTime, seeks: Int) {
+    init(until: MediaTime, goal: MediaTime?, _ meter: Monitor<ReceptionProgress>, received: MediaTime, seeks: Int) {
         base = LoadedMedia(until: until, goal: goal)
         (self.meter, self.received, self.seeks) = (meter, received, seeks)
     }
@@ -40,7 +39,7 @@ package struct Loading: Sendable {
     /// What is there at `now`.
     package func loaded(at now: HostTime) -> LoadedMedia {
         guard let meter else { return base }
-        return meter.progress.withLock { progress in
+        return meter.withLock { progress in
             var loaded = base
             loaded.speed = progress.speed(at: now)
             // After a seek its receiver counts what comes from another place on.
@@ -50,14 +49,6 @@ package struct Loading: Sendable {
             return loaded
         }
     }
-}
-
-/// The progress of a receiver, for any thread. It outlives the receiver, and keeps no source open.
-final class ReceptionMeter: Sendable {
-    let progress: Mutex<ReceptionProgress>
-
-    /// That of a source that has been opened at `since`.
-    init(since: HostTime) { progress = Mutex(ReceptionProgress(since: since)) }
 }
 
 /// How much of a source has been received, and how fast it comes. A pure value.
@@ -115,7 +106,6 @@ struct ReceptionProgress: Hashable, Sendable {
     /// Nothing is to be received from now on.
     mutating func rest(at now: HostTime) { restsSince = restsSince ?? now }
 
-    /// It goes on.
     mutating func goOn(at now: HostTime) {
         guard let restsSince else { return }
         rested = rested + (now - restsSince)

@@ -8,7 +8,7 @@ import Synchronization
 /// network is bridged by what has been received before it.
 ///
 /// Of a file that is fetched up to ``Limits`` is read ahead; then the connection waits. A live stream does not wait: what is received
-/// beyond the limits pushes out the oldest, and while nobody has begun to take packets (the stream is open and waits for its turn) no more
+/// beyond the limits pushes out the oldest, and while nobody has begun to take packets (the stream is open and waits to be played) no more
 /// than the goal is kept, from a key frame on. ``ReceptionGate`` says when packets may be taken.
 ///
 /// The thread alone calls libavformat, once it runs: seeks are carried out there, too.
@@ -57,7 +57,7 @@ final class PacketReceiver: @unchecked Sendable {
 
     let isLive: Bool
     /// Tells others than who decodes how much has come.
-    let meter: ReceptionMeter
+    let meter: Monitor<ReceptionProgress>
     private let format: FormatContext
     private let interruption: Interruption
     private let video: Int32
@@ -65,7 +65,7 @@ final class PacketReceiver: @unchecked Sendable {
     private var heard: Int32
     /// How long a read may take.
     private let limit: MediaTime
-    /// What a live stream keeps, at least, while it waits for its turn.
+    /// What a live stream keeps, at least, while it waits to be played.
     private let beginning: MediaTime
     private let state: Monitor<State>
 
@@ -80,7 +80,7 @@ final class PacketReceiver: @unchecked Sendable {
     ) {
         (self.format, self.interruption, self.isLive) = (format, interruption, isLive)
         (video, heard) = (streams.video, streams.audio)
-        meter = ReceptionMeter(since: format.input.begin)
+        meter = Monitor(ReceptionProgress(since: format.input.begin))
         // What a server has ready at the start of a stream is played.
         beginning = isPartly && settings.latency == nil ? Self.partlyBeginning : .zero
         // What is fetched is asked for again by libavformat itself, from where it broke off.
@@ -122,7 +122,7 @@ final class PacketReceiver: @unchecked Sendable {
         return taken
     }
 
-    /// The source has been opened: a live stream is to be received for a while before it goes on, and waits for its turn.
+    /// The source has been opened: a live stream is to be received for a while before it goes on, and waits to be played.
     func opened() {
         state.withLock { state in
             state.isOpen = true
@@ -145,7 +145,7 @@ final class PacketReceiver: @unchecked Sendable {
     var level: Level {
         state.withLock { state in
             let (pictures, sound) = (state.packets.pictures, state.packets.sound)
-            let (received, seeks) = meter.progress.withLock { ($0.received, $0.seeks) }
+            let (received, seeks) = meter.withLock { ($0.received, $0.seeks) }
             return Level(
                 pictures: pictures.count > 0 ? pictures.level : nil, sound: sound.count > 0 ? sound.level : nil, goal: state.gate.goal,
                 gaps: state.gate.gaps, received: received, seeks: seeks)
@@ -181,11 +181,11 @@ final class PacketReceiver: @unchecked Sendable {
     private func run() {
         while true {
             let since = HostTime.now
-            meter.progress.withLock { $0.rest(at: since) }
+            meter.withLock { $0.rest(at: since) }
             guard let work: Work = state.wait({ self.work(in: &$0) }) else { return }
             let now = HostTime.now
             format.input.idle = format.input.idle + (now - since)
-            meter.progress.withLock { $0.goOn(at: now) }
+            meter.withLock { $0.goOn(at: now) }
             switch work {
             case .stop: return
             case .read: read()
@@ -222,7 +222,7 @@ final class PacketReceiver: @unchecked Sendable {
         guard status >= 0 else {
             return state.signal { state in
                 state.end = status
-                meter.progress.withLock { $0.finish(status == kAVERROR_EOF ? .whole : .failed) }
+                meter.withLock { $0.finish(status == kAVERROR_EOF ? .whole : .failed) }
             }
         }
         guard streams.contains(index), let stream = format.raw.pointee.streams[Int(index)] else { return }
@@ -238,7 +238,7 @@ final class PacketReceiver: @unchecked Sendable {
             let now = HostTime.now
             state.gate.received(at: now)
             let step = state.packets.append(given.take()!, isPicture: isPicture, at: time, lasting: duration)
-            meter.progress.withLock { $0.receive(step, isPicture: isPicture, at: now) }
+            meter.withLock { $0.receive(step, isPicture: isPicture, at: now) }
             guard isLive else { return }
             if state.isParked, isPicture || video < 0 {
                 state.packets.drop(keeping: max(state.gate.goal, beginning), hasPictures: video >= 0)
@@ -267,7 +267,7 @@ final class PacketReceiver: @unchecked Sendable {
         state.signal { state in
             state.packets.removeAll()
             state.end = nil
-            meter.progress.withLock { $0.seek() }
+            meter.withLock { $0.seek() }
             state.seekStatus = status
         }
     }

@@ -209,7 +209,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return format.raw.pointee.streams[Int(index)]
     }
 
-    /// What a track holds that has turned up since the source was opened; nil of one that was there, and of a stream over the network.
+    /// What a track holds that has come since the source was opened; nil of one that was there, and of a stream over the network.
     func kindOfNewTrack(_ index: Int32) -> TrackKind? {
         guard receiver == nil, index >= found.count, index < format.raw.pointee.nb_streams,
             let type = format.raw.pointee.streams[Int(index)]?.pointee.codecpar.pointee.codec_type
@@ -256,6 +256,13 @@ extension FormatContext {
     var isSeekable: Bool {
         if isList { return raw.pointee.ctx_flags & AVFMTCTX_UNSEEKABLE == 0 && !input.hasPiecesOfMP4 }
         return raw.pointee.pb == nil || raw.pointee.pb.pointee.seekable != 0
+    }
+
+    /// Has libavformat give out the packets of these streams alone.
+    func giveOut(_ streams: StreamIndices) {
+        for index in 0..<Int32(raw.pointee.nb_streams) where !streams.contains(index) {
+            shim_stream_discard(raw.pointee.streams[Int(index)], 1)
+        }
     }
 
     /// What the container tells of the times of these streams.

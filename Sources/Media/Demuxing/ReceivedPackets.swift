@@ -2,14 +2,6 @@ import CKioskFFmpeg
 import DequeModule
 import KioskPlatform
 
-/// A packet, and how far it is behind the one before it of the same stream.
-struct ReceivedPacket: ~Copyable, Sendable {
-    var packet: Packet
-    var step: MediaTime
-    var isPicture: Bool
-    var isKey: Bool
-}
-
 /// Packets of a stream that have been received and not been taken, in order, and how much time they cover.
 ///
 /// The time is added up of the steps from packet to packet, so that timestamps may jump. What is dropped counts on: the packet behind it
@@ -36,8 +28,20 @@ struct ReceivedPackets: ~Copyable, Sendable {
         private static let longestStep = MediaTime.seconds(10)
     }
 
-    private var entries = UniqueDeque<ReceivedPacket>()
+    /// A packet, and how far it is behind the one before it of the same stream.
+    struct Entry: ~Copyable, Sendable {
+        var packet: Packet
+        var step: MediaTime
+        var isPicture: Bool
+        var isKey: Bool
+    }
+
+    private var entries = UniqueDeque<Entry>()
     private(set) var pictures = Track(), sound = Track()
+    private subscript(isPicture: Bool) -> Track {
+        get { isPicture ? pictures : sound }
+        set { if isPicture { pictures = newValue } else { sound = newValue } }
+    }
     /// Bytes of all packets.
     private(set) var byteCount = 0
 
@@ -57,14 +61,12 @@ struct ReceivedPackets: ~Copyable, Sendable {
     mutating func append(_ packet: consuming Packet, isPicture: Bool, at time: MediaTime?, lasting duration: MediaTime) -> MediaTime {
         let isKey = packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0
         byteCount += Int(packet.raw.pointee.size)
-        let step = isPicture ? pictures.step(to: time, duration: duration) : sound.step(to: time, duration: duration)
-        let whole = step + (isPicture ? pictures.dropped : sound.dropped)
-        if isPicture {
-            (pictures.dropped, pictures.level, pictures.count) = (.zero, pictures.level + whole, pictures.count + 1)
-        } else {
-            (sound.dropped, sound.level, sound.count) = (.zero, sound.level + whole, sound.count + 1)
-        }
-        entries.append(ReceivedPacket(packet: packet, step: whole, isPicture: isPicture, isKey: isKey))
+        let step = self[isPicture].step(to: time, duration: duration)
+        let whole = step + self[isPicture].dropped
+        self[isPicture].dropped = .zero
+        self[isPicture].level += whole
+        self[isPicture].count += 1
+        entries.append(Entry(packet: packet, step: whole, isPicture: isPicture, isKey: isKey))
         return step
     }
 
@@ -74,13 +76,10 @@ struct ReceivedPackets: ~Copyable, Sendable {
         return entry.packet
     }
 
-    private mutating func left(_ entry: borrowing ReceivedPacket) {
+    private mutating func left(_ entry: borrowing Entry) {
         byteCount -= Int(entry.packet.raw.pointee.size)
-        if entry.isPicture {
-            (pictures.level, pictures.count) = (pictures.level - entry.step, pictures.count - 1)
-        } else {
-            (sound.level, sound.count) = (sound.level - entry.step, sound.count - 1)
-        }
+        self[entry.isPicture].level -= entry.step
+        self[entry.isPicture].count -= 1
     }
 
     /// Drops what is older than the newest key frame that has `time` of pictures behind it; all but `time` of a stream without pictures.
@@ -108,11 +107,11 @@ struct ReceivedPackets: ~Copyable, Sendable {
 
     private mutating func add(_ step: MediaTime, isPicture: Bool) {
         for index in 0..<entries.count where entries[index].isPicture == isPicture {
-            entries[index].step = entries[index].step + step
-            if isPicture { pictures.level = pictures.level + step } else { sound.level = sound.level + step }
+            entries[index].step += step
+            self[isPicture].level += step
             return
         }
-        if isPicture { pictures.dropped = pictures.dropped + step } else { sound.dropped = sound.dropped + step }
+        self[isPicture].dropped += step
     }
 
     /// Drops everything; what comes next has no packet before it.
@@ -121,9 +120,8 @@ struct ReceivedPackets: ~Copyable, Sendable {
         (pictures, sound, byteCount) = (Track(), Track(), 0)
     }
 
-    /// Drops the sound.
     mutating func removeSound() {
-        var kept = UniqueDeque<ReceivedPacket>()
+        var kept = UniqueDeque<Entry>()
         while let entry = entries.popFirst() {
             if entry.isPicture { kept.append(entry) } else { byteCount -= Int(entry.packet.raw.pointee.size) }
         }

@@ -30,7 +30,6 @@ struct StreamClock: Hashable, Sendable {
     enum Sequel: Hashable, Sendable {
         /// They come back.
         case returns
-        /// They go on from there.
         case goesOn
         /// The source ends soon.
         case ends
@@ -56,11 +55,8 @@ struct StreamClock: Hashable, Sendable {
     /// How often its times have jumped.
     private var jumps = 0
     /// How often those of the other one had, when this one's went back or jumped alone, and where that was; nil where they have not.
-    private var ahead: (jumps: Int, at: MediaTime)? {
-        get { aheadJumps.map { ($0, aheadAt) } }
-        set { (aheadJumps, aheadAt) = (newValue?.jumps, newValue?.at ?? .zero) }
-    }
-    private var aheadJumps: Int?, aheadAt = MediaTime.zero
+    private var ahead: Ahead?
+    private struct Ahead: Hashable { let jumps: Int, at: MediaTime }
     /// How far decoding times may go back: real ones never do, but FFmpeg estimates some of a stream whose frames are reordered.
     private let longestStepBack: MediaTime
     /// The same of a stream that leads, in a format whose times may jump: no frame waits for more than five others.
@@ -128,11 +124,11 @@ struct StreamClock: Hashable, Sendable {
             let candidates = [other.offset, .zero].filter { step(to: time + $0, beside: other, within: extent) == .on }
             offset = candidates.first ?? end - time
             jumps += 1
-            ahead = candidates.isEmpty ? (other.jumps, time + offset) : nil
+            ahead = candidates.isEmpty ? Ahead(jumps: other.jumps, at: time + offset) : nil
         }
         let begin = time + offset
         if extent.mayJump, !isJump, hasBegun, let last, let end {
-            if begin < last - shortestOverlap { ahead = ahead ?? (other.jumps, begin) }
+            if begin < last - shortestOverlap { ahead = ahead ?? Ahead(jumps: other.jumps, at: begin) }
             (self.last, self.end) = (max(last, begin), max(end, begin + duration))
         } else {
             (last, end, hasBegun) = (begin, begin + duration, true)

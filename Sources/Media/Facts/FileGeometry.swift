@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 
 // What a file says of how its pictures are to be shown, where libavformat does not pass it on: the EXIF orientation of PNG, WebP and TIFF,
-// the turn (`irot`, `imir`) of AVIF, and the part of a video that is to be seen (PixelCrop of Matroska, `clap` of MP4). It is read from a local
+// the rotation (`irot`, `imir`) of AVIF, and the part of a video that is to be seen (PixelCrop of Matroska, `clap` of MP4). It is read from a local
 // file's own headers. Everything in them is checked where it is read: what makes no sense is as if it were not there.
 
 /// How the pictures of a file are to be shown.
@@ -22,13 +22,7 @@ struct FileGeometry: Hashable, Sendable {
         /// Pixels that are left out at each edge.
         var left = 0, top = 0, right = 0, bottom = 0
         /// The shape of the part, as Matroska says it: pixels across and down of the display; nil where it does not.
-        var display: (width: Int, height: Int)? {
-            get { displayWidth.flatMap { width in displayHeight.map { (width, $0) } } }
-            set { (displayWidth, displayHeight) = (newValue?.width, newValue?.height) }
-        }
-        private var displayWidth: Int?, displayHeight: Int?
-
-        init(place: Int? = nil, id: Int? = nil) { (self.place, self.id) = (place, id) }
+        var display: PixelSize?
 
         /// Whether something is left out, and something of a picture of this size is left.
         func fits(width: Int, height: Int) -> Bool {
@@ -61,7 +55,7 @@ struct FileGeometry: Hashable, Sendable {
         } else if beginning.dropFirst(4).starts(with: "ftyp".utf8) {
             let isImage = ["avif", "avis", "mif1", "msf1"].contains { beginning.dropFirst(8).elementsEqual($0.utf8) }
             if isImage {
-                orientation = Self.turn(ofHEIF: bytes)
+                orientation = Self.orientation(ofHEIF: bytes)
             } else if let movie = Self.box("moov", of: bytes) {
                 (crops, seconds) = (Self.crops(of: movie, bytes), Self.seconds(of: movie, bytes))
             }
@@ -138,12 +132,12 @@ extension FileGeometry {
 extension Orientation {
     /// From the number that EXIF has for it, 1 to 8.
     init?(exif number: Int) {
-        let turns: [(Rotation, Bool)] = [
+        let known: [(Rotation, Bool)] = [
             (.none, false), (.none, true), (.clockwise180, false), (.clockwise180, true), (.clockwise270, true), (.clockwise90, false),
             (.clockwise90, true), (.clockwise270, false),
         ]
-        guard turns.indices ~= number - 1 else { return nil }
-        self.init(rotation: turns[number - 1].0, isMirrored: turns[number - 1].1)
+        guard known.indices ~= number - 1 else { return nil }
+        self.init(rotation: known[number - 1].0, isMirrored: known[number - 1].1)
     }
 }
 
@@ -152,7 +146,6 @@ extension Orientation {
 extension FileGeometry {
     private struct Box {
         var type: String
-        /// Where its content begins and ends.
         var begin: Int64, end: Int64
     }
 
@@ -236,9 +229,9 @@ extension FileGeometry {
         return crop
     }
 
-    /// The turn of the primary item: its properties `irot` (quarters counter-clockwise) and `imir` (0 exchanges top and bottom, 1 left and
+    /// The orientation of the primary item: its properties `irot` (quarters counter-clockwise) and `imir` (0 exchanges top and bottom, 1 left and
     /// right), in their order.
-    private static func turn(ofHEIF bytes: Bytes) -> Orientation? {
+    private static func orientation(ofHEIF bytes: Bytes) -> Orientation? {
         guard let meta = box("meta", of: bytes),
             let primary = box("pitm", in: meta, of: bytes), let version = bytes.number(primary.begin, 1),
             let item = bytes.number(primary.begin + 4, version == 0 ? 2 : 4),
@@ -257,28 +250,28 @@ extension FileGeometry {
                 let indices = (0..<linked).compactMap {
                     bytes.number(place + Int64($0 * indexSize), indexSize).map { $0 & (indexSize == 1 ? 0x7F : 0x7FFF) }
                 }
-                return turn(indices.filter { properties.indices ~= $0 - 1 }.map { properties[$0 - 1] }, bytes)
+                return orientation(indices.filter { properties.indices ~= $0 - 1 }.map { properties[$0 - 1] }, bytes)
             }
             place += Int64(linked * indexSize)
         }
         return nil
     }
 
-    private static func turn(_ properties: [Box], _ bytes: Bytes) -> Orientation? {
-        var turn: Orientation?
+    private static func orientation(_ properties: [Box], _ bytes: Bytes) -> Orientation? {
+        var orientation: Orientation?
         for property in properties {
             guard ["irot", "imir"].contains(property.type), let value = bytes.number(property.begin, 1) else { continue }
-            let before = turn ?? .up
+            let before = orientation ?? .up
             if property.type == "irot" {
-                turn = Orientation(rotation: before.rotation + Rotation(quarters: 4 - value & 3), isMirrored: before.isMirrored)
+                orientation = Orientation(rotation: before.rotation + Rotation(quarters: 4 - value & 3), isMirrored: before.isMirrored)
             } else {
-                // Left and right exchanged after a turn are exchanged before the turn the other way round; top and bottom are half a turn more.
+                // Left and right exchanged after a rotation are exchanged before the one the other way round; top and bottom are half a circle more.
                 let back = Rotation(quarters: 4 - before.rotation.rawValue / 90)
-                turn = Orientation(
+                orientation = Orientation(
                     rotation: back + (value & 1 == 0 ? Rotation.clockwise180 : Rotation.none), isMirrored: !before.isMirrored)
             }
         }
-        return turn
+        return orientation
     }
 }
 
@@ -336,7 +329,7 @@ extension FileGeometry {
                 }
             }
             if let width = display.width, let height = display.height, 1...65536 ~= width, 1...65536 ~= height, unit < 4 {
-                crop.display = (width, height)
+                crop.display = PixelSize(width: width, height: height)
             }
             crops.append(crop)
         }
@@ -347,7 +340,7 @@ extension FileGeometry {
 extension BoundedFile {
     /// So many bytes from a place on; fewer at the end, nil where they cannot be read.
     func bytes(at offset: Int64, count: Int) -> [UInt8]? {
-        guard count <= 8 << 20, seek(to: offset) else { return nil }
+        guard count <= 32 << 20, seek(to: offset) else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
@@ -357,6 +350,7 @@ extension BoundedFile {
             }
             filled += number
         }
-        return Array(bytes.prefix(filled))
+        bytes.removeLast(count - filled)
+        return bytes
     }
 }

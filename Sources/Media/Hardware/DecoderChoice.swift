@@ -1,3 +1,6 @@
+import CKioskFFmpeg
+import Glibc
+import KioskPlatform
 import KioskVocabulary
 
 /// What a reader's pictures are to be decoded by.
@@ -64,7 +67,6 @@ struct DecoderChoice: Hashable {
         var driver: String { device ?? decoder }
     }
 
-    /// What has to be known of a track.
     struct Track: Hashable {
         var codec: String
         /// Stored pixels across and down; 0 where the header does not tell.
@@ -91,7 +93,6 @@ struct DecoderChoice: Hashable {
         var isEmpty: Bool { vaapi == nil && v4l2Request == nil && v4l2.isEmpty }
     }
 
-    /// Which device nodes there are.
     struct Nodes: Hashable {
         /// Of graphics processors, in the order of their numbers.
         var render: [String] = []
@@ -139,5 +140,85 @@ struct DecoderChoice: Hashable {
                     : track.isInterlaced ? "it is interlaced" : "no device here is one for \(track.codec)"
             }
         }
+    }
+}
+
+// What there is to choose from: the side of DecoderChoice that looks at libavcodec and at /dev.
+
+extension DecoderChoice.Offers {
+    /// What libavcodec has for a codec. The corresponding C functions are `av_codec_iterate` and `avcodec_get_hw_config`.
+    init(_ codec: AVCodecID) {
+        for decoder in DecoderInventory.all where decoder.pointee.id == codec {
+            let name = String(cString: decoder.pointee.name)
+            if name.hasSuffix("_v4l2m2m") { v4l2.append(name) }
+            if vaapi == nil, decoder.offers(AV_HWDEVICE_TYPE_VAAPI, AV_PIX_FMT_VAAPI) { vaapi = name }
+            if v4l2Request == nil, decoder.offers(AV_HWDEVICE_TYPE_DRM, AV_PIX_FMT_DRM_PRIME) { v4l2Request = name }
+        }
+    }
+}
+
+extension UnsafePointer<AVCodec> {
+    /// Whether it can decode into pictures of `format` where it is given a device of `type`.
+    fileprivate func offers(_ type: AVHWDeviceType, _ format: AVPixelFormat) -> Bool {
+        var index: Int32 = 0
+        while let config = avcodec_get_hw_config(self, index) {
+            let takesDevice = config.pointee.methods & Int32(AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX) != 0
+            if config.pointee.device_type == type, config.pointee.pix_fmt == format, takesDevice { return true }
+            index += 1
+        }
+        return false
+    }
+}
+
+extension DecoderChoice.Nodes {
+    /// Those of this machine; of graphics processors only `device`, where one is given.
+    init(device: String?) {
+        if let device {
+            if access(device, F_OK) == 0 { render = [device] }
+        } else {
+            render = Folder.numbers(of: "renderD", in: "/dev/dri").map { "/dev/dri/renderD\($0)" }
+        }
+        hasVideo = !Folder.numbers(of: "video", in: "/dev").isEmpty
+    }
+}
+
+extension DecoderChoice.Track {
+    /// What a stream's header says of it.
+    init(_ parameters: AVCodecParameters) {
+        codec = String(cString: avcodec_get_name(parameters.codec_id))
+        (width, height) = (Int(max(0, parameters.width)), Int(max(0, parameters.height)))
+        isInterlaced = parameters.field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue
+        if let format = av_pix_fmt_desc_get(AVPixelFormat(rawValue: parameters.format))?.pointee {
+            bitsPerSample = Int(format.comp.0.depth)
+            let others = UInt64(AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_PAL)
+            isPlain420 =
+                format.nb_components == 3 && format.log2_chroma_w == 1 && format.log2_chroma_h == 1 && format.flags & others == 0
+                && [8, 10].contains(bitsPerSample)
+        }
+    }
+}
+
+/// What libavcodec can decode here, by the processor.
+package enum DecoderInventory {
+    /// Those of `codecs`, by FFmpeg's short names, that it cannot decode without hardware. The corresponding C functions are
+    /// `avcodec_descriptor_get_by_name` and `av_codec_iterate`.
+    package static func missing(of codecs: [String]) -> [String] {
+        codecs.filter { codec in
+            guard let descriptor = avcodec_descriptor_get_by_name(codec) else { return true }
+            return !hasSoftwareDecoder(descriptor.pointee.id)
+        }
+    }
+
+    private static func hasSoftwareDecoder(_ codec: AVCodecID) -> Bool {
+        all.contains { decoder in
+            guard decoder.pointee.id == codec, decoder.pointee.capabilities & Int32(AV_CODEC_CAP_HARDWARE) == 0 else { return false }
+            // libavcodec's own decoder of AV1 parses only, and has hardware make the pictures.
+            return codec != AV_CODEC_ID_AV1 || String(cString: decoder.pointee.name) != "av1"
+        }
+    }
+
+    /// Those of the installed FFmpeg. The corresponding C function is `av_codec_iterate`.
+    static var all: some Sequence<UnsafePointer<AVCodec>> {
+        sequence(state: UnsafeMutableRawPointer?.none) { av_codec_iterate(&$0) }.lazy.filter { av_codec_is_decoder($0) != 0 }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// surfaces. libavcodec's H.264 decoder makes both anew after each flush, also after a seek: there the decoder is kept, and its memory is not.
 /// Where they do not agree it is freed before another one is opened: so there are never more decoders than items that are open, but for the
 /// time from the end of one item to the opening of the next. Since an item is opened while the one before it plays, a loop has two decoders
-/// that take turns.
+/// of which each follows the other.
 ///
 /// A device may have one decoder only. There the next item is refused while the one before it is decoded. It begins in software, and asks again
 /// as soon as a decoder has come free (``VideoDecoder``). Who was refused stands in line: while anybody does, the items that are opened later
@@ -18,33 +18,28 @@ import Synchronization
 enum DecoderShelf {
     /// What has to agree for a decoder to go on with another stream: whatever libavcodec was told when it was opened.
     struct Identity: Hashable, Sendable {
-        var way: DecoderChoice.Way
-        var codecID: UInt32, codecTag: UInt32
-        var profile: Int32, level: Int32
-        var width: Int32, height: Int32, format: Int32, aspectNumerator: Int32, aspectDenominator: Int32
-        var colours: [UInt32], fieldOrder: UInt32
-        /// Pictures that are held back to be put in order.
-        var videoDelay: Int32
+        let way: DecoderChoice.Way
+        /// What the stream's parameters have in numbers, such as size and colours.
+        private let numbers: [Int64]
         /// Parameter sets, in most containers.
-        var extradata: [UInt8]
-        var maxPixels: Int
+        private let extradata: [UInt8]
+        private let maxPixels: Int
         /// Whether pictures are made of the fields of interlaced frames.
-        var makesPictures: Bool
+        private let makesPictures: Bool
 
         init(_ parameters: AVCodecParameters, way: DecoderChoice.Way, maxPixels: Int, makesPictures: Bool) {
-            (self.way, self.makesPictures) = (way, makesPictures)
-            (codecID, codecTag) = (parameters.codec_id.rawValue, parameters.codec_tag)
-            (profile, level) = (parameters.profile, parameters.level)
-            (width, height, format) = (parameters.width, parameters.height, parameters.format)
-            (aspectNumerator, aspectDenominator) = (parameters.sample_aspect_ratio.num, parameters.sample_aspect_ratio.den)
-            colours = [
-                parameters.color_range.rawValue, parameters.color_primaries.rawValue, parameters.color_trc.rawValue,
-                parameters.color_space.rawValue, parameters.chroma_location.rawValue,
+            (self.way, self.maxPixels, self.makesPictures) = (way, maxPixels, makesPictures)
+            let signed = [
+                parameters.profile, parameters.level, parameters.width, parameters.height, parameters.format,
+                parameters.sample_aspect_ratio.num, parameters.sample_aspect_ratio.den, parameters.video_delay,
             ]
-            fieldOrder = parameters.field_order.rawValue
-            videoDelay = parameters.video_delay
+            let unsigned = [
+                parameters.codec_id.rawValue, parameters.codec_tag, parameters.color_range.rawValue, parameters.color_primaries.rawValue,
+                parameters.color_trc.rawValue, parameters.color_space.rawValue, parameters.chroma_location.rawValue,
+                parameters.field_order.rawValue,
+            ]
+            numbers = signed.map { Int64($0) } + unsigned.map { Int64($0) }
             extradata = Array(UnsafeBufferPointer(start: parameters.extradata, count: Int(max(0, parameters.extradata_size))))
-            self.maxPixels = maxPixels
         }
 
         /// Whether its decoder can begin anew. FFmpeg's V4L2 decoders cannot, neither at the end of a stream nor at a seek.
@@ -168,7 +163,6 @@ enum DecoderShelf {
         return CodecContext(raw: kept.raw, lease: lease)
     }
 
-    /// Frees what waits.
     static func clear() { state.withLock { $0.kept.take() }?.free() }
 
     /// A decoder is not used any more: it waits for the next item where it can begin anew, else it is freed. It has come free when `lease` is gone.

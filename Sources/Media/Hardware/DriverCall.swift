@@ -6,6 +6,7 @@ import Synchronization
 // A driver can hang: in a system call, or because the hardware never says that a picture is done. libavcodec waits for V4L2 without a limit, and so do
 // drivers of libva that do not implement vaSyncSurface2. So a hardware decoder or encoder (EncoderCalls.swift) is called on a thread of its own, and who calls
 // waits for so long and no longer. A call that is late is left behind with its thread and with all that it uses: when it comes back, that is freed there.
+// So what a call is given is `nonisolated(unsafe)`: its caller does not touch it until the call has come back, and never again where that is too late.
 
 /// Calls with a limit. The threads are kept for the next calls.
 enum DriverCall {
@@ -57,6 +58,21 @@ enum DriverCall {
         return true
     }
 
+    /// The same of a call of the decoder, encoder or device of this name: notes that it hangs, and that it does not any more.
+    static func run(
+        of driver: String, within limit: MediaTime, _ call: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let isDone = run(within: limit, call) {
+            late()
+            note(driver, hangs: false)
+        }
+        if !isDone { note(driver, hangs: true) }
+        return isDone
+    }
+
+    /// What to say of a driver that has not answered for so long.
+    static func silence(_ limit: MediaTime) -> String { "its driver did not answer for \(Int(saturating: limit.seconds)) s" }
+
     /// Runs `call` on another thread, and does not wait for it.
     static func begin(_ call: @escaping @Sendable () -> Void) {
         let worker = idle.withLock { $0.popLast() } ?? start()
@@ -77,7 +93,7 @@ enum DriverCall {
     static func hangs(_ name: String) -> Bool { hanging.withLock { $0[name, default: 0] > 0 } }
 
     /// Counts a call of the decoder, encoder or device of this name that has not come back, or one that has after all.
-    static func note(_ name: String, hangs: Bool) {
+    private static func note(_ name: String, hangs: Bool) {
         // It may have come back before that it hangs is noted.
         hanging.withLock { $0[name, default: 0] += hangs ? 1 : -1 }
     }
@@ -87,15 +103,14 @@ enum DriverCall {
 final class Outcome: @unchecked Sendable {
     // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
     var status: Int32 = 0
-    var exported: UnsafeMutablePointer<AVFrame>?
+    /// What has been made: a filter, or a picture.
+    var graph: OpaquePointer?, exported: UnsafeMutablePointer<AVFrame>?
     var problem: SurfaceError?
 
     /// Frees what has come out, and the frame that it came with.
     func free(with frame: UnsafeMutablePointer<AVFrame>) {
-        var (first, second): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVFrame>?) = (exported, frame)
-        exported = nil
-        av_frame_free(&first)
-        av_frame_free(&second)
+        exported.take()?.free()
+        frame.free()
     }
 }
 
@@ -119,12 +134,8 @@ extension CodecContext {
         nonisolated(unsafe) let (context, copy) = (raw, packet.flatMap { av_packet_clone($0) })
         guard packet == nil || copy != nil else { return shim_averror(ENOMEM) }
         let outcome = Outcome()
-        let release = { @Sendable in
-            var pointer = copy
-            av_packet_free(&pointer)
-        }
-        guard call({ outcome.status = avcodec_send_packet(context, copy) }, late: release) else { return shim_averror(ETIMEDOUT) }
-        release()
+        guard call({ outcome.status = avcodec_send_packet(context, copy) }, late: { copy?.free() }) else { return shim_averror(ETIMEDOUT) }
+        copy?.free()
         return outcome.status
     }
 
@@ -164,14 +175,13 @@ extension CodecContext {
     /// Drops all it holds. The corresponding C function is `avcodec_flush_buffers`.
     mutating func flush() {
         guard lease != nil else { return avcodec_flush_buffers(raw) }
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
         _ = call({ avcodec_flush_buffers(context) }, late: {})
     }
 
     /// What a status means for a message.
     func reason(_ status: Int32) -> String {
-        lease?.isHung == true ? "its driver did not answer for \(Int(saturating: limit.seconds)) s" : averrorText(status)
+        lease?.isHung == true ? DriverCall.silence(limit) : averrorText(status)
     }
 
     private var limit: MediaTime {
@@ -182,51 +192,27 @@ extension CodecContext {
     /// Calls the driver; false where that does not come back. The decoder is then nobody's but that call's.
     private mutating func call(_ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {
         guard let lease, !lease.isHung else { return false }
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
-        let (name, lender) = (lease.identity.way.driver, lease.use?.lender)
-        let isDone = DriverCall.run(within: limit, work) {
+        let lender = lease.use?.lender
+        let isDone = DriverCall.run(of: lease.identity.way.driver, within: limit, work) {
             late()
             // Else this reference to it may be the last.
-            if lender == nil {
-                var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-                avcodec_free_context(&pointer)
-            }
-            DriverCall.note(name, hangs: false)
+            if lender == nil { context.free() }
         }
-        if !isDone {
-            self.lease?.isHung = true
-            DriverCall.note(name, hangs: true)
-        }
+        if !isDone { self.lease?.isHung = true }
         return isDone
     }
 
     /// Frees a hardware decoder; leaves that behind where the driver does not let go of it. The corresponding C function is `avcodec_free_context`.
     static func free(_ raw: UnsafeMutablePointer<AVCodecContext>, of driver: String) {
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
-        let isDone = DriverCall.run(within: DriverCall.limit) {
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&pointer)
-        } late: {
-            DriverCall.note(driver, hangs: false)
-        }
-        if !isDone { DriverCall.note(driver, hangs: true) }
+        _ = DriverCall.run(of: driver, within: DriverCall.limit, { context.free() }, late: {})
     }
 
     /// Has a hardware decoder that nobody uses drop what it holds; false where it is not to be used any more, and is freed when the call comes back.
     /// The corresponding C function is `avcodec_flush_buffers`.
     static func flush(_ raw: UnsafeMutablePointer<AVCodecContext>, of driver: String) -> Bool {
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = raw
-        let isDone = DriverCall.run(within: DriverCall.limit) {
-            avcodec_flush_buffers(context)
-        } late: {
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&pointer)
-            DriverCall.note(driver, hangs: false)
-        }
-        if !isDone { DriverCall.note(driver, hangs: true) }
-        return isDone
+        return DriverCall.run(of: driver, within: DriverCall.limit, { avcodec_flush_buffers(context) }, late: { context.free() })
     }
 }

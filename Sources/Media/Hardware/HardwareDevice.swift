@@ -22,12 +22,6 @@ final class HardwareDevice: @unchecked Sendable {
     /// Another reference for a decoder; nil without memory. The corresponding C function is `av_buffer_ref`.
     func reference() -> UnsafeMutablePointer<AVBufferRef>? { av_buffer_ref(raw) }
 
-    enum Outcome {
-        case open(HardwareDevice)
-        /// Why not.
-        case refused(String)
-    }
-
     /// How long an item waits for a driver.
     static let timeLimit = MediaTime.seconds(2)
 
@@ -36,12 +30,12 @@ final class HardwareDevice: @unchecked Sendable {
         var node: String
     }
 
-    private static let devices = Monitor<[Key: Outcome?]>([:])
+    private static let devices = Monitor<[Key: Result<HardwareDevice, SurfaceError>?]>([:])
     private static let log = Logger(label: "decoder")
 
     /// The device at `node`, opened where nobody has asked for it before. Blocks, at most for ``timeLimit``. The corresponding C function
     /// is `av_hwdevice_ctx_create`.
-    static func open(_ type: AVHWDeviceType, node: String) -> Outcome {
+    static func open(_ type: AVHWDeviceType, node: String) throws(SurfaceError) -> HardwareDevice {
         let key = Key(type: UInt32(bitPattern: Int32(truncatingIfNeeded: type.rawValue)), node: node)
         let isFirst = devices.withLock { devices in
             if devices[key] != nil { return false }
@@ -50,36 +44,35 @@ final class HardwareDevice: @unchecked Sendable {
         }
         if isFirst {
             Thread("driver") {
-                let outcome = create(type, node)
+                let outcome = Result<HardwareDevice, SurfaceError> { () throws(SurfaceError) in try create(type, node) }
                 devices.signal { $0[key] = .some(outcome) }
                 switch outcome {
-                case .open(let device): log.info("\(node): \(device.name)")
-                case .refused(let reason): log.debug("\(node) decodes nothing: \(reason)")
+                case .success(let device): log.info("\(node): \(device.name)")
+                case .failure(let error): log.debug("\(node) decodes nothing: \(error.text)")
                 }
             }.detach()
         }
-        if let outcome = devices.wait(until: .now + timeLimit, { $0[key] ?? nil }) { return outcome }
-        let late = Outcome.refused("its driver did not answer for \(Int(saturating: timeLimit.seconds)) s")
-        return devices.withLock { devices in
-            if let outcome = devices[key] ?? nil { return outcome }
-            devices[key] = .some(late)
-            return late
-        }
+        _ = devices.wait(until: .now + timeLimit) { $0[key] ?? nil }
+        return try devices.withLock { devices in
+            let outcome = (devices[key] ?? nil) ?? .failure(SurfaceError(text: DriverCall.silence(timeLimit)))
+            devices[key] = .some(outcome)
+            return outcome
+        }.get()
     }
 
-    private static func create(_ type: AVHWDeviceType, _ node: String) -> Outcome {
+    private static func create(_ type: AVHWDeviceType, _ node: String) throws(SurfaceError) -> HardwareDevice {
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         // Without this a node that is none is taken for the name of an X display.
         if type == AV_HWDEVICE_TYPE_VAAPI { av_dict_set(&options, "connection_type", "drm", 0) }
         var context: UnsafeMutablePointer<AVBufferRef>?
         let status = av_hwdevice_ctx_create(&context, type, node, options, 0)
-        guard status >= 0, let context else { return .refused(averrorText(status)) }
+        guard status >= 0, let context else { throw SurfaceError(text: averrorText(status)) }
         guard type == AV_HWDEVICE_TYPE_VAAPI, let display = context.vaDisplay else {
-            return .open(HardwareDevice(context, name: node, deinterlaces: false))
+            return HardwareDevice(context, name: node, deinterlaces: false)
         }
         let name = vaQueryVendorString(display).map { String(cString: $0) } ?? node
-        return .open(HardwareDevice(context, name: name, deinterlaces: deinterlaces(display)))
+        return HardwareDevice(context, name: name, deinterlaces: deinterlaces(display))
     }
 
     /// Whether a driver has a filter that does more than to show both fields at once. The corresponding C function is

@@ -6,7 +6,7 @@ import CKioskFFmpeg
 // libavutil 5.1 does not wait: a surface exported before it is drawn shows what was in it before. And it describes luma and chroma as two
 // pictures of one and two bytes a pixel, which no plane of a display takes: they are described as one.
 
-/// Why a surface cannot be given out.
+/// Why a surface, a device or an encoder cannot be given out.
 struct SurfaceError: Error { let text: String }
 
 extension UnsafeMutablePointer<AVFrame> {
@@ -32,8 +32,7 @@ extension UnsafeMutablePointer<AVFrame> {
         var code = av_hwframe_map(mapped, self, Int32(AV_HWFRAME_MAP_READ | AV_HWFRAME_MAP_DIRECT))
         if code >= 0 { code = av_frame_copy_props(mapped, self) }
         guard code >= 0, let descriptor = mapped.descriptor else {
-            var pointer: UnsafeMutablePointer<AVFrame>? = mapped
-            av_frame_free(&pointer)
+            mapped.free()
             throw SurfaceError(text: averrorText(code))
         }
         (mapped.pointee.width, mapped.pointee.height) = (pointee.width, pointee.height)
@@ -51,12 +50,11 @@ extension UnsafeMutablePointer<AVFrame> {
     /// without a frames context. The corresponding C function is `av_hwframe_transfer_data`.
     func downloaded(_ pixelFormat: AVPixelFormat) -> UnsafeMutablePointer<AVFrame>? {
         guard let source = av_frame_clone(self), let copy = av_frame_alloc() else { return nil }
-        var (sourcePointer, copyPointer): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVFrame>?) = (source, copy)
-        defer { av_frame_free(&sourcePointer) }
+        defer { source.free() }
         if source.pointee.hw_frames_ctx == nil { source.pointee.hw_frames_ctx = .dmabufs(pixelFormat, of: source.pointee) }
         guard source.pointee.hw_frames_ctx != nil, av_hwframe_transfer_data(copy, source, 0) >= 0, av_frame_copy_props(copy, source) >= 0
         else {
-            av_frame_free(&copyPointer)
+            copy.free()
             return nil
         }
         (copy.pointee.width, copy.pointee.height) = (source.pointee.width, source.pointee.height)

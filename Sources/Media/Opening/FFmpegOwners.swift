@@ -1,6 +1,8 @@
 import CKioskFFmpeg
+import CKioskMedia
 import KioskPlatform
 import KioskVocabulary
+import Logging
 
 // The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
 // no `deinit` of their own.
@@ -53,8 +55,7 @@ struct CodecContext: ~Copyable, @unchecked Sendable {
             if !lease.isHung { DecoderShelf.end(raw, lease) }
             return
         }
-        var pointer: UnsafeMutablePointer<AVCodecContext>? = raw
-        avcodec_free_context(&pointer)
+        raw.free()
     }
 }
 
@@ -63,10 +64,7 @@ struct Packet: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVPacket>
     init() { raw = av_packet_alloc() }
-    deinit {
-        var pointer: UnsafeMutablePointer<AVPacket>? = raw
-        av_packet_free(&pointer)
-    }
+    deinit { raw.free() }
 }
 
 /// Owns a frame that a decoder fills again and again.
@@ -74,8 +72,47 @@ struct ScratchFrame: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVFrame>
     init() { raw = av_frame_alloc() }
-    deinit {
-        var pointer: UnsafeMutablePointer<AVFrame>? = raw
+
+    /// One with memory for a picture; nil without that.
+    init?(_ format: AVPixelFormat, width: Int, height: Int) {
+        raw = av_frame_alloc()
+        raw.pointee.format = format.rawValue
+        (raw.pointee.width, raw.pointee.height) = (Int32(width), Int32(height))
+        if av_frame_get_buffer(raw, 0) < 0 { return nil }
+    }
+
+    deinit { raw.free() }
+}
+
+private let ffmpegLog = Logger(label: "ffmpeg")
+
+/// What libav* log in their own words.
+package enum FFmpegLog {
+    /// Has the lines of libav* logged at `debug` with the label `ffmpeg` for the rest of the process, instead of written to standard
+    /// error. Call when swift-log has been bootstrapped. The corresponding C function is `av_log_set_callback`.
+    package static func capture() { kiosk_capture_ffmpeg_log { ffmpegLog.debug("\(String(cString: $0))") } }
+}
+
+extension UnsafeMutablePointer<AVFrame> {
+    /// The corresponding C function is `av_frame_free`.
+    func free() {
+        var pointer: Self? = self
         av_frame_free(&pointer)
+    }
+}
+
+extension UnsafeMutablePointer<AVPacket> {
+    /// The corresponding C function is `av_packet_free`.
+    func free() {
+        var pointer: Self? = self
+        av_packet_free(&pointer)
+    }
+}
+
+extension UnsafeMutablePointer<AVCodecContext> {
+    /// The corresponding C function is `avcodec_free_context`.
+    func free() {
+        var pointer: Self? = self
+        avcodec_free_context(&pointer)
     }
 }

@@ -41,8 +41,7 @@ final class FileInput: @unchecked Sendable {
     }
 
     deinit {
-        for context in open.keys { Self.free(context) }
-        for context in lists.keys { Self.free(context) }
+        for context in lists.union(open.keys) { Self.free(context) }
     }
 
     // MARK: What comes over the network
@@ -65,7 +64,7 @@ final class FileInput: @unchecked Sendable {
 
     private var parts: [UnsafeMutablePointer<AVIOContext>: Part] = [:]
     /// Lists of one variant, in memory.
-    private var lists: [UnsafeMutablePointer<AVIOContext>: TextInput] = [:]
+    private var lists: Set<UnsafeMutablePointer<AVIOContext>> = []
     /// For how long nobody has read what was being fetched.
     var idle = MediaTime.zero
     private var hasOpenedPart = false
@@ -103,10 +102,9 @@ final class FileInput: @unchecked Sendable {
             _ = closeDefault?(context, io)
             result.pointee = nil
             guard let text else { return refusal == nil ? kAVERROR_EOF : shim_averror(EACCES) }
-            let input = TextInput(text)
-            let memory = input.makeContext()
+            let memory = UnsafeMutablePointer.reading(text)
             memory.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
-            lists[memory] = input
+            lists.insert(memory)
             // libavformat would close the context's own as one of its own.
             if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             result.pointee = memory
@@ -114,10 +112,10 @@ final class FileInput: @unchecked Sendable {
         }
         guard HTTPAddress(address) != nil else { return status }
         if case .dash = beginning {
-            do throws(TLSTerms.Refusal) {
+            do throws(MediaError.Reason) {
                 terms = try TLSTerms.claim(settings, staysOpen: true, interruption)
             } catch {
-                refusal = error.reason
+                refusal = error
                 _ = closeDefault?(context, io)
                 result.pointee = nil
                 return shim_averror(EACCES)
@@ -310,11 +308,9 @@ final class FileInput: @unchecked Sendable {
 
     private func close(_ context: UnsafeMutablePointer<AVFormatContext>, _ io: UnsafeMutablePointer<AVIOContext>) -> Int32 {
         if let part = parts.removeValue(forKey: io) { part.ended(at: avio_seek(io, 0, SEEK_CUR), idle: idle) }
-        if lists.removeValue(forKey: io) != nil {
-            Self.free(io)
-            return 0
+        guard lists.remove(io) != nil || open.removeValue(forKey: io) != nil else {
+            return closeDefault?(context, io) ?? shim_averror(EINVAL)
         }
-        guard open.removeValue(forKey: io) != nil else { return closeDefault?(context, io) ?? shim_averror(EINVAL) }
         Self.free(io)
         return 0
     }

@@ -1,4 +1,5 @@
 import KioskPlatform
+import Synchronization
 
 /// The variants of an HLS master list, and which of them is played. A pure value.
 ///
@@ -23,7 +24,6 @@ struct HLSVariants: Hashable, Sendable {
     static let usableShare = 0.8
     /// Bits a second that a line is taken to carry before it has been measured.
     static let assumedThroughput = 6_000_000.0
-    /// No list is longer.
     static let longestList = 8 << 20
 
     /// nil where `text` is no master list.
@@ -168,4 +168,32 @@ enum HLSFault: Hashable, Sendable {
         case .isMixed, .isNested, .isEmpty: isFirst ? .mixedList : nil
         }
     }
+}
+
+/// How many bits a second the lines to servers have carried, as far as that has been seen. A pure value.
+struct Throughput: Hashable, Sendable {
+    /// Bits a second by server.
+    private var servers: [String: Double] = [:]
+
+    /// Less says more of how long a request takes than of the line.
+    static let leastBytes: Int64 = 32 << 10
+    private static let mostServers = 100
+
+    /// What has been seen of a server; nil where nothing has.
+    func of(_ server: String) -> Double? { servers[server] }
+
+    /// A part of so many bytes has come from `server` in `time`. A slower line is believed sooner than a faster one.
+    mutating func received(_ bytes: Int64, from server: String, in time: MediaTime) {
+        guard bytes >= Self.leastBytes, time > .zero else { return }
+        let rate = Double(bytes) * 8 / time.seconds
+        if servers.count >= Self.mostServers, servers[server] == nil { servers = [:] }
+        servers[server] = servers[server].map { $0 + (rate < $0 ? 0.7 : 0.3) * (rate - $0) } ?? rate
+    }
+
+    static func server(_ url: String) -> String {
+        guard let scheme = url.firstRange(of: "://") else { return "" }
+        return String(url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
+    }
+
+    static let seen = Mutex(Throughput())
 }

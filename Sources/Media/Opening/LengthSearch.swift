@@ -23,7 +23,7 @@ extension FormatContext {
     private static let longestJoinedWalk: Int64 = 16 << 20
     private static let mostPackets = 1_000_000
 
-    /// What has been found in a file, to be found once: a clip that loops is opened for each turn.
+    /// What has been found in a file, to be found once: a clip that loops is opened for each playthrough.
     private struct Found: Sendable {
         var version: FileVersion
         /// Of the streams, in their order.
@@ -158,18 +158,8 @@ extension FormatContext {
     /// Where in a Matroska file the first cluster begins, in so many bytes from `begin` on; nil where none does. What looks like the number of
     /// one is one only where what begins a cluster follows its length.
     private static func firstCluster(of file: BoundedFile, from begin: Int64, count: Int) -> Int64? {
-        guard file.seek(to: begin) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        reading: while filled < count {
-            let space = count - filled
-            switch bytes.withUnsafeMutableBytes({ file.read(into: $0.baseAddress! + filled, count: space) }) {
-            case .bytes(let number): filled += number
-            case .end, .failed, .interrupted: break reading
-            }
-        }
-        return bytes.withUnsafeBufferPointer { bytes in
-            for index in 0..<max(0, filled - 16) {
+        return file.bytes(at: begin, count: count)?.withUnsafeBufferPointer { bytes in
+            for index in 0..<max(0, bytes.count - 16) {
                 guard bytes[index] == 0x1F, bytes[index + 1] == 0x43, bytes[index + 2] == 0xB6, bytes[index + 3] == 0x75 else { continue }
                 let length = bytes[index + 4].leadingZeroBitCount + 1
                 // Timestamp, checksum, padding, position, size of the one before.

@@ -76,28 +76,12 @@ struct HLSPieces {
     }
 }
 
-/// A text that libavformat reads as if it were a file.
-final class TextInput {
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    /// An AVIOContext that reads it; this object must outlive it.
-    func makeContext() -> UnsafeMutablePointer<AVIOContext> {
-        let size = 32 << 10
-        return avio_alloc_context(
-            av_malloc(size).assumingMemoryBound(to: UInt8.self), Int32(size), 0, Unmanaged.passUnretained(self).toOpaque(),
-            { input, buffer, count in
-                Unmanaged<TextInput>.fromOpaque(input!).takeUnretainedValue().read(into: buffer!, count: Int(count))
-            }, nil, nil)!
-    }
-
-    private func read(into buffer: UnsafeMutablePointer<UInt8>, count: Int) -> Int32 {
-        let given = min(count, bytes.count - position)
-        guard given > 0 else { return kAVERROR_EOF }
-        for index in 0..<given { buffer[index] = bytes[position + index] }
-        position += given
-        return Int32(given)
+extension UnsafeMutablePointer<AVIOContext> {
+    /// One that reads these bytes as if they were a file; ``FileInput/free(_:)`` frees it.
+    static func reading(_ bytes: [UInt8]) -> Self {
+        let memory = av_malloc(max(bytes.count, 1)).assumingMemoryBound(to: UInt8.self)
+        memory.update(from: bytes, count: bytes.count)
+        // Without a function that reads it is at its end behind its memory.
+        return avio_alloc_context(memory, Int32(bytes.count), 0, nil, nil, nil, nil)!
     }
 }

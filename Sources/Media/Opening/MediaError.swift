@@ -4,7 +4,7 @@ import KioskPlatform
 /// Why a source cannot be played, with a text for the person who put it on the playlist.
 package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with it.
-    package enum Reason: Hashable, Sendable {
+    package enum Reason: Error, Hashable, Sendable {
         case notFound
         case permissionDenied
         case isDirectory

@@ -64,13 +64,7 @@ enum MediaKinds {
     }()
 
     private static func decoders(where isWanted: (String) -> Bool) -> [String] {
-        var names: [String] = []
-        var position: UnsafeMutableRawPointer?
-        while let decoder = av_codec_iterate(&position) {
-            guard av_codec_is_decoder(decoder) != 0, isWanted(String(cString: avcodec_get_name(decoder.pointee.id))) else { continue }
-            names.append(String(cString: decoder.pointee.name))
-        }
-        return names
+        DecoderInventory.all.filter { isWanted(String(cString: avcodec_get_name($0.pointee.id))) }.map { String(cString: $0.pointee.name) }
     }
 }
 
@@ -84,5 +78,22 @@ package enum FilmInput {
         av_dict_set(&options, "protocol_whitelist", "file", 0)
         av_dict_set(&options, "format_whitelist", MediaKinds.formats(StreamSettings(), lists: []), 0)
         return avformat_open_input(&context, "file:" + path, nil, &options)
+    }
+}
+
+extension MediaReader {
+    /// FFmpeg's names of what names other files and hosts, instead of being a clip.
+    private static let lists: Set<String> = ["hls", "dash", "concat", "sdp", "imf"]
+
+    /// FFmpeg's name of the list that the regular file at `path` is by its bytes, whatever its name says; nil where it is none. Nothing that it names is
+    /// opened. Blocks as long as its file system does. The corresponding C function is `av_probe_input_buffer2`.
+    package static func listFormat(ofFile path: String) -> String? {
+        var file: UnsafeMutablePointer<AVIOContext>?
+        guard avio_open(&file, "file:" + path, AVIO_FLAG_READ) >= 0, let opened = file else { return nil }
+        defer { avio_closep(&file) }
+        var format: UnsafePointer<AVInputFormat>?
+        guard av_probe_input_buffer2(opened, &format, path, nil, 0, 0) >= 0, let format else { return nil }
+        let name = String(cString: format.pointee.name)
+        return name.split(separator: ",").contains { lists.contains(String($0)) } ? name : nil
     }
 }

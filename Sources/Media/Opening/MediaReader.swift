@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import KioskPlatform
+import KioskVocabulary
 
 /// A source opened for playing: gives out its frames and its samples from a chosen time on, each in order, and reads packets as either side
 /// needs them.
@@ -17,7 +18,7 @@ package struct MediaReader: ~Copyable, Sendable {
     /// What the source holds.
     package internal(set) var description: AssetDescription
     /// How long a picture lasts at the average rate; nil for stills and where the container tells none. Of interlaced video it halves when
-    /// the first field turns up, and doubles where the machine is too slow for fields.
+    /// the first field shows, and doubles where the machine is too slow for fields.
     package var nominalFrameDuration: MediaTime? {
         makesFields ? frameDuration.map { MediaTime(nanoseconds: $0.nanoseconds / 2) } : frameDuration
     }
@@ -50,7 +51,7 @@ package struct MediaReader: ~Copyable, Sendable {
         self.sound = sound
     }
 
-    /// What is wrong with the source, as far as it has been read: `plays without its sound: …`. Each is there once; what turns up later
+    /// What is wrong with the source, as far as it has been read: `plays without its sound: …`. Each is there once; what shows later
     /// comes last.
     package var problems: [String] { demuxer.problems }
     /// Adds to ``problems`` what whoever reads it has found.
@@ -205,5 +206,165 @@ package struct MediaReader: ~Copyable, Sendable {
         pictures?.restart()
         try demuxer.seek(to: container, isBeginning: time == nil, frameDuration: frameDuration)
         sound?.restart(at: container)
+    }
+
+    // MARK: From a source to a reader: which streams are played, and their decoders
+
+    /// Opens an item of a playlist, as all do that open one: the player, what checks it ahead of time, and what tries it meanwhile. Its entry says
+    /// which tracks are played and how it is fetched; the rest is as of ``open(_:isKept:samples:decoderThreads:decoder:audio:video:interruption:deinterlacing:pictureMemory:settings:displaySize:)``.
+    ///
+    /// - Parameters:
+    ///   - location: what is opened in its place: the file that is kept of a URL.
+    ///   - fields: what becomes of interlaced frames, where the entry does not leave them as they are.
+    package static func open(
+        _ item: PlaylistItem, at location: String? = nil, samples: AudioFormat?, decoderThreads: Int = 1,
+        decoder wish: DecoderWish = .software, interruption: Interruption = Interruption(), fields: Deinterlacing = .fields,
+        displaySize: (width: Int, height: Int)? = nil
+    ) throws(MediaError) -> MediaReader {
+        try open(
+            location ?? item.source, isKept: location != nil, samples: samples, decoderThreads: decoderThreads, decoder: wish,
+            audio: item.audioTrack,
+            video: item.videoTrack, interruption: interruption, deinterlacing: item.deinterlace == .off ? .off : fields,
+            settings: item.stream, displaySize: displaySize)
+    }
+
+    /// Opens `source` and decodes its first picture, so that a source that cannot play fails here and not on the screen.
+    ///
+    /// Blocks for as long as that takes, at most some ``openingTimeLimit`` a step; `interruption` ends it early.
+    ///
+    /// - Parameters:
+    ///   - source: a path, or a URL with its scheme.
+    ///   - isKept: whether it is a file with the bytes of a server, which may be no list.
+    ///   - samples: what sound is converted to; nil leaves the sound out.
+    ///   - decoderThreads: how many threads libavcodec may use for pictures.
+    ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
+    ///   - audio: which of its sound tracks is played.
+    ///   - video: which of its picture tracks is; without one a cover is not shown either.
+    ///   - deinterlacing: what becomes of interlaced frames; stills have none.
+    ///   - settings: how it is fetched where it comes over the network.
+    ///   - displaySize: pixels of the display: of a stream in several sizes, the one that fits is played.
+    ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
+    /// - Throws: ``MediaError`` with what is wrong with the source.
+    package static func open(
+        _ source: String, isKept: Bool = false, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
+        audio: TrackChoice = .automatic, video: TrackChoice = .automatic, interruption: Interruption = Interruption(),
+        deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem,
+        settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil
+    ) throws(MediaError) -> MediaReader {
+        do throws(MediaError) {
+            MemoryLimit.boundAllocations()
+            let format = try FormatContext.open(
+                source, settings: settings, isKept: isKept, displaySize: displaySize, interruption: interruption)
+            var streams = StreamIndices()
+            streams.video = format.stream(video, of: .video)
+            if samples != nil || streams.video < 0 {
+                // What is its length is read, heard or not.
+                streams.audio = format.stream(audio == .off ? .automatic : audio, of: .audio, related: streams.video)
+            }
+            if streams.video < 0 && streams.audio < 0 { throw MediaError(source, .nothingToPlay) }
+            format.giveOut(streams)
+
+            var pictures: PictureTrack?
+            var nominalDuration: MediaTime?
+            var isCover = false
+            if streams.video >= 0, let stream = format.raw.pointee.streams[Int(streams.video)] {
+                isCover = shim_stream_is_attached_picture(stream) != 0
+                do throws(MediaError) {
+                    try format.checkCodec(stream, source)
+                    let hasFields = !isCover && !format.isStill && !format.isImage
+                    var wish = isCover ? .software : wish
+                    wish.makesPictures = hasFields && deinterlacing != .off
+                    // Frame threads give a picture out only when more packets follow, and a cover has one.
+                    let decoder = try VideoDecoder.open(
+                        stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory,
+                        wish: wish)
+                    nominalDuration = decoder.nominalDuration
+                    pictures = PictureTrack(
+                        decoder, Deinterlacer(stream.pointee.codecpar.pointee, hasFields ? deinterlacing : .off, threads: decoderThreads))
+                } catch {
+                    if !isCover { throw error }  // a cover that cannot be shown leaves the sound
+                    streams.video = -1
+                }
+            }
+            let hasVideo = streams.video >= 0 && !isCover
+            var description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
+            description.isLocal = !isStream(source) && !format.input.hasAskedServers
+            var sound: SoundTrack?
+            var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }
+            if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {
+                do throws(MediaError) {
+                    try format.checkCodec(stream, source)
+                    sound = SoundTrack(
+                        try AudioDecoder.open(
+                            stream, source: source, output: samples, isLive: description.isLive, end: format.soundEnd(of: stream)))
+                } catch {
+                    if !hasVideo { throw error }
+                    problems.append("plays without its sound: \(error.reason.text)")
+                }
+            }
+            if sound == nil { streams.audio = -1 }
+
+            let nominal = hasVideo && !description.isStill ? nominalDuration : nil
+            let packets = PacketSource(
+                format, name: source, streams: streams, interruption: interruption, settings: settings, isLive: description.isLive)
+            var reader = MediaReader(
+                description, samples: samples, nominalFrameDuration: nominal,
+                demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems), pictures: pictures, sound: sound)
+            try reader.decodeBeginning()
+            if audio == .off { reader.leaveOutSound() }
+            reader.startReceiving()
+            return reader
+        } catch {
+            throw error.explained(interruption)
+        }
+    }
+
+    // MARK: Another sound track: the picture, which is decoded from the same packets as before, notices nothing
+
+    /// What has followed from a selection.
+    package enum AudioSelection: Hashable, Sendable {
+        /// The track is played already, or there is no such.
+        case unchanged
+        /// Its sound follows on what is read already.
+        case follows
+        /// Its sound begins at the time that was named: there was none before.
+        case begins
+    }
+
+    /// Plays another sound track from where the source has been read to: what has been read of the present one is heard before it. Where no
+    /// sound is read the new one begins at item time `time`, or where the source has been read to. `off` is for who reads the sound.
+    package mutating func select(audio choice: TrackChoice, at time: MediaTime) -> AudioSelection {
+        guard let samples, choice != .off else { return .unchanged }
+        let index = demuxer.source.format.stream(choice, of: .audio, related: demuxer.source.streams.video)
+        if let problem = demuxer.source.format.problem(with: choice, of: .audio) { demuxer.report(problem) }
+        guard index >= 0, index != demuxer.source.streams.audio, let stream = demuxer.source.stream(index) else { return .unchanged }
+        let decoder: AudioDecoder
+        do throws(MediaError) {
+            try demuxer.source.format.checkCodec(stream, demuxer.source.name)
+            decoder = try AudioDecoder.open(
+                stream, source: demuxer.source.name, output: samples, isLive: description.isLive,
+                end: demuxer.source.format.soundEnd(of: stream))
+        } catch {
+            demuxer.report("cannot play its audio track “\(choice)”: \(error.reason.text)")
+            return .unchanged
+        }
+        description.audio = AssetDescription.Audio(stream, within: description.duration)
+        let packets = demuxer.selectSound(index)
+        if let former = sound.take() {
+            sound = SoundTrack(decoder, after: former, packets)
+            return .follows
+        }
+        var track = SoundTrack(decoder)
+        track.restart(at: origin + time)
+        sound = consume track
+        return .begins
+    }
+
+    /// The streams that are played, by their kind.
+    package var selectedTracks: [TrackKind: Int] {
+        var selected: [TrackKind: Int] = [:]
+        if description.video != nil { selected[.video] = Int(demuxer.source.streams.video) }
+        if hasSound { selected[.audio] = Int(demuxer.source.streams.audio) }
+        return selected
     }
 }

@@ -76,7 +76,7 @@ struct PictureMemory: Hashable {
     /// Bytes in all where both sides are halved `reduction` times.
     func bytes(reducedBy reduction: Int) -> Int { Int(saturating: Double(width) * Double(height) * bytesPerPixel(reducedBy: reduction)) }
 
-    /// How often both sides can be halved, at most `limit` times, without becoming smaller than `size`, whichever way that is turned.
+    /// How often both sides can be halved, at most `limit` times, without becoming smaller than `size`, whichever way that is rotated.
     func reduction(to size: (width: Int, height: Int), atMost limit: Int) -> Int {
         let (short, long) = (min(size.width, size.height), max(size.width, size.height))
         return (0...limit).last { min(width, height) >> $0 >= short && max(width, height) >> $0 >= long } ?? 0

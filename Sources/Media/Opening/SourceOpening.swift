@@ -74,8 +74,8 @@ extension FormatContext {
         _ source: String, _ settings: StreamSettings, _ interruption: Interruption
     ) throws(MediaError) -> TLSTerms? {
         guard ["rtsps", "rtmpts"].contains(source.prefix { $0 != ":" }.lowercased()) else { return nil }
-        do throws(TLSTerms.Refusal) { return try TLSTerms.claim(settings, staysOpen: false, interruption) } catch {
-            throw MediaError(source, interruption.cancelled ? .cancelled : error.reason)
+        do throws(MediaError.Reason) { return try TLSTerms.claim(settings, staysOpen: false, interruption) } catch {
+            throw MediaError(source, interruption.cancelled ? .cancelled : error)
         }
     }
 

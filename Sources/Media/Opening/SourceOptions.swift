@@ -26,7 +26,6 @@ enum SourceOptions {
         }
     }
 
-    /// The options for `source`, in order.
     static func options(for source: String, _ settings: StreamSettings) -> [(name: String, value: String)] {
         var options = [("pattern_type", "none")]  // `%` and `*` in the name of a still are no patterns
         let kind = kind(of: source)

@@ -11,7 +11,6 @@ import Synchronization
 /// are being opened, and are refused while one that stays open has other terms. All other connections are told their terms with each request
 /// (``SourceOptions``), and defaults that nobody claims are strict.
 final class TLSTerms: Sendable {
-    /// Of an entry.
     private struct Terms: Hashable {
         var verifies = true
         /// nil is the system's.
@@ -21,7 +20,6 @@ final class TLSTerms: Sendable {
         init(_ settings: StreamSettings) { (verifies, authorities) = (settings.verifiesTLS, settings.certificateAuthorities) }
     }
 
-    /// Who has claimed them.
     private struct Claims {
         var terms: Terms
         var opening = 0
@@ -29,25 +27,12 @@ final class TLSTerms: Sendable {
         var count: Int { opening + open }
     }
 
-    enum Refusal: Error {
-        /// Another source that stays open has other terms.
-        case taken
-        /// This FFmpeg has no such options.
-        case unknown
-        /// It took too long, or is no longer wanted.
-        case interrupted
-
-        var reason: MediaError.Reason {
-            switch self {
-            case .taken:
-                .failed(
-                    "cannot be opened: ca-file or tls-verify differ from those of a DASH entry that is open, and rtsps and DASH share them: give "
-                        + "all such entries the same, in [network]")
-            case .unknown: .failed("cannot be opened: this FFmpeg does not verify the server’s certificate")
-            case .interrupted: .failed("cannot be opened: another entry with another ca-file or tls-verify has been opening for too long")
-            }
-        }
-    }
+    private static let taken = MediaError.Reason.failed(
+        "cannot be opened: ca-file or tls-verify differ from those of a DASH entry that is open, and rtsps and DASH share them: give "
+            + "all such entries the same, in [network]")
+    private static let unknown = MediaError.Reason.failed("cannot be opened: this FFmpeg does not verify the server’s certificate")
+    private static let interrupted = MediaError.Reason.failed(
+        "cannot be opened: another entry with another ca-file or tls-verify has been opening for too long")
 
     /// nil where libavformat's defaults could not be set.
     private static let claims = Monitor<Claims?>(setDefaults() ? Claims(terms: Terms()) : nil)
@@ -67,17 +52,17 @@ final class TLSTerms: Sendable {
     }
 
     /// Those of `settings`, until the result goes. Blocks while a source with others is being opened, as long as `interruption` allows.
-    static func claim(_ settings: StreamSettings, staysOpen: Bool, _ interruption: Interruption) throws(Refusal) -> TLSTerms {
+    static func claim(_ settings: StreamSettings, staysOpen: Bool, _ interruption: Interruption) throws(MediaError.Reason) -> TLSTerms {
         let terms = Terms(settings)
         while !interruption.isOver {
-            let outcome: Result<TLSTerms, Refusal>? = claims.wait(until: .now + slice) { claims in
-                guard let present = claims else { return .failure(.unknown) }
+            let outcome: Result<TLSTerms, MediaError.Reason>? = claims.wait(until: .now + slice) { claims in
+                guard let present = claims else { return .failure(unknown) }
                 if present.terms != terms {
-                    if present.open > 0 { return .failure(.taken) }
+                    if present.open > 0 { return .failure(taken) }
                     if present.opening > 0 { return nil }
                     guard terms.authorities == nil || SourceOptions.systemAuthorities != nil, set(terms) else {
                         claims = set(Terms()) ? present : nil
-                        return .failure(.unknown)
+                        return .failure(unknown)
                     }
                     claims?.terms = terms
                 }
@@ -87,7 +72,7 @@ final class TLSTerms: Sendable {
             }
             if let outcome { return try outcome.get() }
         }
-        throw .interrupted
+        throw interrupted
     }
 
     /// Has libavformat verify servers and follow no redirection where nobody tells it to. False where it could not be made to. Call before anything is opened.

@@ -9,7 +9,6 @@ package enum UnreadableImage: Hashable, Sendable {
     /// Large ones are made of tiles.
     case tiledAVIF
 
-    /// What it is, and what to do.
     var text: String {
         switch self {
         case .heic: "is a HEIC photograph, which FFmpeg cannot read: convert it to JPEG (heif-convert IN.heic OUT.jpg)"

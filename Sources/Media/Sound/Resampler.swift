@@ -79,7 +79,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
             swr_free(&pointer)
             return nil
         }
-        // A mix down is as loud as libswresample's coefficients say: what would clip, the limiter turns down.
+        // A mix down is as loud as libswresample's coefficients say: what would clip, the limiter lowers.
         av_opt_set_double(UnsafeMutableRawPointer(made), "rematrix_maxval", 1000, 0)
         guard swr_init(made) >= 0 else {
             swr_free(&pointer)

@@ -1,7 +1,7 @@
 /// Keeps sound that has been mixed down within full scale. A pure value.
 ///
 /// A channel of 5.1 goes into the mix as loud as its own stereo version would be, as other players do it; so all six together can be louder
-/// than full scale, and mostly are not. The limiter turns down the moments that are, instead of the mix turning down everything.
+/// than full scale, and mostly are not. The limiter lowers the moments that are, instead of the mix lowering everything.
 ///
 /// It works in blocks of 2.7 ms at 48 kHz. In a block the gain moves in a straight line, from what it was to what this block and the next one
 /// need: so it is down before a peak, without a click. It rises again within a tenth of a second. So a block is given out when the next one

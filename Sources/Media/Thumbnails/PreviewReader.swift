@@ -50,16 +50,9 @@ package struct PreviewReader: ~Copyable, Sendable {
         else { return nil }
         let description = AssetDescription(format, video: index, audio: -1)
         guard !description.isStill, description.isSeekable, description.duration != nil else { return nil }
-        for other in 0..<Int32(format.raw.pointee.nb_streams) where other != index {
-            shim_stream_discard(format.raw.pointee.streams[Int(other)], 1)
-        }
-        let (width, height) = (min(max(width, 1), longestSide), min(max(height, 1), longestSide))
-        try format.checkCodec(stream, source)
-        let decoder = try VideoDecoder.open(
-            stream, of: format, source: source, threads: 1, memory: pictureMemory, preview: (width, height))
-        var reader = PreviewReader(
-            source: PacketSource(format, name: source, streams: StreamIndices(video: index), interruption: interruption),
-            decoder: decoder, width: width, height: height)
+        var reader = try reader(
+            of: stream, in: format, named: source, width: min(max(width, 1), longestSide), height: min(max(height, 1), longestSide),
+            interruption, memory: pictureMemory)
         guard let first = reader.decodeKeyFrame(within: openingTimeLimit) else {
             throw MediaError(source, interruption.cancelled ? .cancelled : .nothingDecodes)
         }
@@ -67,10 +60,18 @@ package struct PreviewReader: ~Copyable, Sendable {
         return reader
     }
 
-    init(source: consuming PacketSource, decoder: consuming VideoDecoder, width: Int, height: Int) {
-        self.source = source
-        self.decoder = decoder
-        (self.width, self.height) = (width, height)
+    /// A reader of one stream of an opened file, before its first picture.
+    static func reader(
+        of stream: UnsafeMutablePointer<AVStream>, in format: FormatContext, named source: String, width: Int, height: Int,
+        _ interruption: Interruption, memory: Int = MemoryLimit.ofItem
+    ) throws(MediaError) -> PreviewReader {
+        let streams = StreamIndices(video: stream.pointee.index)
+        format.giveOut(streams)
+        try format.checkCodec(stream, source)
+        return PreviewReader(
+            source: PacketSource(format, name: source, streams: streams, interruption: interruption),
+            decoder: try VideoDecoder.open(stream, of: format, source: source, threads: 1, memory: memory, preview: (width, height)),
+            width: width, height: height)
     }
 
     /// The key frame that is nearest to item time `time`; nil where none is found there within 3 s, or it cannot be drawn.
@@ -118,8 +119,7 @@ package struct PreviewReader: ~Copyable, Sendable {
                 decoder.sendEnd()
                 switch decoder.receive() {
                 case .frame(let frame): return frame
-                case .needsPacket: break
-                case .end: break
+                default: break
                 }
             }
             if HostTime.now >= end { return nil }

@@ -58,15 +58,20 @@ extension VideoFrame {
                 sws_setColorspaceDetails(
                     context, sws_getCoefficients(format.matrix), format.isFullRange ? 1 : 0, standard, 1, 0, 1 << 16, 1 << 16)
             }
-            let source = UnsafeRawPointer(av).advanced(by: MemoryLayout<AVFrame>.offset(of: \AVFrame.data)!)
-                .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
-            let strides = UnsafeRawPointer(av).advanced(by: MemoryLayout<AVFrame>.offset(of: \AVFrame.linesize)!)
-                .assumingMemoryBound(to: Int32.self)
-            var target: UnsafeMutablePointer<UInt8>? = memory.assumingMemoryBound(to: UInt8.self)
-            var targetStride = Int32(stride * 4)
-            return sws_scale(context, source, strides, 0, av.pointee.height, &target, &targetStride) > 0
+            return scale(context, to: memory, stride: stride * 4)
         }
         return false
+    }
+
+    /// Draws it as `context` says into `memory`, rows of `stride` bytes.
+    private func scale(_ context: OpaquePointer, to memory: UnsafeMutableRawPointer, stride: Int) -> Bool {
+        let source = UnsafeRawPointer(av).advanced(by: MemoryLayout<AVFrame>.offset(of: \AVFrame.data)!)
+            .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+        let strides = UnsafeRawPointer(av).advanced(by: MemoryLayout<AVFrame>.offset(of: \AVFrame.linesize)!)
+            .assumingMemoryBound(to: Int32.self)
+        var target: UnsafeMutablePointer<UInt8>? = memory.assumingMemoryBound(to: UInt8.self)
+        var targetStride = Int32(stride)
+        return sws_scale(context, source, strides, 0, av.pointee.height, &target, &targetStride) > 0
     }
 
     /// A pixel of BGRA over black, opaque.
@@ -117,5 +122,78 @@ extension Orientation {
             case .clockwise270: (width - 1 - y, x)
             }
         return (isMirrored ? width - 1 - column : column, row)
+    }
+}
+
+extension VideoFrame {
+    /// The luma of the brightest patch, 0 (black) to 255, where the picture is divided into 32x18 patches: tells a black frame from a dark
+    /// one with something in it. nil for a picture that libswscale cannot read. The corresponding C function is `sws_scale`.
+    package func brightestPatch() -> Int? {
+        let (width, height) = (32, 18)
+        guard
+            let context = sws_getContext(
+                av.pointee.width, av.pointee.height, AVPixelFormat(rawValue: av.pointee.format), Int32(width), Int32(height),
+                AV_PIX_FMT_GRAY8, Int32(SWS_AREA), nil, nil, nil)
+        else { return nil }
+        defer { sws_freeContext(context) }
+        var patches = [UInt8](repeating: 0, count: width * height)
+        guard patches.withUnsafeMutableBytes({ scale(context, to: $0.baseAddress!, stride: width) }) else { return nil }
+        // Black of limited range is 16; libswscale keeps it so unless it is told otherwise.
+        return patches.max().map { Int($0) }
+    }
+}
+
+// Small pictures as JPEG, by libavcodec's own encoder and decoder: some ten kilobytes each.
+extension SmallPicture {
+    /// The picture as a JPEG; nil where libavcodec was built without it, or memory is short.
+    package func jpeg() -> [UInt8]? {
+        guard let encoder = avcodec_find_encoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(encoder) else { return nil }
+        defer { context.free() }
+        let packet = Packet()
+        // libswscale wants rows that are aligned.
+        guard let source = ScratchFrame(AV_PIX_FMT_BGRA, width: width, height: height),
+            let frame = ScratchFrame(AV_PIX_FMT_YUVJ420P, width: width, height: height),
+            let scale = sws_getContext(
+                Int32(width), Int32(height), AV_PIX_FMT_BGRA, Int32(width), Int32(height), AV_PIX_FMT_YUVJ420P, Int32(SWS_BILINEAR), nil,
+                nil, nil)
+        else { return nil }
+        defer { sws_freeContext(scale) }
+        frame.raw.pointee.color_range = AVCOL_RANGE_JPEG
+        frame.raw.pointee.quality = 4 * FF_QP2LAMBDA
+        pixels.withUnsafeBytes { bytes in
+            for y in 0..<height {
+                UnsafeMutableRawPointer(source.raw.pointee.data.0! + y * Int(source.raw.pointee.linesize.0)).copyMemory(
+                    from: bytes.baseAddress! + y * width * 4, byteCount: width * 4)
+            }
+        }
+        guard sws_scale_frame(scale, frame.raw, source.raw) >= 0 else { return nil }
+        (context.pointee.width, context.pointee.height) = (Int32(width), Int32(height))
+        context.pointee.pix_fmt = AV_PIX_FMT_YUVJ420P
+        context.pointee.color_range = AVCOL_RANGE_JPEG
+        context.pointee.time_base = AVRational(num: 1, den: 25)
+        context.pointee.thread_count = 1
+        context.pointee.flags |= 1 << 1  // AV_CODEC_FLAG_QSCALE
+        context.pointee.global_quality = 4 * FF_QP2LAMBDA
+        guard avcodec_open2(context, encoder, nil) >= 0, avcodec_send_frame(context, frame.raw) >= 0,
+            avcodec_receive_packet(context, packet.raw) >= 0
+        else { return nil }
+        return Array(UnsafeBufferPointer(start: packet.raw.pointee.data, count: Int(packet.raw.pointee.size)))
+    }
+
+    /// The picture that `jpeg` is; nil where it is damaged, or larger than 1024 pixels.
+    package init?(jpeg: [UInt8]) {
+        guard let decoder = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(decoder) else { return nil }
+        defer { context.free() }
+        let packet = Packet()
+        let whole = VideoFrame(adopting: av_frame_alloc())
+        guard !jpeg.isEmpty, av_new_packet(packet.raw, Int32(clamping: jpeg.count)) >= 0 else { return nil }
+        jpeg.withUnsafeBytes { packet.raw.pointee.data.update(from: $0.bindMemory(to: UInt8.self).baseAddress!, count: jpeg.count) }
+        context.pointee.thread_count = 1
+        context.pointee.max_pixels = 1024 * 1024
+        guard avcodec_open2(context, decoder, nil) >= 0, avcodec_send_packet(context, packet.raw) >= 0,
+            avcodec_receive_frame(context, whole.av) >= 0, 1...1024 ~= whole.width, 1...1024 ~= whole.height,
+            let picture = whole.fitted(into: whole.width, whole.height)
+        else { return nil }
+        self = picture
     }
 }

@@ -61,22 +61,14 @@ extension PreviewReader {
         guard video >= 0, let stream = format.raw.pointee.streams[Int(video)] else { return Thumbnail(picture: nil, facts: facts) }
         let isCover = shim_stream_is_attached_picture(stream) != 0
         if !isCover, let size = description.video?.presentationSize { facts.isPortrait = size.height > size.width }
-        for other in 0..<Int32(format.raw.pointee.nb_streams) where other != video {
-            shim_stream_discard(format.raw.pointee.streams[Int(other)], 1)
-        }
-        let decoder: VideoDecoder
+        var reader: PreviewReader
         do throws(MediaError) {
-            try format.checkCodec(stream, source)
-            decoder = try VideoDecoder.open(
-                stream, of: format, source: source, threads: 1, memory: MemoryLimit.ofItem, preview: (width, height))
+            reader = try Self.reader(of: stream, in: format, named: source, width: width, height: height, interruption)
         } catch {
             // Sound whose cover cannot be shown is played all the same.
             if isCover { return Thumbnail(picture: nil, facts: facts) }
             throw error
         }
-        var reader = PreviewReader(
-            source: PacketSource(format, name: source, streams: StreamIndices(video: video), interruption: interruption),
-            decoder: decoder, width: width, height: height)
         guard let first = reader.decodeKeyFrame(within: openingTimeLimit) else {
             if interruption.cancelled { throw MediaError(source, .cancelled) }
             if isCover { return Thumbnail(picture: nil, facts: facts) }

@@ -27,13 +27,11 @@ final class AudioEncoder: @unchecked Sendable {
         av_channel_layout_default(&context.pointee.ch_layout, Int32(min(max(audio.samples.channelCount, 1), 64)))
         let status = avcodec_open2(context, codec, nil)
         guard status >= 0 else {
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&pointer)
+            context.free()
             throw FilmError(path, .noEncoder(codec: "AAC", tried: ["aac: \(averrorText(status))"]))
         }
         let encoder = AudioEncoder(context, channelCount: audio.samples.channelCount, path: path)
-        let made = encoder.makeRoom()
-        guard made >= 0 else { throw FilmError(path, errno: ENOMEM) }
+        guard encoder.makeRoom() >= 0 else { throw FilmError(path, errno: ENOMEM) }
         return encoder
     }
 
@@ -48,11 +46,9 @@ final class AudioEncoder: @unchecked Sendable {
     }
 
     deinit {
-        var (context, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (context, packet)
-        var frame: UnsafeMutablePointer<AVFrame>? = frame
-        avcodec_free_context(&context)
-        av_packet_free(&packet)
-        av_frame_free(&frame)
+        context.free()
+        packet.free()
+        frame.free()
     }
 
     private func makeRoom() -> Int32 {

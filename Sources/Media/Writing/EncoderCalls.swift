@@ -26,32 +26,26 @@ final class EncoderCalls {
 
     deinit {
         if isHung { return }
-        if let driver { return CodecContext.free(context, of: driver) }
-        var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-        avcodec_free_context(&pointer)
+        if let driver { CodecContext.free(context, of: driver) } else { context.free() }
     }
 
     /// Opens it. The corresponding C function is `avcodec_open2`.
     func open(_ codec: UnsafePointer<AVCodec>) -> Int32 {
         guard let driver else { return avcodec_open2(context, codec, nil) }
         if DriverCall.hangs(driver) { return shim_averror(ETIMEDOUT) }
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, codec) = (context, codec)
         let outcome = Outcome()
-        let isDone = call(within: HardwareDevice.timeLimit, { outcome.status = avcodec_open2(context, codec, nil) }, late: {})
-        return isDone ? outcome.status : shim_averror(ETIMEDOUT)
+        guard call(within: HardwareDevice.timeLimit, { outcome.status = avcodec_open2(context, codec, nil) }, late: {}) else {
+            return shim_averror(ETIMEDOUT)
+        }
+        return outcome.status
     }
 
     /// Puts a picture in, which is referenced or copied; nil for the end. The corresponding C function is `avcodec_send_frame`.
     func send(_ frame: UnsafeMutablePointer<AVFrame>?) -> Int32 {
         guard driver != nil else { return avcodec_send_frame(context, frame) }
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, copy) = (context, frame.flatMap { av_frame_clone($0) })
         guard frame == nil || copy != nil else { return shim_averror(ENOMEM) }
-        let release = { @Sendable in
-            var pointer = copy
-            av_frame_free(&pointer)
-        }
         let outcome = Outcome()
         let isDone = call {
             outcome.status =
@@ -59,10 +53,10 @@ final class EncoderCalls {
                     avcodec_send_frame(context, copy)
                 }
         } late: {
-            release()
+            copy?.free()
         }
         guard isDone else { return shim_averror(ETIMEDOUT) }
-        release()
+        copy?.free()
         return outcome.status
     }
 
@@ -70,23 +64,16 @@ final class EncoderCalls {
     /// `avcodec_receive_packet`.
     func receive(_ packet: inout UnsafeMutablePointer<AVPacket>) -> Int32 {
         guard driver != nil else { return avcodec_receive_packet(context, packet) }
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let (context, target) = (context, packet)
         let outcome = Outcome()
-        let isDone = call {
-            outcome.status = avcodec_receive_packet(context, target)
-        } late: {
-            var pointer: UnsafeMutablePointer<AVPacket>? = target
-            av_packet_free(&pointer)
-        }
-        if isDone { return outcome.status }
+        if call({ outcome.status = avcodec_receive_packet(context, target) }, late: { target.free() }) { return outcome.status }
         packet = av_packet_alloc()
         return shim_averror(ETIMEDOUT)
     }
 
     /// What a status means for a message.
     func reason(_ status: Int32) -> String {
-        waited.map { "its driver did not answer for \(Int(saturating: $0.seconds)) s" } ?? averrorText(status)
+        waited.map(DriverCall.silence) ?? averrorText(status)
     }
 
     /// Calls the driver; false where that does not come back. The encoder is then nobody's but that call's.
@@ -94,19 +81,13 @@ final class EncoderCalls {
         within limit: MediaTime? = nil, _ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void
     ) -> Bool {
         guard let driver, !isHung else { return false }
-        // The caller does not touch it until the call has come back, and never again where that is too late.
         nonisolated(unsafe) let context = context
         let limit = limit ?? self.limit
-        let isDone = DriverCall.run(within: limit, work) {
+        let isDone = DriverCall.run(of: driver, within: limit, work) {
             late()
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&pointer)
-            DriverCall.note(driver, hangs: false)
+            context.free()
         }
-        if !isDone {
-            waited = limit
-            DriverCall.note(driver, hangs: true)
-        }
+        if !isDone { waited = limit }
         return isDone
     }
 }

@@ -35,7 +35,7 @@ package struct FilmFormat: Hashable, Sendable {
         package var quality = 20
         /// Bits a second on average; it beats ``quality``.
         package var bitRate: Int?
-        /// How a player must turn the stored picture.
+        /// How a player must rotate the stored picture.
         package var orientation = Orientation.up
         /// BT.709 above 576 lines, as players take it where nothing is said.
         package var colour: Colour

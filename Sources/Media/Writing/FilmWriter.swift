@@ -59,9 +59,7 @@ package struct FilmWriter: ~Copyable, Sendable {
         audioTrack: Int, path: String
     ) {
         self.file = file
-        self.video = video
-        self.audio = audio
-        (self.audioFormat, self.audioTrack, self.path) = (audioFormat, audioTrack, path)
+        (self.video, self.audio, self.audioFormat, self.audioTrack, self.path) = (video, audio, audioFormat, audioTrack, path)
     }
 
     /// FFmpeg's name of the encoder of the pictures.
@@ -165,7 +163,7 @@ package struct FilmWriter: ~Copyable, Sendable {
 }
 
 extension Orientation {
-    /// The nine numbers of a track's display matrix (`tkhd`) that turn a stored picture of this size so.
+    /// The nine numbers of a track's display matrix (`tkhd`) that rotate a stored picture of this size so.
     func displayMatrix(width: Int, height: Int) -> [Int32] {
         let one: Int32 = 1 << 16
         // Where the right and the down of the stored picture point to upright.
@@ -177,7 +175,7 @@ extension Orientation {
             case .clockwise270: (0, -one, one, 0)
             }
         if isMirrored { (a, b) = (-a, -b) }
-        // What is turned out of the first quadrant is moved back into it.
+        // What is rotated out of the first quadrant is moved back into it.
         let x = (a < 0 ? width : 0) + (c < 0 ? height : 0), y = (b < 0 ? width : 0) + (d < 0 ? height : 0)
         return [a, b, 0, c, d, 0, Int32(x) << 16, Int32(y) << 16, 1 << 30]
     }

@@ -25,16 +25,15 @@ extension FilmWriter {
         }
         guard !tracks.isEmpty else { throw FilmError(source, .unreadable("it has neither a picture nor sound")) }
         try file.begin(title: av_dict_get(input.pointee.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) })
-        var packet: UnsafeMutablePointer<AVPacket>? = av_packet_alloc()
-        defer { av_packet_free(&packet) }
+        let packet = Packet()
         var count = 0
-        while av_read_frame(input, packet) >= 0, let packet {
-            let index = packet.pointee.stream_index
+        while av_read_frame(input, packet.raw) >= 0 {
+            let index = packet.raw.pointee.stream_index
             guard let track = tracks[index], let stream = input.pointee.streams[Int(index)] else {
-                av_packet_unref(packet)
+                av_packet_unref(packet.raw)
                 continue
             }
-            try file.write(packet, track: track, in: stream.pointee.time_base)
+            try file.write(packet.raw, track: track, in: stream.pointee.time_base)
             count += 1
         }
         guard count > 0 else { throw FilmError(source, .unreadable("it ends before its first second")) }

@@ -12,54 +12,36 @@ enum SurfaceEncoder {
     /// many more as libavcodec may hold on the way.
     static let poolSize = 8
 
-    enum Outcome {
-        case open(UnsafeMutablePointer<AVCodecContext>)
-        /// Why not.
-        case refused(String)
-    }
-
     /// Opens `codec`, which is the encoder of `way`, on its device. Blocks, at most for ``HardwareDevice/timeLimit``.
-    static func open(_ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: FilmFormat.Video) -> Outcome {
+    static func open(
+        _ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: FilmFormat.Video
+    ) throws(SurfaceError) -> UnsafeMutablePointer<AVCodecContext> {
         guard let node = way.device, access(node, F_OK) == 0 else {
-            return .refused("there is no \(way.device ?? "device for it (/dev/dri/renderD*)")")
+            throw SurfaceError(text: "there is no \(way.device ?? "device for it (/dev/dri/renderD*)")")
         }
-        if DriverCall.hangs(node) { return .refused("its driver has not answered since it was called last") }
+        if DriverCall.hangs(node) { throw SurfaceError(text: "its driver has not answered since it was called last") }
         let begin = HostTime.now
-        let device: HardwareDevice
-        switch HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node) {
-        case .open(let opened): device = opened
-        case .refused(let reason): return .refused(reason)
-        }
+        let device = try HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node)
         // libavcodec's description of an encoder, which nobody changes.
         nonisolated(unsafe) let known = codec
         let opening = Opening()
         let limit = max(HardwareDevice.timeLimit - (HostTime.now - begin), .milliseconds(100))
-        let isDone = DriverCall.run(within: limit) {
-            opening.open(known, device, video)
-        } late: {
-            opening.free()
-            DriverCall.note(node, hangs: false)
+        guard DriverCall.run(of: node, within: limit, { opening.open(known, device, video) }, late: { opening.context?.free() }) else {
+            throw SurfaceError(text: DriverCall.silence(HardwareDevice.timeLimit))
         }
-        guard isDone else {
-            DriverCall.note(node, hangs: true)
-            return .refused("its driver did not answer for \(Int(saturating: HardwareDevice.timeLimit.seconds)) s")
-        }
-        return opening.context.map { .open($0) } ?? .refused(opening.reason)
+        guard let context = opening.context else { throw SurfaceError(text: opening.reason) }
+        return context
     }
 
     /// Copies a picture in memory into a surface, and puts that in. The corresponding C functions are `av_hwframe_get_buffer`,
     /// `av_hwframe_transfer_data` and `avcodec_send_frame`.
     static func upload(_ frame: UnsafeMutablePointer<AVFrame>, to context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
-        guard let surface = av_frame_alloc() else { return shim_averror(ENOMEM) }
-        defer {
-            var pointer: UnsafeMutablePointer<AVFrame>? = surface
-            av_frame_free(&pointer)
-        }
-        var status = av_hwframe_get_buffer(context.pointee.hw_frames_ctx, surface, 0)
-        if status >= 0 { status = av_hwframe_transfer_data(surface, frame, 0) }
+        let surface = ScratchFrame()
+        var status = av_hwframe_get_buffer(context.pointee.hw_frames_ctx, surface.raw, 0)
+        if status >= 0 { status = av_hwframe_transfer_data(surface.raw, frame, 0) }
         guard status >= 0 else { return status }
-        surface.pointee.pts = frame.pointee.pts
-        return avcodec_send_frame(context, surface)
+        surface.raw.pointee.pts = frame.pointee.pts
+        return avcodec_send_frame(context, surface.raw)
     }
 
     /// What a call that opens has come to.
@@ -68,17 +50,15 @@ enum SurfaceEncoder {
         var context: UnsafeMutablePointer<AVCodecContext>?
         var reason = ""
 
-        func free() { avcodec_free_context(&context) }
-
         /// Tries the profiles, entry points and ways to control the rate that libavcodec's choice leaves out where the driver does not take that.
         func open(_ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: FilmFormat.Video) {
             var (settings, last) = (Settings(), Int32(0))
             while true {
                 var (tried, status) = make(codec, device, video, settings)
-                if let context = tried {
+                if let context = tried.take() {
                     let hasHeaders = context.pointee.extradata_size > 0
                     if hasHeaders { status = Self.encodeGray(context) }
-                    avcodec_free_context(&tried)
+                    context.free()
                     // What an MP4 file has in its index.
                     guard hasHeaders else { return reason = "its driver takes no headers for an MP4 file" }
                 }
@@ -107,8 +87,7 @@ enum SurfaceEncoder {
             if status >= 0 { status = av_hwframe_ctx_init(context.pointee.hw_frames_ctx) }
             if status >= 0 { status = avcodec_open2(context, codec, nil) }
             if status >= 0 { return (context, 0) }
-            var pointer: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&pointer)
+            context.free()
             return (nil, status)
         }
 
@@ -125,23 +104,17 @@ enum SurfaceEncoder {
 
         /// Encodes one picture with an encoder that is not used any more after that.
         private static func encodeGray(_ context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
-            guard let frame = av_frame_alloc(), let packet = av_packet_alloc() else { return shim_averror(ENOMEM) }
-            defer {
-                var (first, second): (UnsafeMutablePointer<AVFrame>?, UnsafeMutablePointer<AVPacket>?) = (frame, packet)
-                av_frame_free(&first)
-                av_packet_free(&second)
+            let packet = Packet()
+            guard let frame = ScratchFrame(AV_PIX_FMT_NV12, width: Int(context.pointee.width), height: Int(context.pointee.height)) else {
+                return shim_averror(ENOMEM)
             }
-            frame.pointee.format = AV_PIX_FMT_NV12.rawValue
-            (frame.pointee.width, frame.pointee.height) = (context.pointee.width, context.pointee.height)
-            frame.pointee.pts = 0
-            var status = av_frame_get_buffer(frame, 0)
-            guard status >= 0 else { return status }
-            memset(frame.pointee.data.0!, 128, Int(frame.pointee.linesize.0 * frame.pointee.height))
-            memset(frame.pointee.data.1!, 128, Int(frame.pointee.linesize.1 * (frame.pointee.height / 2)))
-            status = SurfaceEncoder.upload(frame, to: context)
+            frame.raw.pointee.pts = 0
+            memset(frame.raw.pointee.data.0!, 128, Int(frame.raw.pointee.linesize.0 * context.pointee.height))
+            memset(frame.raw.pointee.data.1!, 128, Int(frame.raw.pointee.linesize.1 * (context.pointee.height / 2)))
+            var status = SurfaceEncoder.upload(frame.raw, to: context)
             if status >= 0 { status = avcodec_send_frame(context, nil) }
-            if status >= 0 { status = avcodec_receive_packet(context, packet) }
-            return status >= 0 && packet.pointee.size == 0 ? kAVERROR_INVALIDDATA : status
+            if status >= 0 { status = avcodec_receive_packet(context, packet.raw) }
+            return status >= 0 && packet.raw.pointee.size == 0 ? kAVERROR_INVALIDDATA : status
         }
 
         private static func text(_ status: Int32) -> String {

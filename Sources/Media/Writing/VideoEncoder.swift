@@ -43,52 +43,36 @@ final class VideoEncoder: @unchecked Sendable {
     static func open(_ video: FilmFormat.Video, path: String) throws(FilmError) -> VideoEncoder {
         var tried: [String] = []
         for way in EncoderChoice.ways(video.codec, video.encoder) {
-            switch open(way, video, path: path) {
-            case .absent: continue
-            case .refused(let reason): tried.append("\(way.title): \(reason)")
-            case .open(let encoder):
+            do throws(SurfaceError) {
+                guard let encoder = try open(way, video, path: path) else { continue }
                 if video.encoder.setting == .hardware, !way.isHardware {
                     let reason = tried.isEmpty ? "the installed FFmpeg has no hardware encoder for it" : tried.joined(separator: "; ")
                     encoder.note = "its pictures were encoded in software: \(reason)"
                 }
                 return encoder
+            } catch {
+                tried.append("\(way.title): \(error.text)")
             }
         }
         throw FilmError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
     }
 
-    /// What becomes of opening one of the encoders.
-    enum Outcome {
-        case open(VideoEncoder)
-        /// Why not.
-        case refused(String)
-        /// The installed FFmpeg has it not.
-        case absent
-    }
-
-    /// Opens one of them. Blocks; where it is hardware, for a few seconds at most.
-    static func open(_ way: EncoderChoice.Way, _ video: FilmFormat.Video, path: String) -> Outcome {
-        guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return .absent }
-        if way.isVAAPI {
-            switch SurfaceEncoder.open(codec, way, video) {
-            case .open(let context):
-                let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
-                encoder.describe()
-                return .open(encoder)
-            case .refused(let reason): return .refused(reason)
-            }
-        }
-        guard let context = avcodec_alloc_context3(codec) else { return .refused(averrorText(shim_averror(ENOMEM))) }
-        EncoderChoice.configure(context, codec, video, name: way.encoder)
+    /// Opens one of them; nil where the installed FFmpeg has it not. Blocks; where it is hardware, for a few seconds at most.
+    static func open(_ way: EncoderChoice.Way, _ video: FilmFormat.Video, path: String) throws(SurfaceError) -> VideoEncoder? {
+        guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return nil }
+        let context =
+            way.isVAAPI ? try SurfaceEncoder.open(codec, way, video) : avcodec_alloc_context3(codec)
+        guard let context else { throw SurfaceError(text: averrorText(shim_averror(ENOMEM))) }
+        if !way.isVAAPI { EncoderChoice.configure(context, codec, video, name: way.encoder) }
         let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
-        let status = encoder.calls.open(codec)
+        let status = way.isVAAPI ? 0 : encoder.calls.open(codec)
         guard status >= 0 else {
             // libavcodec has looked at every one of them.
             let isNowhere = way.isV4L2 && status == shim_averror(EINVAL)
-            return .refused(isNowhere ? "no device (/dev/video*) encodes this" : encoder.calls.reason(status))
+            throw SurfaceError(text: isNowhere ? "no device (/dev/video*) encodes this" : encoder.calls.reason(status))
         }
         encoder.describe()
-        return .open(encoder)
+        return encoder
     }
 
     private init(_ context: UnsafeMutablePointer<AVCodecContext>, _ way: EncoderChoice.Way, isLive: Bool, path: String) {
@@ -114,12 +98,9 @@ final class VideoEncoder: @unchecked Sendable {
     var context: UnsafeMutablePointer<AVCodecContext> { calls.context }
 
     deinit {
-        var packet: UnsafeMutablePointer<AVPacket>? = packet
-        av_packet_free(&packet)
-        for frame in [reference, own] {
-            var pointer: UnsafeMutablePointer<AVFrame>? = frame
-            av_frame_free(&pointer)
-        }
+        packet.free()
+        reference.free()
+        own.free()
         sws_freeContext(converter)
     }
 
@@ -161,31 +142,18 @@ final class VideoEncoder: @unchecked Sendable {
     ) throws(FilmError) -> Bool {
         guard let ticks = accept(time, duration) else { return false }
         try makeWritable()
-        guard own.pointee.format == AV_PIX_FMT_YUV420P.rawValue else {
-            // NV12, of hardware encoders.
-            let source = av_frame_alloc()!
-            defer {
-                var pointer: UnsafeMutablePointer<AVFrame>? = source
-                av_frame_free(&pointer)
-            }
-            source.pointee.format = AV_PIX_FMT_YUV420P.rawValue
-            (source.pointee.width, source.pointee.height) = (own.pointee.width, own.pointee.height)
-            source.pointee.colorspace = own.pointee.colorspace
-            source.pointee.data.0 = UnsafeMutablePointer(mutating: planes.0)
-            source.pointee.data.1 = UnsafeMutablePointer(mutating: planes.1)
-            source.pointee.data.2 = UnsafeMutablePointer(mutating: planes.2)
-            source.pointee.linesize.0 = Int32(strides.0)
-            source.pointee.linesize.1 = Int32(strides.1)
-            source.pointee.linesize.2 = Int32(strides.2)
-            try convert(source)
-            try send(own, at: ticks)
-            return true
-        }
-        let (width, height) = (own.pointee.width, own.pointee.height)
-        let chroma = (width: (width + 1) / 2, height: (height + 1) / 2)
-        av_image_copy_plane(own.pointee.data.0, own.pointee.linesize.0, planes.0, Int32(strides.0), width, height)
-        av_image_copy_plane(own.pointee.data.1, own.pointee.linesize.1, planes.1, Int32(strides.1), chroma.width, chroma.height)
-        av_image_copy_plane(own.pointee.data.2, own.pointee.linesize.2, planes.2, Int32(strides.2), chroma.width, chroma.height)
+        let source = ScratchFrame()
+        source.raw.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+        (source.raw.pointee.width, source.raw.pointee.height) = (own.pointee.width, own.pointee.height)
+        source.raw.pointee.colorspace = own.pointee.colorspace
+        source.raw.pointee.data.0 = UnsafeMutablePointer(mutating: planes.0)
+        source.raw.pointee.data.1 = UnsafeMutablePointer(mutating: planes.1)
+        source.raw.pointee.data.2 = UnsafeMutablePointer(mutating: planes.2)
+        source.raw.pointee.linesize.0 = Int32(strides.0)
+        source.raw.pointee.linesize.1 = Int32(strides.1)
+        source.raw.pointee.linesize.2 = Int32(strides.2)
+        // Hardware encoders take NV12.
+        if own.pointee.format == AV_PIX_FMT_YUV420P.rawValue { av_frame_copy(own, source.raw) } else { try convert(source.raw) }
         try send(own, at: ticks)
         return true
     }

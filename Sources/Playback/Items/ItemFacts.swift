@@ -10,7 +10,7 @@ package struct ItemFacts: Hashable, Sendable {
         case unknown
         /// It has been opened, and its first picture decoded.
         case readyToPlay
-        /// It could not be opened or played the last time, for this reason. It is tried again when its turn comes.
+        /// It could not be opened or played the last time, for this reason. It is tried again in its place.
         case failed(reason: String)
     }
 
@@ -151,7 +151,7 @@ extension PlaybackEngine {
 
     // MARK: Tracks
 
-    /// Plays another track of an item from now on, in its later turns, too: of its sound within a second or two, while the picture goes on;
+    /// Plays another track of an item from now on, in its later playthroughs, too: of its sound within a second or two, while the picture goes on;
     /// of its picture by opening it once more where it stands. What has been chosen holds until the item is forgotten. False where that
     /// changes nothing: it is chosen already, there is no such item, or subtitles are meant, which are not drawn.
     @discardableResult package func select(_ choice: TrackChoice, of kind: TrackKind, in item: QueueItem.ID) -> Bool {

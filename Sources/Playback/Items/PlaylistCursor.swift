@@ -38,9 +38,7 @@ struct PlaylistCursor: Hashable, Sendable {
         var round = ShuffledOrder.Round()
     }
 
-    /// What is played.
     var list: Playlist
-    /// How that is played.
     var rules: PlaylistRules
     private var loop: LoopMode { rules.loop }
 

@@ -18,7 +18,6 @@ struct PlaylistRules: Hashable, Sendable {
     /// How what is not on the list is fetched, which a command plays.
     var stream = StreamSettings()
 
-    /// What the options say.
     init(_ options: PlaybackEngine.Options) {
         (loop, imageDuration, seekStep) = (options.loop, options.imageDuration, options.seekStep)
         (playsWhileScrubbing, stream) = (options.playsWhileScrubbing, options.stream)
@@ -36,7 +35,6 @@ struct PlaylistRules: Hashable, Sendable {
 /// an order need not be kept anywhere, an item that comes in mid-round has a place in it, and one that leaves changes nothing for the
 /// others. The item that was played last in the round before is not the first: it changes places with the second.
 struct ShuffledOrder: Hashable, Sendable {
-    /// A round.
     struct Round: Hashable, Sendable {
         /// Counted from 0.
         var number: UInt64 = 0
@@ -46,7 +44,6 @@ struct ShuffledOrder: Hashable, Sendable {
 
     var seed: UInt64
 
-    /// The items of `list` in the order of a round.
     func order(of round: Round, _ list: Playlist) -> [QueueItem.ID] {
         var order = list.items.map(\.id).sorted { (key($0, round), $0) < (key($1, round), $1) }
         if order.count > 1, order[0] == round.before { order.swapAt(0, 1) }

@@ -13,32 +13,36 @@ import KioskPlatform
 /// A pause only holds the picture: no flip shows it. Loudness and rate are not seen. What is done while there is no display is not seen
 /// either, and not counted.
 struct InputLatency: Sendable {
-    private struct Event {
-        var time: HostTime
-        /// The generation whose first frame shows it.
-        var generation: UInt64
+    /// Events in order, each with the number of the first generation, or overlay, that shows it.
+    private struct Awaited: Sendable {
+        private var events: [(time: HostTime, number: UInt64)] = []
+        var isEmpty: Bool { events.isEmpty }
+        /// Of more than so many that nobody has seen the effect of the oldest are not counted.
+        private static let most = 32
+
+        init() { events.reserveCapacity(Self.most) }
+
+        mutating func add(_ time: HostTime, _ number: UInt64) {
+            if events.count == Self.most { events.removeFirst() }
+            events.append((time, number))
+        }
+
+        mutating func drop(after number: UInt64) { events.removeAll { $0.number > number } }
+
+        /// What has this number is seen since `time`; nil where there is no display.
+        mutating func shown(_ number: UInt64, at time: HostTime?, into histogram: inout TimeHistogram) {
+            if let time { for event in events where event.number <= number { histogram.count(time - event.time) } }
+            events.removeAll { $0.number <= number }
+        }
     }
 
-    /// Seeks and skips, the oldest first.
-    private var moves: [Event] = []
+    /// Seeks and skips, and overlays.
+    private var moves = Awaited(), overlays = Awaited()
     /// The play that is to end a pause.
     private var resumed: HostTime?
-    /// Overlays, by their number, the oldest first.
-    private var overlays: [(time: HostTime, number: UInt64)] = []
-
-    /// Of more than so many that nobody has seen the effect of the oldest are not counted.
-    private static let most = 32
-
-    init() {
-        moves.reserveCapacity(Self.most)
-        overlays.reserveCapacity(Self.most)
-    }
 
     /// An event that `generation` shows the effect of.
-    mutating func moved(at time: HostTime, shownBy generation: UInt64) {
-        if moves.count == Self.most { moves.removeFirst() }
-        moves.append(Event(time: time, generation: generation))
-    }
+    mutating func moved(at time: HostTime, shownBy generation: UInt64) { moves.add(time, generation) }
 
     /// An event that has moving pictures go on.
     mutating func played(at time: HostTime) { resumed = time }
@@ -47,30 +51,22 @@ struct InputLatency: Sendable {
     mutating func paused() { resumed = nil }
 
     /// Seeks that wait are dropped: nothing after `generation` shows them.
-    mutating func dropped(after generation: UInt64) { moves.removeAll { $0.generation > generation } }
+    mutating func dropped(after generation: UInt64) { moves.drop(after: generation) }
 
     /// An event that has an overlay of this number set.
-    mutating func overlaid(at time: HostTime, shownBy number: UInt64) {
-        if overlays.count == Self.most { overlays.removeFirst() }
-        overlays.append((time, number))
-    }
+    mutating func overlaid(at time: HostTime, shownBy number: UInt64) { overlays.add(time, number) }
 
     /// The overlay of this number lies on the screen since `time`; nil where there is no display.
     mutating func overlayShown(_ number: UInt64, at time: HostTime?, into histogram: inout TimeHistogram) {
-        if overlays.isEmpty { return }
-        if let time { for event in overlays where event.number <= number { histogram.count(time - event.time) } }
-        overlays.removeAll { $0.number <= number }
+        if !overlays.isEmpty { overlays.shown(number, at: time, into: &histogram) }
     }
 
     /// A frame of `generation` has reached the screen at `time`, for the first time; nil where there is no display. The latency of every
     /// event that it shows the effect of goes into `histogram`.
     mutating func shown(_ generation: UInt64, at time: HostTime?, into histogram: inout TimeHistogram) {
         if moves.isEmpty, resumed == nil { return }
-        if let time {
-            for event in moves where event.generation <= generation { histogram.count(time - event.time) }
-            if let resumed { histogram.count(time - resumed) }
-        }
-        moves.removeAll { $0.generation <= generation }
+        moves.shown(generation, at: time, into: &histogram)
+        if let time, let resumed { histogram.count(time - resumed) }
         resumed = nil
     }
 }

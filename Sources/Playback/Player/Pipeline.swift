@@ -23,7 +23,7 @@ import KioskVocabulary
 /// presenter waits in the video output (for flips and deadlines) and is woken through it.
 struct Pipeline: ~Copyable {
     private(set) var isStopping = false
-    /// What is played, and in which order (PipelineItems.swift). The feeder takes a new list over as soon as it can.
+    /// What is played, and in which order. The feeder takes a new list over as soon as it can.
     var cursor: PlaylistCursor
     var playback = PlaybackState() {
         didSet { if playback.isPlaying != oldValue.isPlaying { sound?.isRunning = playback.isPlaying } }
@@ -37,7 +37,7 @@ struct Pipeline: ~Copyable {
     private(set) var rate = 1.0
     /// How a live stream is played; nil of anything else.
     var livePace: LivePace? { didSet { statistics.streamLatency = livePace?.latency } }
-    private(set) var loudness: Loudness
+    var loudness: Loudness
     /// Which programs interrupt the sound.
     var interruption: InterruptionState
     /// How the pictures of items are fitted of which that has changed since they came onto the list.
@@ -64,7 +64,6 @@ struct Pipeline: ~Copyable {
     var screen = ScreenState()
     /// What lies over every scene, and what is done about that (PipelineOverlay.swift).
     var overlay = OverlayState()
-    /// What that is made of, by ``Overlay/Order``.
     var drawn = Overlay.Order.allCases.map { _ in Overlay() }
     /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
     var pacing: Pacing?
@@ -72,8 +71,6 @@ struct Pipeline: ~Copyable {
     var lastFlip: HostTime?
     /// What has been committed, or is about to be, and waits for its flip.
     var pending: Presenter.Commit?
-    /// Whether there is such.
-    var awaitsFlip: Bool { pending != nil }
     /// The ready frame that is being prepared again.
     var renewing: PreparedScene?
     /// How long scenes with an overlay in them take to be prepared.
@@ -87,12 +84,12 @@ struct Pipeline: ~Copyable {
     private var releasedBytes = 0
     var buffers = SpareBuffers()
     /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
-    private(set) var overdue: MediaTime?
+    var overdue: MediaTime?
     /// The presenter waits without a deadline and must be woken when there is something to decide.
     var presenterIsIdle = false
 
     var statistics = PlayerStatistics()
-    private var leftOut = LeftOutFrames()
+    var leftOut = LeftOutFrames()
     var inputLatency = InputLatency()
     private(set) var moves = MoveRecord()
 
@@ -118,7 +115,6 @@ struct Pipeline: ~Copyable {
         frames.hasRoom || released.count > Self.mostReleased || releasedBytes > Self.mostReleasedBytes || releasedFromPool
     }
 
-    /// The same of the compositor.
     var compositorHasWork: Bool { mayCompose || mayRepaint || overlay.isInUse }
 
     /// Who has something to do after a flip.
@@ -136,9 +132,6 @@ struct Pipeline: ~Copyable {
 
     // MARK: Frames
 
-    /// Whether the feeder may enqueue another frame.
-    var hasRoomForFrame: Bool { frames.hasRoom }
-
     /// Decoded frames that are still to be shown.
     var framesAhead: Int { frames.count + ready.count + (isComposing ? 1 : 0) }
 
@@ -147,9 +140,6 @@ struct Pipeline: ~Copyable {
 
     /// Whether another frame is to be composed, and can be.
     var mayCompose: Bool { buffers.mayBeThere && ready.count < Self.readyLimit && !frames.isEmpty }
-
-    /// Enqueues a decoded frame.
-    mutating func append(_ frame: consuming EnqueuedFrame) { frames.append(frame) }
 
     /// The next frame to compose, where there is one and a buffer may be spare.
     mutating func takeFrameToCompose() -> EnqueuedFrame? {
@@ -188,19 +178,7 @@ struct Pipeline: ~Copyable {
 
     /// The frame taken to be repainted as number `serial` comes back. Returns what is to be discarded.
     mutating func repainted(
-        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, mark: OverlayMark
-    ) -> PreparedScene? {
-        endRepaint(frame, serial: serial, as: composed, mark: mark, isShort: false)
-    }
-
-    /// There was no buffer for the frame to be repainted.
-    mutating func couldNotRepaint(_ frame: consuming EnqueuedFrame, serial: UInt64, asOf returns: UInt64) {
-        if serial == screen.serial { buffers.wereNotThere(asOf: returns) }
-        _ = endRepaint(frame, serial: serial, as: nil, mark: .init(), isShort: true)
-    }
-
-    private mutating func endRepaint(
-        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, mark: OverlayMark, isShort: Bool
+        _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, mark: OverlayMark, isShort: Bool = false
     ) -> PreparedScene? {
         guard let older = screen.endRepaint(frame, serial: serial, composed: composed, mark: mark, isShort: isShort) else { return nil }
         release(older)
@@ -211,11 +189,6 @@ struct Pipeline: ~Copyable {
     mutating func drop(_ frame: consuming EnqueuedFrame, generation: UInt64) {
         leftOut.append(frame.place, generation)
         release(frame)
-    }
-
-    /// A frame of `generation` is on the screen, or would be: those that were left out before it have been missed.
-    mutating func countLeftOut(before place: FramePlace, _ generation: UInt64) {
-        leftOut.shown(place, generation, in: &statistics)
     }
 
     /// Leaves out the next ready frame; returns its place, and its buffer to be discarded.
@@ -251,20 +224,11 @@ struct Pipeline: ~Copyable {
         return void
     }
 
-    /// The picture on the screen is to be composed again.
-    mutating func repaint() { screen.setRepaint(true) }
-
     /// The output was too busy to take the pending commit: of a frame, which is kept to be presented next, or of the overlay alone.
     mutating func wasBusy(with frame: PreparedScene?) {
         pending = nil
         if let frame { screen.keep(frame) } else { overlay.wasBusy() }
     }
-
-    /// What was composed of the frame on the screen, to be presented next.
-    mutating func takeRepainted() -> PreparedScene? { screen.takeWaiting() }
-
-    /// From which instant of the timeline on frames are worth being composed.
-    mutating func setOverdue(_ time: MediaTime?) { overdue = time }
 
     /// Leaves a frame to the feeder to be freed.
     mutating func release(_ frame: consuming EnqueuedFrame) {
@@ -276,7 +240,6 @@ struct Pipeline: ~Copyable {
     /// Whether there are frames to free.
     var hasReleased: Bool { !released.isEmpty }
 
-    /// One of them, for the feeder.
     mutating func takeReleased() -> EnqueuedFrame? {
         if released.count <= 1 { releasedFromPool = false }
         guard let frame = released.popFirst() else { return nil }
@@ -361,9 +324,6 @@ struct Pipeline: ~Copyable {
         }
     }
 
-    /// The seek that the feeder has to carry out.
-    mutating func takeSeek() -> SeekRequest? { seek.take() }
-
     private mutating func carryOut(_ action: SeekState.Action) -> [PreparedScene]? {
         if case .begin(let request) = action { begin(request) } else { nil }
     }
@@ -401,11 +361,106 @@ struct Pipeline: ~Copyable {
     /// Sets the speed, clamped to 0.5…2.
     mutating func setRate(_ rate: Double) { self.rate = min(max(rate.isFinite ? rate : 1, 0.5), 2) }
 
-    /// Changes the loudness as one step.
-    mutating func setLoudness(_ change: (inout Loudness) -> Void) { change(&loudness) }
+    // MARK: What is played, and what is known of it
+
+    /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
+    /// `refitted` are the items whose pictures are to be fitted another way.
+    mutating func exchange(
+        _ list: inout Playlist, madeFrom revision: Int, forgotten: [QueueItem.ID], refitted: [QueueItem.ID: VideoGravity] = [:]
+    ) -> Bool {
+        guard cursor.list.revision == revision else { return false }
+        refit(refitted, forgotten: forgotten)
+        let wasEmpty = cursor.list.isEmpty
+        swap(&cursor.list, &list)
+        for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
+        // The first list there is begins with a move to its first item.
+        if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
+            seek.expect(SeekRequest(position: first))
+        }
+        return true
+    }
+
+    /// Takes over what is known of an item; true where it is another status than before.
+    mutating func setRecord(_ record: ItemFacts.Record, of item: QueueItem.ID) -> Bool {
+        guard cursor.list[item] != nil else { return false }
+        let before = records.updateValue(record, forKey: item)
+        return before?.status != record.status
+    }
+
+    /// An item could not be opened or played; true where that is news. What is known of its file stays.
+    mutating func setFailed(_ item: QueueItem.ID, reason: String) -> Bool {
+        var record = records[item] ?? .init()
+        record.status = .failed(reason: reason)
+        return setRecord(record, of: item)
+    }
+
+    /// Where the playhead goes on from a position whose item could not be opened or played: to the next that is not known for that; the position
+    /// itself where there is none.
+    func onward(from position: PlaylistCursor.Position) -> PlaylistCursor.Position {
+        func hasFailed(_ item: QueueItem.ID) -> Bool { if case .failed? = records[item]?.status { true } else { false } }
+        var next = position
+        for _ in 0...cursor.list.items.count {
+            if !hasFailed(next.item) { return next }
+            guard let following = cursor.nextItem(after: next) else { return position }
+            next = following
+        }
+        return position
+    }
+
+    /// So much is there of the source of a playthrough.
+    mutating func setLoading(_ source: Loading?, of serial: UInt64, isSeam: Bool) { loading = (serial, isSeam, source) }
+
+    /// What of a playthrough is there at `now` without waiting for its source; nil where that is not known.
+    func loaded(of playthrough: Playthrough, at now: HostTime) -> LoadedMedia? {
+        // Of one that is read no longer, because its end has been, all is.
+        if playthrough.isWhole || loading.serial > playthrough.serial && loading.isSeam {
+            return playthrough.itemEnd.map { LoadedMedia(until: $0, isWhole: true) }
+        }
+        guard loading.serial == playthrough.serial, var loaded = loading.source?.loaded(at: now) else { return nil }
+        guard let end = playthrough.itemEnd else { return loaded }
+        loaded.isWhole = loaded.isWhole || loaded.until >= end
+        if loaded.isWhole { loaded.until = end }
+        return loaded
+    }
+
+    /// Makes an item of a source that is to be played between two of the list, at the item `present`.
+    mutating func addInterlude(_ source: String, at present: QueueItem.ID?) -> QueueItem.ID {
+        var entry = PlaylistItem(source: source)
+        if let listed = cursor.list.items.first(where: { $0.entry.path == Path(source) })?.entry {
+            entry = listed
+        } else if let present {
+            entry.gravity = cursor.list[present]?.gravity ?? entry.gravity
+            entry.deinterlace = cursor.list[present]?.deinterlace ?? entry.deinterlace
+            // Not how the present one is fetched: what its server may be told is no business of another's.
+            entry.stream = cursor.rules.stream
+        }
+        (entry.repeatCount, entry.waitsForTap) = (1, false)
+        let (id, forgotten) = cursor.list.addInterlude(entry, at: present)
+        for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
+        return id
+    }
 }
 
 extension Waiters {
     /// The threads that wait on the pipeline.
     static let feeder = Waiters(group: 0), compositor = Waiters(group: 1)
+}
+
+/// How loud the sound is, as a viewer has set it.
+struct Loudness: Hashable, Sendable {
+    /// 0…1 of full scale; what is not a number changes nothing.
+    var volume: Double {
+        didSet { volume = volume.isFinite ? min(max(volume, 0), 1) : oldValue }
+    }
+    var isMuted: Bool
+    /// What an interruption leaves of the amplitude.
+    var interruptionGain = 1.0
+
+    init(volume: Double = 1, isMuted: Bool = false) {
+        self.volume = volume.isFinite ? min(max(volume, 0), 1) : 0
+        self.isMuted = isMuted
+    }
+
+    /// Amplitude as a factor.
+    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) * interruptionGain }
 }

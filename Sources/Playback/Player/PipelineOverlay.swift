@@ -12,18 +12,7 @@ extension Pipeline {
         if overlay.set(Overlay(drawn)), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
     }
 
-    /// Where the pictures of scenes are to be from now on.
-    mutating func setRegion(_ region: Region) { overlay.setRegion(region) }
-
-    /// An overlay will be set soon.
-    mutating func expectOverlay(until time: HostTime) { overlay.expect(until: time) }
-
     // MARK: The compositor
-
-    /// The output has taken over an overlay.
-    mutating func gaveOverlay(_ number: UInt64, isEmpty: Bool, region: Region, placement: OverlayPlacement) {
-        overlay.gave(number, isEmpty: isEmpty, region: region, placement: placement)
-    }
 
     /// Whether anything shows another overlay than it is to, where scenes contain it.
     private var hasStaleScene: Bool {
@@ -62,11 +51,8 @@ extension Pipeline {
             now: now, composeTime: composeTime.expected(MediaTime(nanoseconds: Int64(saturating: pacing?.period ?? 0))), pacing: pacing,
             isPlaying: playback.isPlaying,
             first: frame(0), second: frame(1), next: next, hasQueued: !frames.isEmpty, screenIsStale: screenIsStale,
-            hasBuffer: buffers.mayBeThere, awaitsFlip: awaitsFlip)
+            hasBuffer: buffers.mayBeThere, awaitsFlip: pending != nil)
     }
-
-    /// The frame on the screen, to be painted again.
-    mutating func takeFrameToOverlay() -> EnqueuedFrame? { screen.beginOverlay() }
 
     /// A copy of ready frame `index`, to be prepared again while that stays ready (``renewing``).
     mutating func takeFrameToRenew(_ index: Int) -> EnqueuedFrame? {
@@ -97,9 +83,6 @@ extension Pipeline {
         buffers.wereNotThere(asOf: returns)
     }
 
-    /// A scene with an overlay in it took so long to be prepared.
-    mutating func composeTook(_ time: MediaTime) { composeTime.took(time) }
-
     /// Takes the last ready frame back into the queue. Returns what is to be discarded.
     mutating func giveUpLastReady() -> PreparedScene? {
         guard var frame = ready.popLast() else { return nil }
@@ -119,12 +102,4 @@ extension Pipeline {
 
     /// Whether something is to be committed where no frame is due: the frame on the screen, painted again, or the overlay alone.
     var awaitsGap: Bool { screen.waiting != nil || overlay.awaitsCommit }
-
-    /// A scene with this mark, or the overlay alone, is on its way to the screen. Returns the number of the overlay that is seen with it.
-    mutating func commitsOverlay(_ mark: OverlayMark?) -> UInt64 { overlay.commit(mark) }
-
-    /// The overlay of this number lies on the screen since `time`; nil where no display shows it.
-    mutating func countOverlayLatency(of number: UInt64, at time: HostTime?) {
-        inputLatency.overlayShown(number, at: time, into: &statistics.inputLatency)
-    }
 }

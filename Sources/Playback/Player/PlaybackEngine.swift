@@ -22,9 +22,9 @@ package final class PlaybackEngine: Sendable {
     let video: any SceneOutput
     let audioOutput: any PCMOutput
     let events = PlayerEvents()
-    /// PlayerRegion.swift.
+    /// PlayerOverlay.swift.
     let regionMoves = Monitor(RegionMoves())
-    /// Who looks whether the time of interruptions is over, while there are any (PlayerInterruption.swift).
+    /// Who looks whether the time of interruptions is over, while there are any (InterruptionState.swift).
     let interruptionWatch = Mutex<PlayerObserver?>(nil)
     private let opener: ItemOpener
     /// Opens streams that have broken off while something else is played.
@@ -41,17 +41,10 @@ package final class PlaybackEngine: Sendable {
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
     /// `files` are opened in place of sources where there are such.
-    package convenience init(
-        items: [PlaylistItem], options: Options = Options(), video: any SceneOutput, audio: any PCMOutput,
-        files: (any AssetFiles)? = nil
-    ) {
-        self.init(items: items, options: options, video: video, audio: audio, files: files) { HostTime.now }
-    }
-
-    /// The same by another clock than CLOCK_MONOTONIC.
-    init(
-        items: [PlaylistItem], options: Options, video: any SceneOutput, audio output: any PCMOutput,
-        files: (any AssetFiles)? = nil, now: @escaping @Sendable () -> HostTime
+    /// `now` is CLOCK_MONOTONIC but in simulations.
+    package init(
+        items: [PlaylistItem], options: Options = Options(), video: any SceneOutput, audio output: any PCMOutput,
+        files: (any AssetFiles)? = nil, now: @escaping @Sendable () -> HostTime = { .now }
     ) {
         self.now = now
         self.options = options
@@ -75,7 +68,7 @@ package final class PlaybackEngine: Sendable {
         setLoudness { _ in }
         pipeline.withLock { [audio] pipeline in
             pipeline.sound = audio
-            pipeline.setRegion(options.region)
+            pipeline.overlay.setRegion(options.region)
         }
     }
 
@@ -86,7 +79,7 @@ package final class PlaybackEngine: Sendable {
         let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlaybackEvent) -> Void = { events.send($0) }
         output.start(audio)
-        let (beats, turn) = (beats, OutputTurn(video))
+        let (beats, lease) = (beats, OutputLease(video))
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         threads.withLock { threads in
             threads.others = [
@@ -104,23 +97,22 @@ package final class PlaybackEngine: Sendable {
             ]
             threads.showing = [
                 Thread("compositor", realtimePriority: 5) {
-                    turn.output.waitUntilOpen()
-                    Compositor(pipeline: pipeline, output: turn.output, clock: clock, now: now, heartbeat: beats.compositor).run()
-                    withExtendedLifetime(turn) {}
+                    lease.output.waitUntilOpen()
+                    Compositor(pipeline: pipeline, output: lease.output, clock: clock, now: now, heartbeat: beats.compositor).run()
+                    withExtendedLifetime(lease) {}
                 },
                 Thread("presenter", realtimePriority: 20) {
-                    turn.output.waitUntilOpen()
+                    lease.output.waitUntilOpen()
                     var presenter = Presenter(
-                        pipeline: pipeline, output: turn.output, audioOutput: output, audio: audio, heartbeat: beats.presenter,
+                        pipeline: pipeline, output: lease.output, audioOutput: output, audio: audio, heartbeat: beats.presenter,
                         emit: emit, now: now)
                     presenter.run()
-                    withExtendedLifetime(turn) {}
+                    withExtendedLifetime(lease) {}
                 },
             ]
         }
     }
 
-    /// Whether there are threads.
     var isRunning: Bool { threads.withLock { !$0.others.isEmpty } }
 
     /// Has all threads end, and returns at once.
@@ -158,9 +150,9 @@ extension PlaybackEngine: CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A player's turn with an output. The compositor and the presenter hold it, and nobody else: when both have let go of it, whichever way they
+/// What a player has an output by. The compositor and the presenter hold it, and nobody else: when both have let go of it, whichever way they
 /// ended, what they had prepared and not committed goes back to the output, and another player may have it.
-final class OutputTurn: Sendable {
+final class OutputLease: Sendable {
     let output: any SceneOutput
 
     init(_ output: any SceneOutput) { self.output = output }

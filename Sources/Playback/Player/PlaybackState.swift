@@ -53,7 +53,6 @@ struct PlaybackState: Hashable, Sendable {
         }
     }
 
-    /// A pause is asked for.
     mutating func pause() -> Action {
         switch phase {
         case .paused, .ended: return .none
@@ -106,7 +105,6 @@ struct PlaybackState: Hashable, Sendable {
     /// Whether all there is has been on the screen to its end.
     var hasEnded: Bool { phase == .ended }
 
-    /// Whether it is to play.
     var wantsPlay: Bool { phase == .waiting || phase == .playing }
 
     /// Whether the clock of this generation has been started.

@@ -55,9 +55,10 @@ extension PlaybackEngine {
     package func togglePlayback() { perform(.togglePlayback) }
 
     func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
-        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+        go { pipeline in
             let first = pipeline.cursor.first
             switch change(&pipeline.playback, first != nil) {
+            // Where nothing has changed nothing is done: an interruption restarts the card.
             case .none: return nil
             case .changed:
                 pipeline.noteInput(at: time)
@@ -68,8 +69,6 @@ extension PlaybackEngine {
                 return returned
             }
         }
-        // Where nothing has changed nothing is done: an interruption restarts the card.
-        if let returned { follow(returned) }
     }
 
     // MARK: Seeking
@@ -97,7 +96,7 @@ extension PlaybackEngine {
         _ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime,
         _ scrub: (inout Pipeline, SeekRequest) -> Void
     ) {
-        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+        go { pipeline in
             guard let request = request(target, precision, pipeline) else { return nil }
             scrub(&pipeline, request)
             guard let returned = pipeline.request(request) else {
@@ -107,7 +106,6 @@ extension PlaybackEngine {
             pipeline.noteInput(at: event, shownBy: pipeline.generation)
             return returned
         }
-        if let returned { follow(returned) }
     }
 
     /// The request that moves the playhead within its item; nil where there is nowhere to move.
@@ -129,12 +127,11 @@ extension PlaybackEngine {
 
     /// Opens an item once more at the time that is on the screen, which stays there until its first frame is ready; nothing where another is.
     func reopen(_ item: QueueItem.ID) {
-        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+        go { pipeline in
             guard let (start, time, present) = playhead(pipeline), start.item == item else { return nil }
             let isMovable = present.map { $0.isSeekable && $0.itemEnd != nil } ?? true
             return pipeline.skip(to: SeekRequest(position: start, time: isMovable ? time : nil, reopens: true))
         }
-        if let returned { follow(returned) }
     }
 
     // MARK: Skipping
@@ -152,12 +149,11 @@ extension PlaybackEngine {
     private func skip(
         at event: HostTime?, playing: Bool = false, _ choose: (borrowing Pipeline, PlaylistCursor.Position) -> PlaylistCursor.Position?
     ) {
-        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+        go { pipeline in
             guard let (position, _, _) = playhead(pipeline), let next = choose(pipeline, position) else { return nil }
             if playing { pipeline.playback.playAnyway() }
             return go(to: next, at: event, &pipeline)
         }
-        if let returned { follow(returned) }
     }
 
     /// Begins a generation with a playthrough; returns the buffers to give back.
@@ -169,18 +165,17 @@ extension PlaybackEngine {
     }
 
     private func restartPlaylist(at event: HostTime?) {
-        let returned: [PreparedScene]? = pipeline.signal { pipeline -> [PreparedScene]? in
+        go { pipeline in
             guard let first = pipeline.cursor.first else { return nil }
             pipeline.playback.playAnyway()
             return go(to: first, at: event, &pipeline)
         }
-        if let returned { follow(returned) }
     }
 
     /// Plays a source that need not be on the playlist, and then returns to where the playhead was, playing or paused as it was; or goes on
     /// with what follows. It is shown as the same source is on the playlist, else as what is on the screen.
     private func playInterlude(_ source: String, resumes: Bool, at event: HostTime?) {
-        let returned: [PreparedScene] = pipeline.signal { pipeline -> [PreparedScene] in
+        go { pipeline in
             let left = playhead(pipeline)
             var position = PlaylistCursor.Position(item: pipeline.addInterlude(source, at: left?.0.item))
             if resumes, let (present, now, playthrough) = left {
@@ -196,7 +191,6 @@ extension PlaybackEngine {
             pipeline.playback.playAnyway()
             return go(to: position, at: event, &pipeline)
         }
-        follow(returned)
     }
 
     /// Position, item time and playthrough that a seek or a skip counts from: where the seek under way goes, else what is on the screen.
@@ -211,8 +205,10 @@ extension PlaybackEngine {
         return (present.position, itemTime(pipeline), present)
     }
 
-    /// What has to follow a change of what is played, without the lock.
-    func follow(_ returned: [PreparedScene]) {
+    /// Changes what is played with the lock held, and does what has to follow without it; `change` returns the buffers to give back, nil where
+    /// nothing has changed.
+    func go(_ change: (inout Pipeline) -> [PreparedScene]?) {
+        guard let returned = pipeline.signal({ change(&$0) }) else { return }
         if !returned.isEmpty {
             for frame in returned { video.discard(frame) }
             pipeline.signal { $0.buffers.cameBack() }

@@ -28,14 +28,12 @@ package enum PlayerEffect: Hashable, Sendable {
 
 /// Which seeks and skips have been asked for and which have been seen. A pure value.
 struct MoveRecord: Sendable {
-    /// The last one, and the generation that shows it.
     private(set) var last = (number: UInt64(0), generation: UInt64(0))
     /// The newest generation of which a frame was seen, and the newest of those that ended a row of seeks.
     private var seen: UInt64?, settled: UInt64?
     /// Up to this one those that nothing had shown were given up.
     private var dropped = UInt64(0)
 
-    /// One is asked for that `generation` shows.
     mutating func asked(shownBy generation: UInt64) { last = (last.number + 1, generation) }
 
     /// A frame of `generation` has reached the screen; `isSettled` where no seek waits for it.
@@ -47,7 +45,6 @@ struct MoveRecord: Sendable {
     /// The seek that waited for a frame means nothing any more: another item is on the screen.
     mutating func drop() { dropped = last.number }
 
-    /// What has become of one.
     func state(number: UInt64, generation: UInt64) -> PlayerEffect.State {
         if let settled, settled >= generation { return .seen }
         if number <= dropped { return .superseded }
@@ -86,7 +83,7 @@ extension PlaybackEngine {
             switch effect {
             case .none: .seen
             case .move(let number, let generation): pipeline.moves.state(number: number, generation: generation)
-            case .standing: pipeline.playback.status == .paused && !pipeline.awaitsFlip ? .seen : .awaited
+            case .standing: pipeline.playback.status == .paused && pipeline.pending == nil ? .seen : .awaited
             case .running: pipeline.playback.status == .playing ? .seen : .awaited
             }
         }

@@ -1,5 +1,6 @@
 import DequeModule
 import KioskPlatform
+import KioskVocabulary
 
 /// Events on their way to the observers, and the thread that calls them, so that an observer that takes its time holds up no frame.
 final class PlayerEvents: Sendable {
@@ -12,10 +13,6 @@ final class PlayerEvents: Sendable {
         var added = 0
         var isStopping = false
 
-        mutating func newToken() -> PlayerObserver {
-            added += 1
-            return PlayerObserver(number: added)
-        }
     }
 
     private struct Timer: Sendable {
@@ -33,7 +30,6 @@ final class PlayerEvents: Sendable {
         var call: @Sendable () -> Void
     }
 
-    /// Where an item is.
     struct Progress {
         var time = MediaTime.zero
         var rate = 1.0
@@ -50,28 +46,25 @@ final class PlayerEvents: Sendable {
 
     func send(_ event: PlaybackEvent) { state.signal { $0.queue.append(event) } }
 
-    func add(_ observer: @escaping @Sendable (PlaybackEvent) -> Void) -> PlayerObserver {
+    private func add(_ keep: (inout State, PlayerObserver) -> Void) -> PlayerObserver {
         state.signal { state in
-            let token = state.newToken()
-            state.observers.append((token, observer))
+            state.added += 1
+            let token = PlayerObserver(number: state.added)
+            keep(&state, token)
             return token
         }
+    }
+
+    func add(_ observer: @escaping @Sendable (PlaybackEvent) -> Void) -> PlayerObserver {
+        add { $0.observers.append(($1, observer)) }
     }
 
     func add(interval: MediaTime, _ observer: @escaping @Sendable (MediaTime) -> Void) -> PlayerObserver {
-        state.signal { state in
-            let token = state.newToken()
-            state.timers.append(Timer(token: token, interval: interval, next: .now, call: observer))
-            return token
-        }
+        add { $0.timers.append(Timer(token: $1, interval: interval, next: .now, call: observer)) }
     }
 
     func add(times: [MediaTime], _ observer: @escaping @Sendable () -> Void) -> PlayerObserver {
-        state.signal { state in
-            let token = state.newToken()
-            state.boundaries.append(Boundary(token: token, times: BoundaryTimes(times), next: .now, call: observer))
-            return token
-        }
+        add { $0.boundaries.append(Boundary(token: $1, times: BoundaryTimes(times), next: .now, call: observer)) }
     }
 
     /// Calls an observer no more. A call that is under way on the event thread goes on.
@@ -185,4 +178,30 @@ struct BoundaryTimes: Sendable {
         let wait = (next - last.time).scaled(by: 1 / max(rate, 0.1))
         return now + min(max(wait, .milliseconds(1)), Self.longestWait)
     }
+}
+
+/// What happens in a ``PlaybackEngine``, in order.
+///
+/// ``PlaybackEngine/item(_:)`` tells what an item plays and where it stands.
+package enum PlaybackEvent: Hashable, Sendable {
+    /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks
+    /// after its time.
+    case itemStarted(item: QueueItem.ID, isSeam: Bool, late: Int)
+    /// An item was on the screen to its end.
+    case itemEnded(item: QueueItem.ID)
+    /// Something is wrong with an item: it could not be opened, or broke off half-way, and the playlist went on without it; or it is
+    /// played without its sound, or seems to be cut off. Reported once for each item until the reason changes, or it has been played
+    /// without fault.
+    case itemFailed(item: QueueItem.ID, message: String)
+    /// ``ItemFacts/status`` of an item has changed: it has been opened, ahead of time, or could not be.
+    case itemStatusChanged(item: QueueItem.ID, ItemFacts.Status)
+    /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time, and
+    /// from then on every few seconds. Reported once until something plays.
+    case nothingPlayable(retryAfter: MediaTime)
+    /// The last item of a playlist that does not loop has ended.
+    case playlistEnded
+    /// ``PlaybackEngine/timeControlStatus`` has changed.
+    case statusChanged(TimeControlStatus)
+    /// Another program interrupts the sound (``PlaybackEngine/beginInterruption(_:for:)``), or the last one has ended its interruption.
+    case interruptionBegan, interruptionEnded
 }

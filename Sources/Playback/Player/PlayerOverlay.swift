@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 
 /// What lies over the picture: controls.
 extension PlaybackEngine {
@@ -26,7 +27,63 @@ extension PlaybackEngine {
     /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later.
     package func expectOverlay() {
         let until = now() + (video.mode?.refreshPeriod ?? .zero)
-        pipeline.withLock { $0.expectOverlay(until: until) }
+        pipeline.withLock { $0.overlay.expect(until: until) }
+    }
+
+    // MARK: Where on the display the picture is: all of it, or a window
+
+    // The region is given to the output as what lies over the picture is (``OverlayState``): scenes that were prepared for another one are
+    // prepared again, those that are ready and the one on the screen, and no frame comes later for it or is left out. Nothing is opened or
+    // decoded for it. A move is a new region for each vblank.
+
+    /// A move that is under way, and whether there is a thread for it.
+    struct RegionMoves: Sendable {
+        var move: RegionMove?
+        var isRunning = false
+    }
+
+    /// Where the picture is; where a move is under way, where that goes.
+    package var region: Region { regionMoves.withLock { $0.move?.to } ?? pipeline.withLock { $0.overlay.overlay.region } }
+
+    /// Has the picture be in `region`, from the next commit on that can have it, or go there within `duration` (60 s at most). A move that is
+    /// under way ends where it is.
+    package func setRegion(_ region: Region, within duration: MediaTime = .zero) {
+        guard duration > .zero else {
+            regionMoves.signal { $0.move = nil }
+            return pipeline.signal { $0.overlay.setRegion(region) }
+        }
+        let present = pipeline.withLock { $0.overlay.overlay.region }
+        let move = RegionMove(from: present, to: region, begin: now(), duration: min(duration, .seconds(60)))
+        let isFirst = regionMoves.signal { moves in
+            moves.move = move
+            defer { moves.isRunning = true }
+            return !moves.isRunning
+        }
+        if isFirst { startMoving() }
+    }
+
+    /// Sets the region for each vblank, until the move has ended.
+    private func startMoving() {
+        let (moves, pipeline, video, now) = (regionMoves, pipeline, video, now)
+        Thread("region") {
+            while true {
+                let step: (region: Region, isLast: Bool)? = moves.withLock { moves in
+                    guard let move = moves.move else {
+                        moves.isRunning = false
+                        return nil
+                    }
+                    let time = now()
+                    if move.hasEnded(at: time) { (moves.move, moves.isRunning) = (nil, false) }
+                    return (move.region(at: time), move.hasEnded(at: time))
+                }
+                guard let step, !pipeline.withLock({ $0.isStopping }) else { return }
+                pipeline.signal { $0.overlay.setRegion(step.region) }
+                if step.isLast { return }
+                let period = video.mode?.refreshPeriod ?? .milliseconds(16)
+                let next = HostTime.now + max(period, .milliseconds(4))
+                _ = moves.wait(until: next) { $0.move == nil ? true : nil }
+            }
+        }.detach()
     }
 }
 
@@ -35,5 +92,22 @@ extension Overlay.Picture {
     fileprivate mutating func clamp() {
         alpha = alpha.isFinite ? min(max(alpha, 0), 1) : 0
         (x, y) = (min(max(x, -1_000_000), 1_000_000), min(max(y, -1_000_000), 1_000_000))
+    }
+}
+
+/// A picture on its way from one rectangle of the display to another: it begins and ends slowly. A pure value.
+struct RegionMove: Hashable, Sendable {
+    var from: Region
+    var to: Region
+    var begin: HostTime
+    var duration: MediaTime
+
+    func hasEnded(at time: HostTime) -> Bool { time >= begin + duration }
+
+    /// Where the picture is.
+    func region(at time: HostTime) -> Region {
+        guard !hasEnded(at: time), duration > .zero else { return to }
+        let share = min(max((time - begin).seconds / duration.seconds, 0), 1)
+        return from.moved(to: to, share: share * share * (3 - 2 * share))
     }
 }

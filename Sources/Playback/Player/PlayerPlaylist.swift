@@ -72,11 +72,11 @@ extension PlaybackEngine {
             var list = before
             guard let forgotten = make(&list) else { return }
             let (revision, refitted) = (before.revision, list.gravities(changedSince: before))
-            let (isDone, returned): (Bool, [PreparedScene]?) = pipeline.signal { pipeline -> (Bool, [PreparedScene]?) in
-                guard pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten, refitted: refitted) else { return (false, nil) }
-                return (true, change == .now ? leaveWhatIsGone(&pipeline) : nil)
+            var isDone = false
+            go { pipeline in
+                isDone = pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten, refitted: refitted)
+                return isDone && change == .now ? leaveWhatIsGone(&pipeline) : nil
             }
-            if let returned { follow(returned) }
             if isDone { return }
         }
     }

@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 
 /// Whether the slider is held, and where. A pure value: events in, what is known out.
@@ -19,7 +20,6 @@ struct ScrubState: Hashable, Sendable {
 
     // MARK: Events
 
-    /// The slider of an item is moved to an item time.
     mutating func move(to time: MediaTime, of item: QueueItem.ID, at now: HostTime) {
         hold = Hold(item: item, time: time, until: now + Self.limit)
     }
@@ -39,12 +39,36 @@ struct ScrubState: Hashable, Sendable {
 
     // MARK: What is known
 
-    /// Whether the slider is held.
     var isHeld: Bool { hold != nil }
 
     /// When it is held no longer unless it is moved again.
     var until: HostTime? { hold?.until }
 
-    /// Where the finger is, of this item.
     func time(of item: QueueItem.ID) -> MediaTime? { hold?.item == item ? hold?.time : nil }
+}
+
+/// The slider under a finger.
+///
+/// ``scrub(to:at:)`` shows the key frame before the place of the finger. Of its requests one is under way, and the newest waits for the frame
+/// of that one (``SeekState``), so that a slow decoder has no queue. The time that is told is the finger's meanwhile (``ScrubState``).
+/// ``endScrub(at:event:)`` waits for nothing: the exact frame of that place is the next one seen.
+extension PlaybackEngine {
+    /// The slider is moved to an item time, clamped to the item's first and last frame; `event` as in ``perform(_:at:)``. Whether it plays on
+    /// from the key frame is ``Options/playsWhileScrubbing``.
+    package func scrub(to time: MediaTime, at event: HostTime? = nil) {
+        seek(.keyFrame(), at: event, { _ in time }) { pipeline, request in
+            if let target = request.time { pipeline.scrub.move(to: target, of: request.position.item, at: now()) }
+        }
+    }
+
+    /// The slider is let go at an item time, clamped likewise: that frame is shown next, and it plays on or stands as it did before.
+    package func endScrub(at time: MediaTime, event: HostTime? = nil) {
+        go { pipeline in
+            pipeline.scrub.end()
+            guard let request = request({ _ in time }, .exact, pipeline) else { return nil }
+            let returned = pipeline.skip(to: request)
+            pipeline.noteInput(at: event, shownBy: pipeline.generation)
+            return returned
+        }
+    }
 }

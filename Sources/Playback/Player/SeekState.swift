@@ -48,7 +48,6 @@ enum SeekState: Hashable, Sendable {
     enum Action: Hashable, Sendable {
         /// Nothing, or nothing yet.
         case none
-        /// Begin a generation with it.
         case begin(SeekRequest)
         /// What was to follow means nothing any more: another item is on the screen.
         case drop

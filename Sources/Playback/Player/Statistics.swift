@@ -39,15 +39,15 @@ package struct PlayerStatistics: Hashable, Sendable {
         if late > 0 { framesLate += 1 }
         guard let item else { return }
         items[item, default: .init()].framesShown += 1
-        items[item]!.framesInTurn += 1
+        items[item]!.framesInPlaythrough += 1
         if late > 0 { items[item, default: .init()].framesLate += 1 }
     }
 
-    /// A turn of an item begins; its first frame has not been counted.
-    mutating func beginTurn(_ item: QueueItem.ID) {
+    /// A playthrough of an item begins; its first frame has not been counted.
+    mutating func beginPlaythrough(_ item: QueueItem.ID) {
         var counts = items[item] ?? .init()
-        counts.turns += 1
-        (counts.framesInLastTurn, counts.framesInTurn) = (counts.framesInTurn, 0)
+        counts.playthroughs += 1
+        (counts.framesInLastPlaythrough, counts.framesInPlaythrough) = (counts.framesInPlaythrough, 0)
         items[item] = counts
     }
 
@@ -110,12 +110,44 @@ package struct ItemStatistics: Hashable, Sendable {
     package var framesLate = 0
     /// Frames whose time had passed before they could be shown.
     package var framesDropped = 0
-    /// Turns that followed the one before without a jump.
+    /// Playthroughs that followed the one before without a jump.
     package var seams = 0
     /// The most vblanks such a playthrough's first frame was late.
     package var worstSeamLateness = 0
     /// How often it has begun.
-    package var turns = 0
-    /// Frames that reached the screen since it began last, and in the turn before that.
-    package var framesInTurn = 0, framesInLastTurn = 0
+    package var playthroughs = 0
+    /// Frames that reached the screen since it began last, and in the playthrough before that.
+    package var framesInPlaythrough = 0, framesInLastPlaythrough = 0
+}
+
+/// Spans of time, counted by the millisecond up to a limit, so that years fit.
+package struct TimeHistogram: Hashable, Sendable {
+    /// The longest span told apart, in milliseconds; longer ones count as this.
+    private let reach: Int
+    private var counts: [Int] = []
+    /// How many spans have been counted.
+    package private(set) var total = 0
+
+    /// None yet; spans up to `longest` are told apart.
+    package init(upTo longest: MediaTime) { reach = max(1, Int(saturating: longest.seconds * 1000)) }
+
+    /// Counts a span, whatever its sign, as so many milliseconds, rounded up.
+    package mutating func count(_ span: MediaTime) {
+        if counts.isEmpty { counts = [Int](repeating: 0, count: reach + 1) }
+        let milliseconds = (abs(span.seconds) * 1000).rounded(.up)
+        counts[Int(min(milliseconds, Double(reach)))] += 1
+        total += 1
+    }
+
+    /// The span that `share` (0…1) of those counted do not exceed, to the millisecond above; nil when there are none.
+    package func span(within share: Double) -> MediaTime? {
+        guard total > 0 else { return nil }
+        let wanted = Int((Double(total) * min(max(share, 0), 1)).rounded(.up))
+        var seen = 0
+        for (milliseconds, count) in counts.enumerated() {
+            seen += count
+            if seen >= wanted { return .milliseconds(Int64(milliseconds)) }
+        }
+        return .milliseconds(Int64(reach))
+    }
 }

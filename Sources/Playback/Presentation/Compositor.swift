@@ -20,7 +20,6 @@ struct Compositor: Sendable {
     fileprivate enum Purpose {
         /// To be shown after those that lie ready, so many.
         case next(ahead: Int)
-        /// It is the one on the screen.
         case screen
         /// It is a copy of a ready one, and takes the place of what that was prepared as.
         case ready(PreparedScene)
@@ -104,7 +103,7 @@ struct Compositor: Sendable {
         if let shown = pipeline.takeFrameToRepaint() { return .prepare(shown, .screen, context) }
         switch pipeline.overlayStep(now: now) {
         case .none: break
-        case .repaint: if let shown = pipeline.takeFrameToOverlay() { return .prepare(shown, .screen, context) }
+        case .repaint: if let shown = pipeline.screen.beginOverlay() { return .prepare(shown, .screen, context) }
         case .renew(let index):
             if let copy = pipeline.takeFrameToRenew(index) { return .prepare(copy, .ready(pipeline.renewing!), context) }
         case .giveUpLast: return .discard(pipeline.giveUpLastReady())
@@ -125,7 +124,8 @@ struct Compositor: Sendable {
                 frame = taken
             }
             frame.refit(context.gravities)
-            let begin = beginning(context)
+            // It is measured with an overlay in the scene, or in a window.
+            let begin = context.mark.content == 0 && context.mark.region == .full ? nil : now()
             let preparation = output.prepare(frame.scene)
             return Done(result: .prepared(frame, purpose, context, preparation), begin: begin)
         case .giveOverlay(let overlay, let number):
@@ -137,16 +137,11 @@ struct Compositor: Sendable {
         }
     }
 
-    /// When preparing begins, where it is measured: with an overlay in the scene, or in a window.
-    private func beginning(_ context: WorkContext) -> HostTime? {
-        context.mark.content == 0 && context.mark.region == .full ? nil : now()
-    }
-
     /// The first frame from `first` on that is worth being shown, or the last one there is. `ahead` frames lie ready that will be shown
     /// before it.
     private func leaveOutPointless(_ first: consuming EnqueuedFrame, _ generation: UInt64, ahead: Int) -> EnqueuedFrame {
         var frame = first
-        while isPointless(frame.place, ahead: ahead), let next = successor(generation) {
+        while isPointless(frame.place, ahead: ahead), let next = pipeline.withLock({ $0.takeSuccessor(of: generation) }) {
             // A playthrough's first frame hands its mark on, so that its seam is still counted.
             let passed = frame.place
             var dropped: EnqueuedFrame? = frame
@@ -168,18 +163,13 @@ struct Compositor: Sendable {
         return place.end < shown + period.scaled(by: 0.7)
     }
 
-    /// The next frame of the same generation, for which the one in hand is dropped.
-    private func successor(_ generation: UInt64) -> EnqueuedFrame? {
-        pipeline.withLock { $0.takeSuccessor(of: generation) }
-    }
-
     /// Tells what has come of work.
     func finish(_ done: consuming Done) {
         let took = done.begin.map { now() - $0 }
         switch consume done.result {
         case .prepared(let frame, let purpose, let context, let preparation): prepared(frame, purpose, context, preparation, took)
         case .gaveOverlay(let number, let isEmpty, let region, let placement):
-            pipeline.signal { $0.gaveOverlay(number, isEmpty: isEmpty, region: region, placement: placement) }
+            pipeline.signal { $0.overlay.gave(number, isEmpty: isEmpty, region: region, placement: placement) }
             output.wake()
         case .gaveBack: pipeline.signal { $0.buffers.cameBack() }
         }
@@ -198,12 +188,14 @@ struct Compositor: Sendable {
             case .noSpareBuffer:
                 switch purpose {
                 case .next: pipeline.couldNotCompose(frame.take()!, generation: context.generation, asOf: context.returned)
-                case .screen: pipeline.couldNotRepaint(frame.take()!, serial: context.serial, asOf: context.returned)
+                case .screen:
+                    if context.serial == pipeline.screen.serial { pipeline.buffers.wereNotThere(asOf: context.returned) }
+                    _ = pipeline.repainted(frame.take()!, serial: context.serial, as: nil, mark: .init(), isShort: true)
                 case .ready: pipeline.couldNotRenew(frame.take()!, asOf: context.returned)
                 }
                 return (nil, !purpose.isNext)
             }
-            if let took { pipeline.composeTook(took) }
+            if let took { pipeline.composeTime.took(took) }
             switch purpose {
             case .next:
                 let surplus = pipeline.composed(frame.take()!, as: scene, mark: context.mark, generation: context.generation)

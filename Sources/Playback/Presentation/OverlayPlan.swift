@@ -12,7 +12,6 @@ import KioskPlatform
 struct OverlayPlan: Sendable {
     /// A frame that lies ready.
     struct Frame: Hashable, Sendable {
-        /// The vblank it is due for.
         var due: HostTime?
         /// Whether it shows another overlay than it is to, and whether that is an older one than is on the screen.
         var isStale: Bool, isOlder = false
@@ -50,7 +49,6 @@ struct OverlayPlan: Sendable {
     /// How long preparing is taken to last before it has been measured, as a share of a period.
     static let assumedShare = 0.6
 
-    /// The next step.
     var step: Step {
         guard let pacing else { return stepWhileNothingIsDue }
         if screenIsStale, first != nil || !hasQueued, let flip = freeVblank(pacing) {

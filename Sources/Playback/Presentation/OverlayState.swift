@@ -75,7 +75,7 @@ struct OverlayState: Sendable {
     // MARK: Giving
 
     /// What the output is to take over; nil where it has. One for each frame where a `frameWaits` to be composed, and none lies ready: with
-    /// one at every vblank no frame would have its turn.
+    /// one at every vblank no frame would be composed.
     func toGive(frameWaits: Bool) -> (overlay: Overlay, number: UInt64)? {
         number == given || frameWaits && wasJustGiven ? nil : (overlay, number)
     }
@@ -86,7 +86,6 @@ struct OverlayState: Sendable {
         (given, givenIsEmpty, self.placement, wasJustGiven) = (number, isEmpty, placement, true)
     }
 
-    /// A frame is taken to be composed.
     mutating func frameTaken() { wasJustGiven = false }
 
     /// The display has changed: it has nothing of what it was given.
@@ -136,7 +135,6 @@ struct OverlayMark: Hashable, Sendable {
     var number: UInt64 = 0
     /// The same where the scene contains it; 0 where it contains none.
     var content: UInt64 = 0
-    /// Where its pictures are.
     var region = Region.full
     /// How often they had been fitted another way.
     var fit: UInt64 = 0

@@ -107,7 +107,7 @@ package enum SceneOutputEvent: Sendable {
 /// pool (13 ms were seen), and the presenter must not wait for that.
 ///
 /// Several players may have an output, one after the other. All that one of them has prepared and not committed is the output's again with
-/// ``endTurn()``, which ``OutputTurn`` calls: no player can take a buffer with it.
+/// ``endTurn()``, which ``OutputLease`` calls: no player can take a buffer with it.
 ///
 /// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or
 /// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
@@ -163,4 +163,24 @@ extension SceneOutput {
     package func waitUntilOpen() {}
     /// An output that calls no driver.
     package var heartbeat: Heartbeat? { nil }
+}
+
+/// A display that several players have at the same time: the first has the output itself, each other one a window over that one's picture.
+package protocol SharedSceneOutput: SceneOutput {
+    /// A window's output, which shows what it has to by `show`; `vblank` is the last one of the display.
+    func makeWindow(
+        vblank: @escaping @Sendable () -> HostTime?, show: @escaping @Sendable (Overlay.Picture?) -> Void
+    ) -> any WindowSceneOutput
+    /// What is on the screen, as a PNG file.
+    func png() throws -> [UInt8]
+    /// Whether input devices are ours, as another program may have the virtual terminal; called once.
+    func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void)
+    /// The turn of touches; called once.
+    func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void)
+}
+
+/// The output of a player that has a window over another one's picture.
+package protocol WindowSceneOutput: SceneOutput {
+    /// The display has come, gone or changed. From any thread.
+    func displayChanged()
 }

@@ -10,7 +10,6 @@ import KioskVocabulary
 struct FadePlanner {
     /// How long one item fades into the next at most; zero is a cut.
     var length: MediaTime
-    /// The fade that goes on.
     private(set) var fade: CrossFade?
     /// The playthrough that ended in a frame from which it is to fade out, until the next one begins.
     private var outgoing: PlaythroughReader?

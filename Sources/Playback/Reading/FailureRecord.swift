@@ -20,13 +20,13 @@ struct FailureRecord {
     /// The display is not to be without a picture for longer than this after the cause is gone.
     private static let longestRetryDelay = MediaTime.seconds(2)
 
-    /// Whether another of so many items may be skipped ahead of its turn: the last failure of a round is dealt with when its turn comes.
+    /// Whether another of so many items may be skipped ahead of time: the last failure of a round is dealt with in its place.
     func maySkipAhead(of items: Int) -> Bool { count + ahead + 1 < items }
 
     /// An item has failed ahead of time, while another is being read, or so many are passed over.
     mutating func failAhead(_ items: Int = 1) { ahead += items }
 
-    /// An item has failed in its turn; true when so many have in a row. Then the round begins anew.
+    /// An item has failed in its place; true when so many have in a row. Then the round begins anew.
     mutating func fail(of items: Int) -> Bool {
         takePlaythrough()
         count += 1
@@ -35,10 +35,9 @@ struct FailureRecord {
         return true
     }
 
-    /// The turn has come of what failed ahead, and of what follows it.
+    /// The place has come of what failed ahead, and of what follows it.
     mutating func takePlaythrough() { (count, ahead) = (count + ahead, 0) }
 
-    /// Something plays.
     mutating func played() { (count, retryDelay) = (0, Self.firstRetryDelay) }
 
     /// Waits a while before everything is tried again; returns how long where it is the first time.
@@ -58,7 +57,6 @@ struct FailureRecord {
     /// The viewer moves, or the playlist has changed: everything may be tried again.
     mutating func restart() { (retryAt, count, ahead) = (nil, 0, 0) }
 
-    /// Whether a complaint about an item is news.
     mutating func isNews(_ message: String, about item: QueueItem.ID) -> Bool {
         if complaints[item, default: []].count >= Self.mostComplaints, complaints[item]?.contains(message) == false {
             complaints[item] = []

@@ -9,7 +9,7 @@ import KioskVocabulary
 /// read now; ``PictureFeed`` enqueues its pictures and ``SoundFeed`` its sound. ``FadePlanner`` has one playthrough fade into the next:
 /// then both are read at once.
 ///
-/// The feeder itself chooses its next piece of work (FeederWork.swift), and carries it out. A new playlist
+/// The feeder itself chooses its next piece of work (``Work``), and carries it out. A new playlist
 /// (``PlaybackEngine/setItems(_:)``) is taken over between two pieces. What is read goes on to its end, so a list changes at the boundary of an
 /// item.
 struct Feeder: ~Copyable {
@@ -281,7 +281,7 @@ struct Feeder: ~Copyable {
     // MARK: Seeking
 
     private mutating func seek() {
-        let given = pipeline.withLock { pipeline in pipeline.takeSeek().map { ($0, pipeline.generation, pipeline.rate) } }
+        let given = pipeline.withLock { pipeline in pipeline.seek.take().map { ($0, pipeline.generation, pipeline.rate) } }
         guard let (request, generation, rate) = given else { return }
         begin(generation)
         // To another time of the item that is open it goes without opening it again.
@@ -312,5 +312,105 @@ struct Feeder: ~Copyable {
         upcoming.reset()
         fades.reset()
         sound.reset()
+    }
+
+    // MARK: The next piece of work, of what the pipeline says and what the parts want
+
+    /// A piece of work.
+    enum Work {
+        case stop
+        case free
+        case setList
+        case seek
+        case clear
+        case picture
+        case sound(frames: Int)
+        case take
+        case retry
+        case takeLost
+        case background
+        case setRate(Double)
+        case finish
+    }
+
+    /// A display that shows nothing for this long after the start gets the background instead of the console.
+    private static let longestEmptyStart = MediaTime.milliseconds(500)
+
+    /// What there is to do now; nil where there is nothing before ``deadline`` or a change of the pipeline. For who has no thread for
+    /// ``run()``.
+    var nextWork: Work? {
+        let wishes = wishes
+        return pipeline.withLock { nextWork(in: $0, wishes) } ?? overdueWork
+    }
+
+    /// When there is something to do even if the pipeline does not change.
+    var deadline: HostTime? {
+        if pictures.hasEnqueued { return upcoming.due }
+        return min(upcoming.due ?? .init(nanoseconds: .max), startedAt + Self.longestEmptyStart)
+    }
+
+    func waitForWork() -> Work? {
+        let wishes = wishes
+        return pipeline.wait(as: .feeder, until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
+    }
+
+    /// What is to be done once ``deadline`` has passed.
+    private var overdueWork: Work? {
+        guard let deadline, now() >= deadline else { return nil }
+        if let due = upcoming.due, now() >= due { return .retry }
+        return .background
+    }
+
+    /// What the parts want by themselves; gathered without the pipeline's lock.
+    private struct Wishes {
+        /// What is read: whether all of its pictures have been, whether it has more that there may be room for, its rate, and how much of
+        /// its sound is wanted.
+        var reading: (isAtEnd: Bool, givesPictures: Bool, rate: Double, sound: Int)?
+        /// Whether the item that has been opened is to be taken when it is there, and whether it is if it failed.
+        var takesOpened: Bool, leavesOutFailed: Bool
+        /// Whether an attempt to open what is lost has come to something.
+        var takesLost: Bool
+        /// The list that was taken over last, and the generation that was begun last.
+        var revision: Int, generation: UInt64
+    }
+
+    private var wishes: Wishes {
+        Wishes(
+            reading: current.map { ($0.isAtEnd, !$0.isAtEnd && !$0.isSoundOnly, $0.mapping.rate, sound.wanted(of: $0)) },
+            takesOpened: current == nil && upcoming.isAwaited, leavesOutFailed: current.map { upcoming.mayLeaveOut(during: $0) } ?? false,
+            takesLost: upcoming.hasLostOutcome,
+            revision: upcoming.revision, generation: pictures.generation)
+    }
+
+    private func nextWork(in pipeline: borrowing Pipeline, _ wishes: Wishes) -> Work? {
+        if pipeline.isStopping { return .stop }
+        if pipeline.hasReleased { return .free }
+        if pipeline.cursor.list.revision != wishes.revision { return .setList }
+        if pipeline.seek.pending != nil { return .seek }
+        if pipeline.isCleared(since: wishes.generation) { return .clear }
+        if wishes.takesLost { return .takeLost }
+        guard let reading = wishes.reading else {
+            return wishes.takesOpened && pipeline.frames.hasRoom && upcoming.hasOutcome ? .take : nil
+        }
+        if pipeline.rate != reading.rate, !reading.isAtEnd { return .setRate(pipeline.rate) }
+        if reading.isAtEnd, reading.sound == 0 { return .finish }
+        if wishes.leavesOutFailed, upcoming.hasFailed { return .take }
+        // Sound first: the clock starts as soon as there are pictures enough, and a card takes a tenth of a second of sound at once.
+        if reading.sound > 0, audio.room(wanting: reading.sound) >= reading.sound { return .sound(frames: reading.sound) }
+        if reading.givesPictures, pipeline.frames.hasRoom { return .picture }
+        return nil
+    }
+
+    /// Has a live stream be played as fast as it is sent.
+    mutating func followSender(of reader: PlaythroughReader) {
+        let now = now()
+        let heard = audio.isRunning && !audio.ranDry ? audio.timelineTime(at: now) : nil
+        let pace = reader.followSender(heard: heard, written: sound.end, format: audio.format, mayCatchUp: fades.fade == nil, at: now)
+        setPace(pace)
+    }
+
+    func setPace(_ pace: LivePace?) {
+        if pace == nil, pipeline.withLock({ $0.livePace == nil }) { return }
+        pipeline.withLock { $0.livePace = pace }
     }
 }

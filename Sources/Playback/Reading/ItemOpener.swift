@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// Opens items ahead of their turn, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays
+/// Opens items ahead of time, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays
 /// goes on. One item is open ahead at a time.
 ///
 /// One thread opens, and ``run()`` watches it. Each step of an opening ends by itself when its ``Interruption`` says so, but for what
@@ -35,7 +35,6 @@ final class ItemOpener: Sendable {
         var outcomeTime = HostTime(nanoseconds: 0)
         var serial: UInt64 = 0
         var isStopping = false
-        /// What is being opened.
         var opening: Opening?
         /// The number of the thread that opens; those before it were given up.
         var thread = 0
@@ -134,22 +133,11 @@ final class ItemOpener: Sendable {
             }, onOutcome: onOutcome)
     }
 
-    /// Asks for an item; whatever was asked for before and not taken is closed.
-    func request(_ request: Request) {
+    /// Asks for an item, or for none; whatever was asked for before and not taken is closed.
+    func request(_ request: Request?) {
         let old: Outcome? = state.signal { state in
             state.cancelOpening()
-            state.request = request
-            state.serial = request.serial
-            return state.outcome.take()
-        }
-        _ = consume old  // closed outside the lock
-    }
-
-    /// Closes what was asked for, and asks for nothing.
-    func cancel() {
-        let old: Outcome? = state.signal { state in
-            state.cancelOpening()
-            (state.request, state.serial) = (nil, 0)
+            (state.request, state.serial) = (request, request?.serial ?? 0)
             return state.outcome.take()
         }
         _ = consume old  // closed outside the lock
@@ -161,11 +149,7 @@ final class ItemOpener: Sendable {
     /// Whether request `serial` is known to have failed.
     func hasFailed(_ serial: UInt64) -> Bool {
         state.withLock { state in
-            guard state.serial == serial else { return false }
-            switch state.outcome {
-            case .failure: return true
-            default: return false
-            }
+            if state.serial == serial, case .failure = state.outcome { true } else { false }
         }
     }
 

@@ -23,7 +23,7 @@ protocol ItemReader: AnyObject, Sendable {
     var nominalFrameDuration: MediaTime? { get }
     /// Whether there is sound that can be played.
     var hasSound: Bool { get }
-    /// What is wrong with the source, as far as it has been read. Each is there once; what turns up later comes last.
+    /// What is wrong with the source, as far as it has been read. Each is there once; what shows later comes last.
     var problems: [String] { get }
     /// Why the source ended before its time, if reading it failed half-way.
     var prematureEnd: String? { get }

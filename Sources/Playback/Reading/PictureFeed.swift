@@ -25,7 +25,7 @@ struct PictureFeed: ~Copyable {
         pipeline.signal({ $0.compositorHasWork ? .compositor : [] }) { pipeline in
             guard pipeline.generation == generation else { return }
             if let serial { pipeline.setLoading(loading, of: serial, isSeam: isSeam) }
-            pipeline.append(frame.take()!)
+            pipeline.frames.append(frame.take()!)
         }
     }
 

@@ -42,7 +42,6 @@ final class PlaythroughReader {
     var liveClock: LiveClock
     var lastLevel: MediaTime?
 
-    /// What the next picture is.
     enum Pictures: ~Copyable {
         /// The reader's next.
         case unread
@@ -220,7 +219,6 @@ final class PlaythroughReader {
 
     // MARK: Fading out
 
-    /// Has it fade out from item time `begin` on, or not at all.
     func setFadeOut(from begin: MediaTime?) { fadeBegin = begin }
 
     /// The item time of the picture in hand from which it is to fade out; nil where there is none.
@@ -304,6 +302,69 @@ final class PlaythroughReader {
 
     /// Something was wrong with this playthrough: a complaint about its item stands.
     func setFlawed() { isFlawed = true }
+
+    // MARK: Live streams: what is left out, and how fast they are played
+
+    /// Leaves out what a live stream has received, while it waited to be played, beyond what it is to have in hand.
+    func catchUpBeforeBeginning() {
+        guard let reception = reader.reception, reception.receivedUntil - mapping.itemTime > reception.goal + .seconds(1) else { return }
+        // What comes in parts has all of them from the beginning on.
+        if liveClock.keepsFirst, reception.receivedUntil - mapping.itemTime < Self.longestBeginning { return }
+        if let landed = reader.catchUp() { mapping.itemTime = landed }
+    }
+
+    private var isUnread: Bool {
+        switch pictures {
+        case .unread: true
+        default: false
+        }
+    }
+
+    private static let longestBeginning = MediaTime.seconds(30)
+
+    /// Compares what has been received of a live stream with what is heard of it, the timeline instant `heard`; leaves out what is too much
+    /// for the clock to make good. `written` is the instant up to which sound has been enqueued.
+    ///
+    /// - Returns: how it is to be played; nil where it is no live stream.
+    func followSender(heard: MediaTime?, written: MediaTime, format: AudioFormat, mayCatchUp: Bool, at now: HostTime) -> LivePace? {
+        guard mapping.rate == 1, !isSoundOnly, let reception = reader.reception else { return nil }
+        // Before that, what is heard is what came before, or before what was left out.
+        guard let heard, heard >= mapping.instant else { return pace }
+        let level = reception.receivedUntil - mapping.itemTime(at: heard)
+        if liveClock.follow(level: level, goal: reception.goal, gaps: reception.gaps, at: now), mayCatchUp, isUnread,
+            let landed = reader.catchUp()
+        {
+            mapping = TimeMapping(itemTime: landed, instant: end, rate: mapping.rate)
+            sound.restart(at: landed, rate: mapping.rate, format: format)
+            if givesSound { sound.catchUp(with: mapping, written: written, format: format, from: reader) }
+        }
+        lastLevel = level
+        return pace
+    }
+
+    private var pace: LivePace { LivePace(serial: playthrough.serial, ratio: liveClock.ratio, latency: lastLevel) }
+
+    // MARK: Another sound track, while it is read
+
+    /// Whether its sound is not to be heard. It is read nevertheless where it has been read before, so that it can be heard again at once.
+    var isSilenced: Bool { playthrough.item.isMuted || playthrough.item.audioTrack == .off }
+
+    /// Plays the sound track that was chosen of its item since it was opened; `written` is the timeline instant up to which sound has been
+    /// enqueued. What has been read of the track before is heard first.
+    /// Returns whether it was another than is read.
+    func select(audio choice: TrackChoice, written: MediaTime, format: AudioFormat) -> Bool {
+        guard choice != playthrough.item.audioTrack else { return false }
+        playthrough.item.audioTrack = choice
+        if playthrough.item.isMuted, !isSoundOnly { return true }
+        let time = mapping.itemTime(at: max(written, mapping.instant))
+        switch reader.select(audio: choice, at: time) {
+        case .unchanged: break
+        // A track that had ended may be followed by a longer one.
+        case .follows: if sound.hasEnded { sound.follow(from: time, format: format) }
+        case .begins: sound.follow(from: time, format: format)
+        }
+        return true
+    }
 }
 
 /// How item time lies on the timeline: `itemTime` at `instant`, and `rate` item seconds a timeline second from there on.
@@ -312,10 +373,8 @@ struct TimeMapping: Hashable, Sendable {
     var instant: MediaTime
     var rate: Double
 
-    /// The timeline instant of an item time.
     func instant(of time: MediaTime) -> MediaTime { instant + (time - itemTime).scaled(by: 1 / rate) }
 
-    /// The item time at a timeline instant.
     func itemTime(at instant: MediaTime) -> MediaTime { itemTime + (instant - self.instant).scaled(by: rate) }
 }
 

@@ -89,7 +89,6 @@ struct LiveClock: Hashable, Sendable {
 
 /// How a live stream is played: seconds of it in a second of ours, and what lies between what is received and what is heard.
 struct LivePace: Hashable, Sendable {
-    /// The playthrough that it is of.
     var serial: UInt64
     var ratio: Double
     var latency: MediaTime?

@@ -37,7 +37,6 @@ struct FramePlace: Hashable, Sendable {
     var start: MediaTime
     /// When it ends, on the timeline; a still's and a last frame's is what the item says.
     var end: MediaTime
-    /// The item time at `start`.
     var itemTime: MediaTime
     /// Item seconds a timeline second.
     var rate: Double

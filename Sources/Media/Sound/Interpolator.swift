@@ -1,23 +1,25 @@
+import CKioskMedia
 import Glibc
-import KioskMedia
 
 /// Reads sound between its samples, which is how it is played a little faster or slower than it was written.
 ///
 /// A band-limited interpolation: a sinc of 32 samples under a Kaiser window, tabulated at 512 places between two samples and taken linearly
 /// between those. Its error lies 80 dB and more below the signal up to 18 kHz at 48 kHz. For ratios within a per cent of 1; there is no
 /// low-pass for more.
-struct Interpolator: ~Copyable {
+package struct Interpolator: ~Copyable, Sendable {
     /// So many samples before and after the place that is read take part.
-    static let reach = Interpolation.taps / 2
+    package static let reach = taps / 2
+    private static let taps = Int(KIOSK_INTERPOLATION_TAPS)
     private static let phases = 512
 
-    /// The window's taps for each phase, and one phase more.
-    private let taps: [Float]
+    /// Those of a window's taps for each phase, and for one phase more.
+    private let weights: [Float]
     /// One channel's samples, contiguous.
     private var window: [Float] = []
 
-    init() {
-        taps = (0...Self.phases).flatMap { phase in
+    /// One with its tables, of some ten thousand values.
+    package init() {
+        weights = (0...Self.phases).flatMap { phase in
             let fraction = Double(phase) / Double(Self.phases)
             let values = (0..<2 * Self.reach).map { Self.tap(Double($0 - Self.reach + 1) - fraction) }
             let sum = values.reduce(0, +)  // a constant stays what it is
@@ -46,23 +48,20 @@ struct Interpolator: ~Copyable {
     }
 
     /// Writes `count` frames of which the first lies `fraction` behind frame `Interpolator.reach - 1` of the source, and each `ratio`
-    /// source frames behind the one before. `source(frame, channel)` is asked for frames 0 ..< ``sourceFrames(for:fraction:ratio:)``.
-    mutating func read(
+    /// source frames behind the one before. `source(frame, channel)` is asked for as many frames from 0 on as they are made of.
+    package mutating func read(
         _ count: Int, fraction: Double, ratio: Double, channels: Int, into samples: UnsafeMutableBufferPointer<Float>,
         source: (_ frame: Int, _ channel: Int) -> Float
     ) {
-        let needed = Self.sourceFrames(for: count, fraction: fraction, ratio: ratio)
+        guard count > 0, let first = samples.baseAddress else { return }
+        precondition(count * channels <= samples.count)
+        let needed = Int(fraction + Double(count - 1) * ratio) + Self.taps
         if window.count < needed { window = [Float](repeating: 0, count: needed) }
         for channel in 0..<channels {
             for frame in 0..<needed { window[frame] = source(frame, channel) }
-            unsafe Interpolation.read(
-                count, fraction: fraction, ratio: ratio, from: window, taps: taps, phases: Self.phases, into: samples, channel: channel,
-                of: channels)
+            // interpolation.c says why it is in C.
+            kiosk_interpolate(
+                window, weights, Int64(Self.phases), fraction, ratio, first + channel, Int64(count), Int64(channels))
         }
-    }
-
-    /// How many source frames `count` frames are made of.
-    static func sourceFrames(for count: Int, fraction: Double, ratio: Double) -> Int {
-        Int(fraction + Double(max(0, count - 1)) * ratio) + 2 * reach
     }
 }

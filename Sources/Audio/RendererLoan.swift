@@ -5,8 +5,8 @@ import KioskPlayback
 /// Whose the renderer is: the audio thread's, or that of who stands in for it while it hangs in a call into ALSA.
 ///
 /// The audio thread has the renderer through this, and finds it silent while somebody stands in. What it had rendered and nobody has heard by then
-/// is given back. When its call returns it asks for its turn (``comeBack(_:)``), and has the card begin again. The lock is held while the renderer is called, and never during a call into ALSA.
-final class RenderingTurn: AudioRenderer {
+/// is given back. When its call returns it asks for it back (``comeBack(_:)``), and has the card begin again. The lock is held while the renderer is called, and never during a call into ALSA.
+final class RendererLoan: AudioRenderer {
     private enum Holder {
         case audio
         /// `hasBegun`: there is a thread that will give it back.
@@ -92,7 +92,7 @@ final class RenderingTurn: AudioRenderer {
 
     /// Renders in time by the monotonic clock until the renderer is wanted back. `next` is what is asked for meanwhile, nil at the end of the
     /// output; `wait` waits until the next piece is due.
-    func standIn(next: () -> AudioThreadControl.Request?, wait: (HostTime) -> Void) {
+    func standIn(next: () -> Bool?, wait: (HostTime) -> Void) {
         // The call may have returned before this thread began.
         let isWanted = state.withLock { state in
             guard case .standIn(hasBegun: false, _) = state.holder else { return false }
@@ -102,14 +102,14 @@ final class RenderingTurn: AudioRenderer {
         if !isWanted { return }
         var sink = SilentSink(format: format, start: .now)
         while true {
-            let request = next()
+            let interrupts = next()
             let due: HostTime? = state.signal { state in
-                guard case .standIn(_, isWantedBack: false) = state.holder, let request else {
+                guard case .standIn(_, isWantedBack: false) = state.holder, let interrupts else {
                     sink.interrupt(renderer)
                     state.holder = .audio
                     return nil
                 }
-                if request.interrupt { sink.interrupt(renderer) }
+                if interrupts { sink.interrupt(renderer) }
                 return sink.render(renderer)
             }
             guard let due else { return }
