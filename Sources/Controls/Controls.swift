@@ -28,9 +28,9 @@ package final class Controls: Sendable {
         var changes = 0
         /// The kernel's time of the first input that has not been drawn.
         var input: HostTime?
-        /// A turn that was asked for, while what lies over the picture is drawn for it; and how many there were.
-        var turning: Rotation??
-        var turns = 0
+        /// A rotation that was asked for, while what lies over the picture is drawn for it; and how many there were.
+        var rotating: Rotation??
+        var rotations = 0
         /// Whether anything has been on the screen, and whether there is a thread that draws.
         var hasPicture = false
         var draws = false
@@ -96,7 +96,7 @@ package final class Controls: Sendable {
         }
     }
 
-    /// The display has become another one, or has turned. Any thread.
+    /// The display has become another one, or has been rotated. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
 
     /// Begins to draw as soon as the first picture is on the screen, where there is something to touch: `hasDevices` says so. It is asked
@@ -186,7 +186,7 @@ package final class Controls: Sendable {
     /// Tells the state what is played and on what.
     func refresh(_ shared: inout Shared, at time: HostTime) {
         let snapshot = player.snapshot
-        let rotation = shared.turning.map { screen.rotation(after: $0) } ?? screen.nextRotation
+        let rotation = shared.rotating.map { screen.rotation(after: $0) } ?? screen.nextRotation
         let mode = screen.mode
         let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
         let start = snapshot.item.flatMap { player.item($0) }?.entry.start ?? .zero
@@ -200,7 +200,7 @@ package final class Controls: Sendable {
         for asked in commands {
             switch asked.command {
             case .player(let command): player.perform(command, at: asked.time)
-            case .rotate(let rotation): turn(rotation, &shared)
+            case .rotate(let rotation): rotate(rotation, &shared)
             case .toggleShelf: perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
             case .showControls, .hideControls: break  // ControlsState has
             case .program(let command): program(command)
@@ -208,14 +208,14 @@ package final class Controls: Sendable {
         }
     }
 
-    private func turn(_ rotation: Rotation?, _ shared: inout Shared) {
-        if let earlier = shared.turning { screen.rotate(earlier) }
-        // What is seen turns with the picture: it is drawn first.
+    private func rotate(_ rotation: Rotation?, _ shared: inout Shared) {
+        if let earlier = shared.rotating { screen.rotate(earlier) }
+        // What is seen rotates with the picture: it is drawn first.
         if shared.draws, shared.shelf.isOpen || shared.state.isSeen(at: .now) {
-            shared.turning = .some(rotation)
-            shared.turns += 1
+            shared.rotating = .some(rotation)
+            shared.rotations += 1
         } else {
-            shared.turning = nil
+            shared.rotating = nil
             screen.rotate(rotation)
         }
     }
@@ -229,14 +229,14 @@ package final class Controls: Sendable {
         var input: HostTime?
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
         var deadline: HostTime?
-        var turns: Int?
+        var rotations: Int?
         /// Whether it is the shelf, and when the next frame of that is drawn at the soonest: one for each vblank.
         var isShelf = false
         var next: HostTime?
     }
 
     /// What there is to do.
-    private enum Turn {
+    private enum Step {
         case draw(Frame)
         case wait(until: HostTime)
         case stop
@@ -261,7 +261,7 @@ package final class Controls: Sendable {
         var preview: (source: String, time: MediaTime)?
         var nextShelfFrame: HostTime?
         while true {
-            let turn = shared.wait(until: deadline) { shared -> Turn? in
+            let step = shared.wait(until: deadline) { shared -> Step? in
                 if shared.isStopped { return .stop }
                 let now = HostTime.now
                 if shared.changes == changes, deadline.map({ $0 > now }) ?? true { return nil }
@@ -273,7 +273,7 @@ package final class Controls: Sendable {
                 return .draw(self.frame(&shared, at: now))
             }
             let frame: Frame
-            switch turn {
+            switch step {
             case nil: continue
             case .stop: return
             case .wait(let time):
@@ -290,7 +290,7 @@ package final class Controls: Sendable {
                 overlay.fillsScreen = true
                 wakeShelfThreads()
             }
-            if let turns = frame.turns { carryOutTurn(turns) }
+            if let rotations = frame.rotations { carryOutRotation(rotations) }
             if overlay == shown { continue }
             shown = overlay
             player.setOverlay(overlay, at: frame.input)
@@ -307,7 +307,7 @@ package final class Controls: Sendable {
         return Frame(
             parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
             preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
-            turns: shared.turning == nil ? nil : shared.turns)
+            rotations: shared.rotating == nil ? nil : shared.rotations)
     }
 
     /// So long after a vblank the next frame of the shelf is begun: the flip is told by then, and its buffers have come back.
@@ -324,14 +324,14 @@ package final class Controls: Sendable {
             parts: shared.shelf.parts(at: vblank) + shared.state.noticeParts(at: vblank), geometry: shared.state.geometry,
             input: shared.input, preview: nil,
             deadline: [moves ? next : nil, shared.shelf.deadline(after: now), now + .seconds(1)].compactMap { $0 }.min(),
-            turns: shared.turning == nil ? nil : shared.turns, isShelf: true, next: next)
+            rotations: shared.rotating == nil ? nil : shared.rotations, isShelf: true, next: next)
     }
 
-    /// Turns the display, for which the overlay has been drawn; unless another turn has followed, for which it will be.
-    private func carryOutTurn(_ number: Int) {
+    /// Rotates the display, for which the overlay has been drawn; unless another rotation has followed, for which it will be.
+    private func carryOutRotation(_ number: Int) {
         shared.withLock { shared in
-            guard let rotation = shared.turning, shared.turns == number else { return }
-            shared.turning = nil
+            guard let rotation = shared.rotating, shared.rotations == number else { return }
+            shared.rotating = nil
             screen.rotate(rotation)
         }
     }
@@ -355,9 +355,9 @@ package final class Controls: Sendable {
 package protocol ControlsScreen: Sendable {
     /// The present mode; nil while there is no display.
     var mode: DisplayMode? { get }
-    /// The turn of pictures and overlays that are prepared from now on.
+    /// The rotation of pictures and overlays that are prepared from now on.
     var nextRotation: Rotation { get }
-    /// Turns the display to `rotation`; nil is a quarter further clockwise.
+    /// Rotates the display to `rotation`; nil is a quarter further clockwise.
     func rotate(_ rotation: Rotation?)
     /// What ``nextRotation`` would be after that.
     func rotation(after rotation: Rotation?) -> Rotation

@@ -34,7 +34,7 @@ package struct ScreenGeometry: Hashable, Sendable {
         self.density = min(max(density.isFinite ? density : 0, Self.leastDensity), most)
     }
 
-    /// The screen of a display in `mode`, whose picture is turned by `rotation` on it.
+    /// The screen of a display in `mode`, whose picture is rotated by `rotation` on it.
     package init(mode: DisplayMode, rotation: Rotation) {
         let (width, height) = (mode.width, mode.height)
         let (across, down) = (mode.physicalWidth, mode.physicalHeight)

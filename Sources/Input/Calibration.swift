@@ -31,7 +31,7 @@ package struct Calibration: Sendable {
     /// The screen that is being calibrated.
     package private(set) var device: DeviceID?
 
-    /// For a picture that is turned clockwise by `rotation` on its panel.
+    /// For a picture that is rotated clockwise by `rotation` on its panel.
     package init(rotation: Rotation) { self.rotation = rotation }
 
     /// How many targets have been touched.
@@ -40,7 +40,7 @@ package struct Calibration: Sendable {
     /// Where the next target is, on the picture as a viewer sees it.
     package var target: (x: Double, y: Double) { Self.targets[min(count, Self.targets.count - 1)] }
 
-    /// Takes the next event of any device, whose positions are those of its axes, neither calibrated nor turned.
+    /// Takes the next event of any device, whose positions are those of its axes, neither calibrated nor rotated.
     package mutating func update(_ event: ContactEvent) -> Outcome {
         guard event.phase == .up, event.contact.surface == .display, device == nil || device == event.device else { return .ignored }
         let contact = event.contact

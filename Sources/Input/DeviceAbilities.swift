@@ -15,7 +15,7 @@ struct DeviceAbilities: Hashable, Sendable {
     }
 
     var contacts: ContactSource
-    /// Whether positions on it are positions on the picture (a touch screen, not a touchpad), so that they turn with it.
+    /// Whether positions on it are positions on the picture (a touch screen, not a touchpad), so that they rotate with it.
     var isDirect: Bool
     /// The keys of interest that it has.
     var keys: Set<KeyCode>

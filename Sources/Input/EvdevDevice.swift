@@ -96,8 +96,8 @@ struct EvdevDevice: ~Copyable {
     /// What happened to a device.
     enum Event: Equatable {
         case key(KeyCode, KeyEvent.Phase, HostTime)
-        /// A knob or a wheel is turned by so many notches, at most ``EvdevDevice/mostNotches``.
-        case turn(KeyCode, count: Int, HostTime)
+        /// A knob or a wheel goes by so many notches, at most ``EvdevDevice/mostNotches``.
+        case notches(KeyCode, count: Int, HostTime)
         /// Positions and buttons are complete as of this time (SYN_REPORT): the moment to look at ``EvdevDevice/contacts()``.
         case report(HostTime)
         /// The kernel's queue overflowed at this time and events are missing (SYN_DROPPED). The state is up to date.
@@ -155,7 +155,7 @@ struct EvdevDevice: ~Copyable {
         case (EV_KEY, _): return KeyEvent.Phase(rawValue: event.value).map { .key(KeyCode(rawValue: event.code), $0, time) }
         case (EV_REL, REL_DIAL), (EV_REL, REL_WHEEL):
             guard event.value != 0 else { return nil }
-            return .turn(event.value > 0 ? .dialUp : .dialDown, count: Int(min(event.value.magnitude, UInt32(Self.mostNotches))), time)
+            return .notches(event.value > 0 ? .dialUp : .dialDown, count: Int(min(event.value.magnitude, UInt32(Self.mostNotches))), time)
         case (EV_SYN, SYN_REPORT):
             anonymous.endReport()
             reported = touching()
@@ -230,14 +230,14 @@ struct EvdevDevice: ~Copyable {
 }
 
 extension DeviceState {
-    /// What is told of an event of `device`, the picture turned clockwise by `rotation` on it.
+    /// What is told of an event of `device`, the picture rotated clockwise by `rotation` on it.
     mutating func events(
         for event: EvdevDevice.Event, of device: borrowing EvdevDevice, takesContacts: Bool, rotation: Rotation
     ) -> [InputEvent] {
         switch event {
         case .key(let key, let phase, let time):
             return self.key(key, phase, modifiers: device.modifiers(), at: time).map { [$0] } ?? []
-        case .turn(let dial, let count, let time):
+        case .notches(let dial, let count, let time):
             let modifiers = device.modifiers()
             return (0..<count).flatMap { _ in
                 [KeyEvent.Phase.press, .release].compactMap { key(dial, $0, modifiers: modifiers, at: time) }

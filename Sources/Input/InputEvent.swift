@@ -41,7 +41,7 @@ package struct Contact: Hashable, Sendable {
     /// What the position of a contact is a position on.
     package enum Surface: Hashable, Sendable {
         /// A touch screen, a pen display or the absolute mouse of a virtual machine. The position is one on the display, after the
-        /// configured rotation and that of a panel which is built in turned: what a viewer points at.
+        /// configured rotation and that of a panel which is built in rotated: what a viewer points at.
         case display
         /// A touchpad. The position is one on the pad.
         case touchpad
@@ -73,7 +73,7 @@ package struct Contact: Hashable, Sendable {
         self.surface = surface
     }
 
-    /// A contact on a panel, as seen on the picture that is shown there turned clockwise by `rotation`.
+    /// A contact on a panel, as seen on the picture that is shown there rotated clockwise by `rotation`.
     func upright(_ rotation: Rotation) -> Contact {
         var contact = self
         switch rotation {
@@ -106,7 +106,7 @@ package struct ContactEvent: Hashable, Sendable {
         /// It is lifted. The position is the last one that was reported.
         case up
         /// Nobody knows how it ends, or it is not for this program, or nobody meant it: the device is gone, the kernel has dropped events
-        /// (SYN_DROPPED), another virtual terminal is in front; it has turned out to be a palm, or dirt that rests for ever
+        /// (SYN_DROPPED), another virtual terminal is in front; it has proved to be a palm, or dirt that rests for ever
         /// (``DeviceState`` says what more). What it may have meant should be forgotten.
         case cancelled
     }

@@ -31,12 +31,14 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         let everything = Orientation.all
         planes = [
             PlanePlannerTests.plane(31, .primary, [kDRM_FORMAT_XRGB8888] + primary.map(PlanePlannerTests.fourcc), on: 7) {
-                $0.turns = everything
+                $0.orientations = everything
             }
         ]
         for (index, formats) in overlays.enumerated() {
             planes.append(
-                PlanePlannerTests.plane(40 + UInt32(index), .overlay, formats.map(PlanePlannerTests.fourcc)) { $0.turns = everything })
+                PlanePlannerTests.plane(40 + UInt32(index), .overlay, formats.map(PlanePlannerTests.fourcc)) {
+                    $0.orientations = everything
+                })
         }
     }
 

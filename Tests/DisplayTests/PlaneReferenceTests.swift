@@ -35,7 +35,7 @@ import Testing
             for isFull in [false, true] {
                 let frame = Reference.picture(format, size.width, size.height, matrix, isFull: isFull, Reference.colour)
                 let found = PictureShape(
-                    frame, crop: nil, turn: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: screen.width,
+                    frame, crop: nil, own: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: screen.width,
                     screenHeight: screen.height)
                 let shape = try #require(found)
                 let candidates = PicturePlan(shape, [test.path], width: screen.width, height: screen.height).candidates

@@ -63,7 +63,7 @@ final class PlaneScreen: Screen {
     let reportsVblank = true
     let descriptor: Int32? = nil
     var timer: HostTime? { report == nil ? nil : HostTime(nanoseconds: 0) }
-    let panelTurn: Rotation
+    let panelRotation: Rotation
     var overlayPlanes: (any OverlayHardware)? { planes }
     let planes: MemoryPlanes?
     var videoPlanes: (any VideoHardware)? { video }
@@ -82,11 +82,11 @@ final class PlaneScreen: Screen {
 
     init(
         _ width: Int = 64, _ height: Int = 36, format: ScanoutFormat = .xrgb8888, planes: MemoryPlanes? = nil, video: MemoryVideo? = nil,
-        panelTurn: Rotation = .none
+        panelRotation: Rotation = .none
     ) {
         mode = DisplayMode(width: width, height: height, refreshPeriod: .milliseconds(10), name: "planes")
         buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
-        (self.planes, self.video, self.panelTurn) = (planes, video, panelTurn)
+        (self.planes, self.video, self.panelRotation) = (planes, video, panelRotation)
     }
 
     func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {

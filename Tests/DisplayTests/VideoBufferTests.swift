@@ -117,7 +117,7 @@ import Testing
         let size = way.path == .scale ? (100, 51) : (66, 34)
         let buffer = MemoryVideo.MemoryVideoBuffer(format, size.0, size.1, forScaling: true)
         let found = PictureShape(
-            frame, crop: nil, turn: .none, gravity: .resize, rotation: .none, background: 0, screenWidth: size.0, screenHeight: size.1)
+            frame, crop: nil, own: .none, gravity: .resize, rotation: .none, background: 0, screenWidth: size.0, screenHeight: size.1)
         let shape = try #require(found)
         #expect(shape.colour == PlaneColour(.bt601, isFullRange: way.isFull))
         let candidate = try #require(

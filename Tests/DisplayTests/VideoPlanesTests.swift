@@ -54,7 +54,7 @@ import Testing
         #expect(line(AV_CODEC_ID_H264, 64, 36) == "h264 64×36 YU12 → the primary plane as NV12, copied once")
         #expect(line(AV_CODEC_ID_HEVC, 64, 36) == "hevc 64×36 YU12 → the primary plane as NV12, copied once")
         #expect(video.asked == 1 && video.shown.isEmpty)
-        let turned = "vp9 32×18 YU12 → the primary plane as NV12, scaled by the display, turned by the display, copied once"
+        let turned = "vp9 32×18 YU12 → the primary plane as NV12, scaled by the display, rotated by the display, copied once"
         #expect(line(AV_CODEC_ID_VP9, 32, 18, rotation: .clockwise180) == turned)
         video.refuses = { $0.arrangement.path == .copy }
         let why = "copy: no plane for layer 0: plane 31 lacks its format"

@@ -79,7 +79,7 @@ struct FramebufferDevice: ~Copyable {
     /// Whether the picture does not begin at the first pixel of the memory.
     var isPanned: Bool { information.xoffset != 0 || information.yoffset != 0 }
 
-    /// Turns the display on where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
+    /// Switches the display on where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
     /// refuse it.
     func unblank() { _ = ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_UNBLANK)) }
 

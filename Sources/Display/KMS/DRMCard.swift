@@ -133,7 +133,7 @@ final class DRMCard: @unchecked Sendable {
             encoder: EncoderID(rawValue: c.encoder_id),
             hasEDID: (properties.value("EDID") ?? 0) != 0,
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
-            panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
+            panelRotation: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
             measures: [
                 blob(properties.value("EDID")).flatMap(PhysicalMeasures.init(edid:)),
                 PhysicalMeasures(width: Double(c.mmWidth), height: Double(c.mmHeight)),

@@ -21,7 +21,7 @@ final class KMSScreen: Screen {
     private let method: FlipMethod
     /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
     private var shown: Flip?
-    let panelTurn: Rotation
+    let panelRotation: Rotation
     private let planes: KMSPlanes?
     var overlayPlanes: (any OverlayHardware)? { planes }
     var videoPlanes: (any VideoHardware)? { planes }
@@ -47,7 +47,7 @@ final class KMSScreen: Screen {
         receiver = card.events.add(route.crtc, wake: wake)
         self.pipe = pipe
         self.method = method
-        panelTurn = record.panelTurn
+        panelRotation = record.panelRotation
         framebuffers = made.map(\.framebuffer)
         buffers = made
         let period = MediaTime(nanoseconds: Int64((1e9 / timing.refresh).rounded()))

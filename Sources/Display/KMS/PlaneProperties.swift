@@ -11,7 +11,7 @@ struct PlaneImage {
     var source: PixelRectangle
     /// Where on the screen, in scan-out pixels.
     var place: PixelRectangle
-    var turn = Orientation.up
+    var orientation = Orientation.up
     /// Of a YUV format.
     var colour: PlaneColour?
 }
@@ -84,7 +84,7 @@ struct PlaneProperties {
         request.set(id, y, UInt64(bitPattern: Int64(place.y)))
         request.set(id, width, UInt64(place.width))
         request.set(id, height, UInt64(place.height))
-        request.setIfOffered(id, rotation, Self.rotation(image.turn))
+        request.setIfOffered(id, rotation, Self.rotation(image.orientation))
         if let colour = image.colour {
             if let value = encodings[colour.encoding.rawValue] { request.set(id, encoding, value) }
             if let value = ranges[PlaneColour.rangeName(colour.isFullRange)] { request.set(id, range, value) }
@@ -100,11 +100,11 @@ struct PlaneProperties {
     /// Shows another framebuffer as the one before it.
     func exchange(_ image: FramebufferID, in request: inout AtomicRequest) { request.set(id, framebuffer, UInt64(image.rawValue)) }
 
-    /// The value of property `rotation` for a turn. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and
-    /// then turns clockwise. Pure.
-    static func rotation(_ turn: Orientation) -> UInt64 {
-        let quarters = (360 - turn.rotation.rawValue) % 360 / 90
-        return UInt64(DRM_MODE_ROTATE_0) << UInt64(quarters) | (turn.isMirrored ? UInt64(DRM_MODE_REFLECT_X) : 0)
+    /// The value of property `rotation` for a orientation. The kernel mirrors first and then rotates counter-clockwise; ``Orientation`` mirrors first and
+    /// then rotates clockwise. Pure.
+    static func rotation(_ orientation: Orientation) -> UInt64 {
+        let quarters = (360 - orientation.rotation.rawValue) % 360 / 90
+        return UInt64(DRM_MODE_ROTATE_0) << UInt64(quarters) | (orientation.isMirrored ? UInt64(DRM_MODE_REFLECT_X) : 0)
     }
 
     /// Switches the plane off.

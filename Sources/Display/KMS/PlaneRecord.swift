@@ -29,8 +29,8 @@ struct PlaneRecord: Hashable {
     var modifiers: [UInt32: Set<UInt64>] = [:]
     /// False where it is known to show pictures at their own size only. The kernel does not say; a test commit does.
     var canScale = true
-    /// How it can turn and mirror a picture on the way to the screen.
-    var turns: Set<Orientation> = [.up]
+    /// How it can rotate and mirror a picture on the way to the screen.
+    var orientations: Set<Orientation> = [.up]
     var stacking = Stacking.unknown
     /// Whether it can show a picture translucent as a whole (property `alpha`).
     var hasAlpha = false
@@ -59,7 +59,7 @@ extension PlaneRecord {
         default: type = .overlay
         }
         if let blob = card.blob(properties.value("IN_FORMATS")) { modifiers = Self.modifiers(inFormats: blob) }
-        turns = Self.turns(properties["rotation"])
+        orientations = Self.orientations(properties["rotation"])
         hasAlpha = properties.id("alpha") != nil
         colours = PlaneColour.offered(by: properties)
         if let zpos = properties["zpos"] {
@@ -90,15 +90,15 @@ extension PlaneRecord {
         }
     }
 
-    /// What a property `rotation` offers. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and then
-    /// turns clockwise. Pure.
-    static func turns(_ property: Property?) -> Set<Orientation> {
+    /// What a property `rotation` offers. The kernel mirrors first and then rotates counter-clockwise; ``Orientation`` mirrors first and then
+    /// rotates clockwise. Pure.
+    static func orientations(_ property: Property?) -> Set<Orientation> {
         guard let property else { return [.up] }
-        var turns: Set<Orientation> = []
+        var orientations: Set<Orientation> = []
         for rotation in Rotation.allCases where property.choices["rotate-\((360 - rotation.rawValue) % 360)"] != nil {
-            turns.insert(Orientation(rotation: rotation))
-            if property.choices["reflect-x"] != nil { turns.insert(Orientation(rotation: rotation, isMirrored: true)) }
+            orientations.insert(Orientation(rotation: rotation))
+            if property.choices["reflect-x"] != nil { orientations.insert(Orientation(rotation: rotation, isMirrored: true)) }
         }
-        return turns.isEmpty ? [.up] : turns
+        return orientations.isEmpty ? [.up] : orientations
     }
 }

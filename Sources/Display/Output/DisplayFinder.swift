@@ -76,7 +76,7 @@ final class DisplayFinder {
         return .nothing
     }
 
-    /// Whether the display that was found may turn out to be able to do other things: it had not identified itself (its EDID can come
+    /// Whether the display that was found may prove to be able to do other things: it had not identified itself (its EDID can come
     /// late, the kernel then offers 1024x768), or it had not the mode that is wanted.
     var isUnsure: Bool {
         guard case .connector(let record, let mode, _) = found else { return false }
@@ -130,10 +130,11 @@ final class DisplayFinder {
             lastNote = ""
             let pacing = screen.reportsVblank ? "paced by vblank" : "without vblanks, paced by timer"
             let flips = method == .blocking ? ", flips that block" : ""
-            let turn = record.panelTurn == .none ? "" : ", turned \(record.panelTurn.rawValue)° as the panel is built in"
+            let rotated = record.panelRotation == .none ? "" : ", rotated \(record.panelRotation.rawValue)° as the panel is built in"
             let level: Logger.Level = refusals[display(record, on: card)]?.hasRested == true ? .debug : .notice
             log.log(
-                level: level, "\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)\(flips)\(turn)")
+                level: level, "\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)\(flips)\(rotated)"
+            )
             return screen
         case .framebuffer(let path):
             do throws(DeviceError) {

@@ -8,7 +8,7 @@ import KioskVocabulary
 ///
 /// For each way of a picture to the screen the display is opened anew. What has been on it before is put back at the end.
 package struct DisplayTrial: Sendable {
-    /// What was tried: `copy, P010, turned 90°`.
+    /// What was tried: `copy, P010, rotated 90°`.
     package private(set) var title: String
     /// Which way was taken: `1280×720 NV12 → plane 31, copied once`.
     package private(set) var line = "converted in software"
@@ -35,14 +35,14 @@ package struct DisplayTrial: Sendable {
         } catch { return error.isInUse ? "\(error)" : nil }
     }
 
-    /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and turned by 90° in NV12. Calls `report` after each.
+    /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and rotated by 90° in NV12. Calls `report` after each.
     ///
     /// - Returns: false, without a report, where there is no display.
     package static func showTestPictures(_ settings: DisplaySettings, report: (DisplayTrial) -> Void) -> Bool {
         for path in [PicturePathChoice.copy, .scale, .convert] {
             for (format, rotation) in [(VideoFormat.nv12, Rotation.none), (.yuv420, .none), (.p010, .none), (.nv12, .clockwise90)] {
-                let turned = rotation == .none ? "" : ", turned \(rotation.rawValue)°"
-                var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(turned)")
+                let rotated = rotation == .none ? "" : ", rotated \(rotation.rawValue)°"
+                var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(rotated)")
                 let pictures = TestPictures(format)
                 trial.show(settings, path, settings.rotation + rotation) { pictures.next() }
                 if trial.mode.isEmpty { return false }

@@ -49,7 +49,7 @@ package final class PathInquiry {
             throw Refusal(description: "\(record.connector.name) has no modes")
         }
         display = "\(record.connector.name) \(record.connector.modes[mode].name)"
-        rotation = settings.rotation + record.panelTurn
+        rotation = settings.rotation + record.panelRotation
         guard card.isAtomic else { throw Refusal(description: "\(card.path) knows the older calls only: all pictures are converted") }
         do throws(DeviceError) {
             let route = try PipeRoute.find(card, record, mode: mode)

@@ -26,7 +26,7 @@ struct PlanePlanner {
         var sourceWidth: Int, sourceHeight: Int
         /// Where, in scan-out pixels.
         var destination: PixelRectangle
-        var turn = Orientation.up
+        var orientation = Orientation.up
         /// Whether it is to be translucent as a whole.
         var isFaded = false
         /// What its colours are, of a YUV format.
@@ -34,7 +34,7 @@ struct PlanePlanner {
 
         /// Whether the plane has to scale.
         var isScaled: Bool {
-            let (width, height) = turn.rotation.swapsAxes ? (sourceHeight, sourceWidth) : (sourceWidth, sourceHeight)
+            let (width, height) = orientation.rotation.swapsAxes ? (sourceHeight, sourceWidth) : (sourceWidth, sourceHeight)
             return (width, height) != (destination.width, destination.height)
         }
 
@@ -63,7 +63,7 @@ struct PlanePlanner {
 
     /// What a plane lacks for a layer.
     enum Misfit: String {
-        case format, modifier, turn, scaling, alpha, colours, size
+        case format, modifier, rotation, scaling, alpha, colours, size
     }
 
     /// Why there is no assignment.
@@ -190,7 +190,7 @@ struct PlanePlanner {
     private func misfit(of layer: Layer, on plane: PlaneRecord) -> Misfit? {
         if !plane.formats.contains(layer.format) { return .format }
         if !plane.takes(layer.format, layer.modifier) { return .modifier }
-        if !plane.turns.contains(layer.turn) { return .turn }
+        if !plane.orientations.contains(layer.orientation) { return .rotation }
         if layer.isScaled, !plane.canScale { return .scaling }
         if layer.isFaded, !plane.hasAlpha { return .alpha }
         if let colour = layer.colour, !plane.colours.contains(colour) { return .colours }

@@ -81,7 +81,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     deinit { pools.close() }
 
-    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, in `region` of the screen, on `background` where the scene
+    /// Puts the picture of `scene` into the memory of slot `slot`, rotated by `rotation`, in `region` of the screen, on `background` where the scene
     /// names none. `taken` are the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if
     /// they have one. nil where it is to be converted.
     func prepare(
@@ -92,7 +92,7 @@ final class VideoPlanes: @unchecked Sendable {
         guard scene.count == 1 else { return convert(former: former) }
         let show = scene.withLayer(at: 0) { layer -> VideoShow? in
             let shape = PictureShape(
-                layer.frame, crop: layer.crop, turn: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
+                layer.frame, crop: layer.crop, own: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
                 background: background, screenWidth: hardware.width, screenHeight: hardware.height)
             guard layer.alpha >= 1, var shape else { return nil }
             shape.room = pools.buffer(of: layer.frame).map { PlanePlanner.Size(width: $0.layout.width, height: $0.layout.height) }
@@ -168,7 +168,7 @@ final class VideoPlanes: @unchecked Sendable {
     /// What would be said of a picture on a screen that shows nothing else: ``line``. Nothing is shown.
     func describe(_ frame: borrowing VideoFrame, gravity: VideoGravity, rotation: Rotation) -> String? {
         let shape = PictureShape(
-            frame, crop: nil, turn: .none, gravity: gravity, rotation: rotation, background: 0, screenWidth: hardware.width,
+            frame, crop: nil, own: .none, gravity: gravity, rotation: rotation, background: 0, screenWidth: hardware.width,
             screenHeight: hardware.height)
         guard let shape else { return nil }
         _ = answer(Request(shape: shape, taken: []), frame, 0)
@@ -279,8 +279,8 @@ final class VideoPlanes: @unchecked Sendable {
         let own = VideoFormat(answer.request.shape.format.av)?.code
         let format = answer.candidate.format.map { $0.code == own ? "" : " as \($0)" } ?? ""
         let scaled = answer.candidate.layer.isScaled ? ", scaled by the display" : ""
-        let turned = answer.candidate.layer.turn == .up ? "" : ", turned by the display"
-        return "\(plane)\(format)\(scaled)\(turned), \(answer.candidate.path.work)\(why)"
+        let rotated = answer.candidate.layer.orientation == .up ? "" : ", rotated by the display"
+        return "\(plane)\(format)\(scaled)\(rotated), \(answer.candidate.path.work)\(why)"
     }
 
     // MARK: Its memory

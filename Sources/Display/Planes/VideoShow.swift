@@ -12,7 +12,7 @@ final class VideoArrangement: Sendable {
     let zpos: UInt64?, primaryZpos: UInt64?
     /// What of the memory is seen, and where.
     let source: PixelRectangle, place: PixelRectangle
-    let turn: Orientation
+    let orientation: Orientation
     let colour: PlaneColour
     /// 0xRRGGBB of the bars.
     let background: UInt32
@@ -24,12 +24,12 @@ final class VideoArrangement: Sendable {
         path = candidate.path
         self.plane = plane
         (primaryZpos, zpos) = (assignments[0].zpos, assignments.last!.zpos)
-        (source, place, turn) = (candidate.source, candidate.layer.destination, candidate.layer.turn)
+        (source, place, orientation) = (candidate.source, candidate.layer.destination, candidate.layer.orientation)
         (self.colour, self.background) = (colour, background)
     }
 
     func image(_ framebuffer: FramebufferID) -> PlaneImage {
-        PlaneImage(framebuffer: framebuffer, source: source, place: place, turn: turn, colour: colour)
+        PlaneImage(framebuffer: framebuffer, source: source, place: place, orientation: orientation, colour: colour)
     }
 }
 
@@ -90,7 +90,7 @@ struct VideoShow: Sendable {
     func drawn(like pixels: PixelMemory) -> ScanoutBuffer? {
         let copy = MemoryBuffer(width: pixels.width, height: pixels.height, format: pixels.format)
         let geometry = PictureGeometry(
-            crop: arrangement.source, scanout: arrangement.place, canvas: arrangement.place, turn: arrangement.turn)
+            crop: arrangement.source, scanout: arrangement.place, canvas: arrangement.place, orientation: arrangement.orientation)
         func draw(_ frame: consuming VideoFrame?) -> ScanoutBuffer? {
             guard let frame else { return nil }
             do throws(PictureConverter.Refusal) {

@@ -68,7 +68,7 @@ struct VirtualTerminal: ~Copyable {
             throw DeviceError("watch for switches of \(path)", code: EMFILE)
         }
         guard ioctl(terminal.descriptor.raw, UInt(KDSETMODE), KD_GRAPHICS) == 0 else { throw DeviceError("set \(path) to graphics mode") }
-        guard ioctl(terminal.descriptor.raw, UInt(KDSKBMODE), K_OFF) == 0 else { throw DeviceError("turn off the keyboard of \(path)") }
+        guard ioctl(terminal.descriptor.raw, UInt(KDSKBMODE), K_OFF) == 0 else { throw DeviceError("switch off the keyboard of \(path)") }
         kiosk_vt_catch_signals(terminal.releaseDescriptor, terminal.acquireDescriptor)
         var ours = vt_mode()
         ours.mode = CChar(VT_PROCESS)

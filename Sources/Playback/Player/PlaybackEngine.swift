@@ -86,7 +86,7 @@ package final class PlaybackEngine: Sendable {
         let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlaybackEvent) -> Void = { events.send($0) }
         output.start(audio)
-        let (beats, turn) = (beats, OutputTurn(video))
+        let (beats, use) = (beats, OutputUse(video))
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         threads.withLock { threads in
             threads.others = [
@@ -104,17 +104,17 @@ package final class PlaybackEngine: Sendable {
             ]
             threads.showing = [
                 Thread("compositor", realtimePriority: 5) {
-                    turn.output.waitUntilOpen()
-                    Compositor(pipeline: pipeline, output: turn.output, clock: clock, now: now, heartbeat: beats.compositor).run()
-                    withExtendedLifetime(turn) {}
+                    use.output.waitUntilOpen()
+                    Compositor(pipeline: pipeline, output: use.output, clock: clock, now: now, heartbeat: beats.compositor).run()
+                    withExtendedLifetime(use) {}
                 },
                 Thread("presenter", realtimePriority: 20) {
-                    turn.output.waitUntilOpen()
+                    use.output.waitUntilOpen()
                     var presenter = Presenter(
-                        pipeline: pipeline, output: turn.output, audioOutput: output, audio: audio, heartbeat: beats.presenter,
+                        pipeline: pipeline, output: use.output, audioOutput: output, audio: audio, heartbeat: beats.presenter,
                         emit: emit, now: now)
                     presenter.run()
-                    withExtendedLifetime(turn) {}
+                    withExtendedLifetime(use) {}
                 },
             ]
         }
@@ -158,12 +158,12 @@ extension PlaybackEngine: CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A player's turn with an output. The compositor and the presenter hold it, and nobody else: when both have let go of it, whichever way they
+/// A player's use of an output. The compositor and the presenter hold it, and nobody else: when both have let go of it, whichever way they
 /// ended, what they had prepared and not committed goes back to the output, and another player may have it.
-final class OutputTurn: Sendable {
+final class OutputUse: Sendable {
     let output: any SceneOutput
 
     init(_ output: any SceneOutput) { self.output = output }
 
-    deinit { output.endTurn() }
+    deinit { output.playerEnded() }
 }
