@@ -66,6 +66,8 @@ enum Icon: Hashable, Sendable {
     case copying
     /// Four cards: the shelf.
     case shelf
+    /// Signs on it.
+    case search, cross, check, film, note, still, warning, portrait, sound, erase
 }
 
 /// A part, where it is, and how much of it is seen.

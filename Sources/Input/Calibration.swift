@@ -46,22 +46,12 @@ package struct Calibration: Sendable {
         let contact = event.contact
         if let last = samples.last?.reported, max(abs(last.x - contact.x), abs(last.y - contact.y)) < Self.leastDistance { return .ignored }
         device = event.device
-        samples.append(CalibrationMatrix.Sample(reported: (contact.x, contact.y), target: onPanel(target)))
+        samples.append(CalibrationMatrix.Sample(reported: (contact.x, contact.y), target: (-rotation).upright(target)))
         if count < Self.targets.count { return .next }
         if let matrix = CalibrationMatrix(fitting: samples), matrix.largestError(of: samples) <= Self.largestError {
             return .found(matrix, device: event.device)
         }
         (samples, device) = ([], nil)
         return .startedAgain
-    }
-
-    /// Where a place of the picture is on the panel.
-    private func onPanel(_ place: (x: Double, y: Double)) -> (x: Double, y: Double) {
-        switch rotation {
-        case .none: place
-        case .clockwise90: (1 - place.y, place.x)
-        case .clockwise180: (1 - place.x, 1 - place.y)
-        case .clockwise270: (place.y, 1 - place.x)
-        }
     }
 }

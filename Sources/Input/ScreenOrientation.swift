@@ -8,7 +8,7 @@ import KioskVocabulary
 /// that stands upright reads a negative y. A rotation is told when the machine has been nearer to it than to any other for ``settling``. It has
 /// to be rotated ``hysteresis`` beyond the middle between two, so that one that stands at an angle does not waver, and one that lies flat
 /// stays as it was.
-package struct ScreenOrientation: Hashable, Sendable {
+package struct ScreenOrientation: Sendable {
     /// How long it has to rest in another place.
     package static let settling = MediaTime.milliseconds(500)
     /// Beyond 45°, in degrees.
@@ -18,12 +18,7 @@ package struct ScreenOrientation: Hashable, Sendable {
 
     /// How the picture is rotated; nil before the first.
     package private(set) var rotation: Rotation?
-    private var candidate: (rotation: Rotation, since: HostTime)? {
-        get { candidateRotation.flatMap { rotation in candidateSince.map { (rotation, $0) } } }
-        set { (candidateRotation, candidateSince) = (newValue?.rotation, newValue?.since) }
-    }
-    private var candidateRotation: Rotation?
-    private var candidateSince: HostTime?
+    private var candidate: (rotation: Rotation, since: HostTime)?
 
     /// Nothing is known yet.
     package init() {}

@@ -10,4 +10,7 @@ package enum Rotation: Int, Sendable, CaseIterable {
 
     /// One rotation after another.
     package static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
+
+    /// The rotation that undoes another.
+    package static prefix func - (a: Rotation) -> Rotation { Rotation(rawValue: (360 - a.rawValue) % 360)! }
 }

@@ -55,13 +55,13 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         made.append(buffer)
         return buffer
     }
-    func makeBackground(_ colour: UInt32) -> BackgroundBuffer {
+    func makeBackground(_ colour: UInt32) -> HeldFramebuffer {
         backgrounds.append(colour)
-        return BackgroundBuffer(framebuffer: FramebufferID(rawValue: UInt32(200 + backgrounds.count)), colour: colour)
+        return HeldFramebuffer(id: FramebufferID(rawValue: UInt32(200 + backgrounds.count)))
     }
-    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer {
         imported += 1
-        return ImportedSurface(framebuffer: FramebufferID(rawValue: UInt32(300 + imported)))
+        return HeldFramebuffer(id: FramebufferID(rawValue: UInt32(300 + imported)))
     }
     func test(_ show: VideoShow) throws(DeviceError) {
         asked += 1

@@ -38,7 +38,7 @@ import Testing
 
     private func frame(_ plane: UInt32, rotation: Rotation = .none) -> OverlayFrame {
         let memory = MemoryBuffer(width: 8, height: 8, format: .xrgb8888)
-        let buffer = MemoryPlanes.MemoryOverlayBuffer(memory, number: plane)
+        let buffer = OverlayBuffer(pixels: memory.pixels, framebuffer: FramebufferID(rawValue: plane), owner: memory)
         let properties = PlaneProperties(PropertyTable([:]), of: PlaneID(rawValue: plane))
         return OverlayFrame(
             shows: [.init(plane: properties, zpos: nil, buffer: buffer, place: Self.place(0, 0, 8, 8))], rotation: rotation)

@@ -123,9 +123,14 @@ import Testing
         let table = PropertyTable<PlaneID>([
             "COLOR_ENCODING": names(["ITU-R BT.601 YCbCr", "ITU-R BT.709 YCbCr"]), "COLOR_RANGE": names(["YCbCr limited range"]),
         ])
-        #expect(PlaneColour.offered(by: table) == [PlaneColour(.bt601), PlaneColour(.bt709)])
+        #expect(
+            ColourDescription.offered(by: table) == [
+                ColourDescription(matrix: SWS_CS_ITU601, isFullRange: false), ColourDescription(matrix: SWS_CS_ITU709, isFullRange: false),
+            ])
         // Where nothing is said, everything in limited range.
-        #expect(PlaneColour.offered(by: PropertyTable([:])) == Set(PlaneColour.Encoding.allCases.map { PlaneColour($0) }))
+        #expect(
+            ColourDescription.offered(by: PropertyTable([:]))
+                == Set([SWS_CS_ITU601, SWS_CS_ITU709, SWS_CS_BT2020].map { ColourDescription(matrix: $0, isFullRange: false) }))
     }
 
     /// The kernel turns counter-clockwise: what it calls 90 is our 270.

@@ -42,7 +42,7 @@ import Testing
                 for target in Set(candidates.compactMap(\.format)) {
                     let candidate = try #require(candidates.first { $0.format == target })
                     let name = "\(target) of \(String(cString: av_get_pix_fmt_name(format.0))) \(isFull ? "full" : "limited")"
-                    #expect(candidate.layer.colour == PlaneColour(.bt709, isFullRange: isFull))
+                    #expect(candidate.layer.colour == ColourDescription(matrix: SWS_CS_ITU709, isFullRange: isFull))
                     let place = candidate.layer.destination
                     #expect(
                         (place.width, place.height) == (isTurned ? (shown.height, shown.width) : (shown.width, shown.height)), "\(name)")

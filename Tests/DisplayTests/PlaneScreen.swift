@@ -35,7 +35,8 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
     func makeBuffer(width: Int, height: Int) -> OverlayBuffer {
         let memory = MemoryBuffer(width: width, height: height, format: .xrgb8888)
         memory.clear(to: 0x12_3456)
-        let buffer = MemoryOverlayBuffer(memory, number: UInt32(made.count + 1))
+        let buffer = OverlayBuffer(
+            pixels: memory.pixels, framebuffer: FramebufferID(rawValue: UInt32(made.count + 1)), owner: memory)
         made.append(buffer)
         return buffer
     }
@@ -45,15 +46,6 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
         if refuses(frame) { throw DeviceError("test", code: EINVAL) }
     }
     func hold(_ planes: [PlaneID]) { held = Set(planes.map(\.rawValue)).sorted() }
-
-    final class MemoryOverlayBuffer: OverlayBuffer, @unchecked Sendable {
-        // Sendable for the reason OverlayBuffer gives; what it adds never changes.
-        let memory: MemoryBuffer
-        init(_ memory: MemoryBuffer, number: UInt32) {
-            self.memory = memory
-            super.init(pixels: memory.pixels, framebuffer: FramebufferID(rawValue: number))
-        }
-    }
 }
 
 /// A screen with overlay planes whose vblanks come when the test says so, and which knows what a viewer sees.

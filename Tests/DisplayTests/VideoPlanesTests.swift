@@ -127,7 +127,8 @@ import Testing
         Case(testDescription: "bars without another plane", size: (48, 36), expected: nil),
         Case(
             testDescription: "scaled in software where the driver refuses to scale", size: (32, 18),
-            refuses: { $0.arrangement.source.width != $0.arrangement.place.width }, expected: "scale primary"),
+            refuses: { $0.arrangement.candidate.source.width != $0.arrangement.candidate.layer.destination.width },
+            expected: "scale primary"),
         Case(testDescription: "converted where the driver refuses all", refuses: { _ in true }, expected: nil),
         Case(testDescription: "NV12 planes show YUV420", primary: ["NV12"], expected: "copy primary"),
         Case(testDescription: "10 bits", primary: ["P010"], format: AV_PIX_FMT_YUV420P10LE, expected: "copy primary"),
@@ -220,7 +221,7 @@ import Testing
         let video = MemoryVideo(overlays: [["YU12"]])
         let stage = stage(video) { $0.background = Color(red: 0x10, green: 0x20, blue: 0x30) }
         for _ in 0..<4 { try stage.show(Pictures.solid(235, 128, 128, 48, 36), .resizeAspect) }
-        #expect(video.backgrounds == [0x10_2030] && stage.screen.shownVideo?.backgroundBuffer?.colour == 0x10_2030)
+        #expect(video.backgrounds == [0x10_2030] && stage.screen.shownVideo?.backgroundBuffer?.id.rawValue == 201)
         #expect(stage.screen.seen(2, 20) == 0x10_2030 && near(stage.screen.seen(32, 20), 0xff_ffff))
     }
 

@@ -180,13 +180,13 @@ extension PictureConverter {
     /// One libswscale pass into a picture of its own.
     private final class Pass {
         private(set) var context: ScaleContext
-        private(set) var result: ScratchPicture
+        private(set) var result: VideoFrame
 
         init?(
             from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
             colour: ColourDescription? = nil, keepsRange: Bool = false
         ) {
-            guard let result = ScratchPicture.make(to.format, width: to.width, height: to.height),
+            guard let result = VideoFrame.blank(to.format, width: to.width, height: to.height, hasRoom: true),
                 let context = ScaleContext.make(from: from, to: to, flags: flags, colour: colour, keepsRange: keepsRange)
             else { return nil }
             self.context = context
@@ -210,15 +210,10 @@ extension PictureConverter {
         private var orientation: Orientation
         private var size: (width: Int, height: Int)
         /// `convert` when it writes into scan-out memory itself.
-        private var direct: Direct?
+        private var direct: Owned<ScaleContext>?
         /// Makes `convert` where there is `direct`, when something is to be put over the picture on its way for the first time.
         private var makeConvert: (() -> Pass?)?
         private let strip: UnsafeMutableRawPointer
-
-        private final class Direct {
-            private(set) var context: ScaleContext
-            init(_ context: consuming ScaleContext) { self.context = context }
-        }
 
         init?(_ key: Key) {
             self.key = key
@@ -264,7 +259,7 @@ extension PictureConverter {
             let flags = isRepacking ? SWS_FAST_BILINEAR : key.format.intermediate != nil ? SWS_BILINEAR : exact
             if key.writesDirectly && orientation == .up {
                 guard let context = ScaleContext.make(from: source, to: target, flags: flags, colour: colour) else { return nil }
-                direct = Direct(context)
+                direct = Owned(context)
                 makeConvert = { Pass(from: source, to: target, flags: flags, colour: colour) }
             } else {
                 convert = Pass(from: source, to: target, flags: flags, colour: colour)
@@ -289,7 +284,7 @@ extension PictureConverter {
             if let planeRotation { planes = planeRotation.run(planes) }
             if writer != nil, let makeConvert = makeConvert.take() { convert = makeConvert() }
             if let direct, writer == nil || convert == nil {
-                direct.context.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
+                direct.value.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
                 return
             }
             if let convert { planes = convert.run(planes) }

@@ -11,7 +11,7 @@ final class PlaneRotation {
     private let chroma: (width: Int, height: Int)
     private let size: (width: Int, height: Int)
     private let orientation: Orientation
-    private var result: ScratchPicture
+    private var result: VideoFrame
 
     /// nil where there is nothing to rotate, where rotated planes would not give the rotated picture, or where there is no memory. `width` and `height`
     /// are those before the orientation.
@@ -24,7 +24,7 @@ final class PlaneRotation {
         }
         guard orientation != .up, shift == 0 || width % 2 == 0 && height % 2 == 0 else { return nil }
         let rotated = orientation.rotation.swapsAxes ? (height, width) : (width, height)
-        guard let result = ScratchPicture.make(format, width: rotated.0, height: rotated.1) else { return nil }
+        guard let result = VideoFrame.blank(format, width: rotated.0, height: rotated.1, hasRoom: true) else { return nil }
         size = (width, height)
         chroma = (width >> shift, height >> shift)
         self.orientation = orientation

@@ -21,15 +21,9 @@ package final class SurfaceConverter: @unchecked Sendable {
     package func surface(_ frame: borrowing VideoFrame, width: Int, height: Int, rotation: Rotation, isMirrored: Bool) -> Surface? {
         guard width > 0, height > 0, width <= PictureConverter.maximumPixels / height, frame.width > 0, frame.height > 0 else { return nil }
         // Mirrored and then rotated the other way is the same, and what can be said of a picture.
-        let back: Rotation =
-            switch rotation {
-            case .clockwise90: .clockwise270
-            case .clockwise270: .clockwise90
-            default: rotation
-            }
         let geometry = PictureGeometry(
             storedWidth: frame.width, storedHeight: frame.height,
-            orientation: isMirrored ? Orientation(rotation: back, isMirrored: true) : Orientation(rotation: rotation), gravity: .resize,
+            orientation: Orientation(rotation: isMirrored ? -rotation : rotation, isMirrored: isMirrored), gravity: .resize,
             screenWidth: width, screenHeight: height)
         var pixels = spare(width * height)
         let isDrawn = pixels.withUnsafeMutableBytes { memory -> Bool in

@@ -35,7 +35,7 @@ struct PlaneRecord: Hashable {
     /// Whether it can show a picture translucent as a whole (property `alpha`).
     var hasAlpha = false
     /// How it can make colours of YUV.
-    var colours = PlaneColour.offered(by: PropertyTable([:]))
+    var colours = ColourDescription.offered(by: PropertyTable([:]))
 
     /// Whether it takes a picture of this format that lies in memory in this way; nil is the way of the driver itself.
     func takes(_ format: UInt32, _ modifier: UInt64?) -> Bool {
@@ -61,7 +61,7 @@ extension PlaneRecord {
         if let blob = card.blob(properties.value("IN_FORMATS")) { modifiers = Self.modifiers(inFormats: blob) }
         orientations = Self.orientations(properties["rotation"])
         hasAlpha = properties.id("alpha") != nil
-        colours = PlaneColour.offered(by: properties)
+        colours = ColourDescription.offered(by: properties)
         if let zpos = properties["zpos"] {
             let isMovable = !zpos.isImmutable && zpos.range.map { $0.lowerBound < $0.upperBound } ?? false
             stacking = isMovable ? .range(zpos.range!) : .fixed(zpos.value)
@@ -95,7 +95,7 @@ extension PlaneRecord {
     static func orientations(_ property: Property?) -> Set<Orientation> {
         guard let property else { return [.up] }
         var orientations: Set<Orientation> = []
-        for rotation in Rotation.allCases where property.choices["rotate-\((360 - rotation.rawValue) % 360)"] != nil {
+        for rotation in Rotation.allCases where property.choices["rotate-\((-rotation).rawValue)"] != nil {
             orientations.insert(Orientation(rotation: rotation))
             if property.choices["reflect-x"] != nil { orientations.insert(Orientation(rotation: rotation, isMirrored: true)) }
         }

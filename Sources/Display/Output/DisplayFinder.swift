@@ -59,13 +59,12 @@ final class DisplayFinder {
         if settings.connector.takesCards, let sighting = lookAtCards(probing: probing, &problem) { return sighting }
         if let path = settings.connector.framebufferPath, !seat.reservations(besides: output).contains(where: { $0.device == path }) {
             if let framebuffer = screen as? FramebufferScreen {
-                let mode = framebuffer.mode
-                guard framebuffer.isAlive else { return .nothing }
-                return sightFramebuffer(path, mode.width, mode.height, mode.refreshPeriod)
+                return framebuffer.isAlive ? sightFramebuffer(path, framebuffer.mode) : .nothing
             }
             do throws(DeviceError) {
                 let device = try FramebufferDevice.open(path)
-                return sightFramebuffer(path, device.width, device.height, MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())))
+                let shape = ConnectorMode(width: device.width, height: device.height, refresh: device.refresh)
+                return sightFramebuffer(path, DisplayMode(path, shape))
             } catch { problem = problem ?? error }
         }
         switch problem {
@@ -332,9 +331,9 @@ final class DisplayFinder {
         return .ready(DisplayState.Target(display: name, mode: mode), linkIsBad: record.linkIsBad)
     }
 
-    private func sightFramebuffer(_ path: String, _ width: Int, _ height: Int, _ period: MediaTime) -> DisplayState.Sighting {
+    private func sightFramebuffer(_ path: String, _ mode: DisplayMode) -> DisplayState.Sighting {
         found = .framebuffer(path)
-        let mode = ConnectorMode(width: width, height: height, refresh: 1 / period.seconds, isPreferred: true, isProgressive: true)
+        let mode = ConnectorMode(width: mode.width, height: mode.height, refresh: 1 / mode.refreshPeriod.seconds)
         return .ready(DisplayState.Target(display: path, mode: mode), linkIsBad: false)
     }
 

@@ -155,8 +155,10 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
             guard let target = shared.target, let index = shared.pool.take() else { return (nil, gone) }
             defer { shared.refused.removeAll() }
             let prepared = PreparedScene(buffer: index, generation: shared.pool.generation)
-            let paint = (shared.rotation.wanted, shared.background.rgb)
-            return (Slot(shared.buffers[index], prepared, paint, target, shared.video, shared.refused), gone)
+            let slot = Slot(
+                buffer: shared.buffers[index], prepared: prepared, version: shared.rotation.wanted, background: shared.background.rgb,
+                target: target, video: shared.video, refused: shared.refused)
+            return (slot, gone)
         }
         // Freed here, with the lock given back.
         withExtendedLifetime(gone) {}
@@ -194,16 +196,6 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         var target: OutputState.Target
         var video: VideoPlanes?
         var refused: [(arrangement: VideoArrangement, error: DeviceError)]
-
-        init(
-            _ buffer: ScanoutBuffer, _ prepared: PreparedScene, _ paint: (version: RotationState.Version, background: UInt32),
-            _ target: OutputState.Target,
-            _ video: VideoPlanes?, _ refused: [(arrangement: VideoArrangement, error: DeviceError)]
-        ) {
-            (self.buffer, self.prepared, self.target, self.video) = (buffer, prepared, target, video)
-            (version, background) = paint
-            self.refused = refused
-        }
     }
 
     /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.

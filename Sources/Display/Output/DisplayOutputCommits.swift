@@ -12,6 +12,14 @@ extension DisplayOutput {
     /// The clockwise rotation of what is on the screen: the one asked for, and that of a panel which is built in rotated.
     package var rotation: Rotation { shared.withLock { $0.rotation.shown.rotation } }
 
+    /// The rotation of pictures and overlays that are prepared from now on.
+    package var nextRotation: Rotation { shared.withLock { $0.rotation.wanted.rotation } }
+
+    /// What ``nextRotation`` would be after ``rotate(_:)``.
+    package func rotation(after rotation: Rotation?) -> Rotation {
+        shared.withLock { (rotation ?? $0.rotation.configured + .clockwise90) + $0.rotation.panel }
+    }
+
     /// Rotates pictures by `rotation`, on top of how the panel is built in. The next picture that is prepared is the first rotated one, and the
     /// overlay rotates with it; where none is prepared soon, what is on the screen is asked for again.
     package func setRotation(_ rotation: Rotation) { if shared.withLock({ $0.rotation.ask(rotation, at: .now) }) { wake() } }

@@ -21,7 +21,7 @@ struct RotationState {
 
     /// What was asked for, without that of the panel.
     private(set) var configured: Rotation
-    private var panel = Rotation.none
+    private(set) var panel = Rotation.none
     /// That of what is prepared from now on.
     private(set) var wanted: Version
     /// That of what is on the screen.

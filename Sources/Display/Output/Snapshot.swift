@@ -44,7 +44,8 @@ package struct Capture: Sendable {
 extension ScanoutBuffer {
     /// The same without a clockwise rotation by `rotation`.
     fileprivate func upright(from rotation: Rotation) -> ScanoutBuffer {
-        guard rotation != .none, let back = Rotation(rawValue: 360 - rotation.rawValue) else { return self }
+        if rotation == .none { return self }
+        let back = -rotation
         let (width, height) = back.swapsAxes ? (pixels.height, pixels.width) : (pixels.width, pixels.height)
         let copy = MemoryBuffer(width: width, height: height, format: pixels.format)
         PixelRotation.copy(
@@ -57,7 +58,7 @@ extension ScanoutBuffer {
 extension ScreenPixels {
     /// The pixels as a PNG, by libavcodec's encoder.
     fileprivate func png() throws(SnapshotError) -> [UInt8] {
-        guard let picture = ScratchPicture.make(AV_PIX_FMT_RGB24, width: width, height: height),
+        guard let picture = VideoFrame.blank(AV_PIX_FMT_RGB24, width: width, height: height, hasRoom: true),
             let scale = ScaleContext.make(
                 from: (format.av, width, height), to: (AV_PIX_FMT_RGB24, width, height), flags: SWS_POINT)
         else { throw .encoder("no memory") }

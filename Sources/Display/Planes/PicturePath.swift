@@ -15,14 +15,9 @@ enum PicturePath: String, CaseIterable {
 
     /// Those that may be taken, without the last, which always may. vkms has the processor compose its planes, at a greater cost than conversion.
     static func allowed(_ choice: PicturePathChoice, driver: String) -> [PicturePath] {
-        switch choice {
-        case .automatic: driver == "vkms" ? [] : [.dmabuf, .direct, .copy, .scale]
-        case .dmabuf: [.dmabuf, .direct, .copy, .scale]
-        case .direct: [.direct, .copy, .scale]
-        case .copy: [.copy, .scale]
-        case .scale: [.scale]
-        case .convert: []
-        }
+        let ways = allCases.dropLast()
+        if choice == .automatic { return driver == "vkms" ? [] : Array(ways) }
+        return Array(ways.drop { $0.rawValue != choice.rawValue })
     }
 
     /// Why ``allowed(_:driver:)`` has none, for messages.

@@ -17,7 +17,7 @@ struct PictureShape: Hashable {
     var format: PictureFormat
     var width: Int, height: Int
     /// nil for colours that no plane makes.
-    var colour: PlaneColour?
+    var colour: ColourDescription?
     /// What is seen of it, and where.
     var geometry: PictureGeometry
     /// 0xRRGGBB of the bars.
@@ -37,7 +37,8 @@ struct PictureShape: Hashable {
         }
         (self.format, self.background) = (format, background)
         (width, height) = (frame.width, frame.height)
-        colour = PlaneColour(ColourDescription(frame.av, fullRangeByFormat: format.isFullRange))
+        let colour = ColourDescription(frame.av, fullRangeByFormat: format.isFullRange)
+        self.colour = colour.planeEncoding == nil ? nil : colour
         geometry = PictureGeometry(
             storedWidth: width, storedHeight: height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
             orientation: Orientation(rotation: frame.orientation.rotation + own, isMirrored: frame.orientation.isMirrored),
@@ -107,7 +108,7 @@ struct PicturePlan {
         }
     }
 
-    private static func layers(_ shape: PictureShape, _ path: PicturePath, _ colour: PlaneColour) -> [Candidate] {
+    private static func layers(_ shape: PictureShape, _ path: PicturePath, _ colour: ColourDescription) -> [Candidate] {
         let (crop, place, orientation) = (shape.geometry.crop, shape.geometry.scanout, shape.geometry.orientation)
         func candidate(_ format: VideoFormat?, _ size: (Int, Int), _ source: PixelRectangle, code: UInt32, modifier: UInt64?) -> Candidate {
             let layer = PlanePlanner.Layer(

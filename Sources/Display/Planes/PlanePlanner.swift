@@ -30,7 +30,7 @@ struct PlanePlanner {
         /// Whether it is to be translucent as a whole.
         var isFaded = false
         /// What its colours are, of a YUV format.
-        var colour: PlaneColour?
+        var colour: ColourDescription?
 
         /// Whether the plane has to scale.
         var isScaled: Bool {
@@ -111,27 +111,20 @@ struct PlanePlanner {
 
     /// The same, with only places among the planes that are beneath those of `others`, wherever these are put.
     func beneath(_ others: [PlaneRecord]) -> PlanePlanner {
-        let limit = others.compactMap { Self.position(of: $0, above: nil) }.min() ?? 0
-        return PlanePlanner(
-            planes.compactMap { plane in
-                guard plane.type != .primary else { return plane }
-                guard let position = Self.position(of: plane, above: nil), position < limit else { return nil }
-                guard case .range(let range) = plane.stacking else { return plane }
-                var plane = plane
-                plane.stacking = .range(range.lowerBound...min(range.upperBound, limit - 1))
-                return plane
-            }, self)
+        within(nil, others.compactMap { Self.position(of: $0, above: nil) }.min() ?? 0)
     }
 
     /// The same, with only places among the planes that are above `position`.
-    func above(_ position: UInt64) -> PlanePlanner {
+    func above(_ position: UInt64) -> PlanePlanner { within(position, .max) }
+
+    private func within(_ below: UInt64?, _ limit: UInt64) -> PlanePlanner {
         PlanePlanner(
             planes.compactMap { plane in
                 guard plane.type != .primary else { return plane }
-                guard let least = Self.position(of: plane, above: position) else { return nil }
+                guard let least = Self.position(of: plane, above: below), least < limit else { return nil }
                 guard case .range(let range) = plane.stacking else { return plane }
                 var plane = plane
-                plane.stacking = .range(least...range.upperBound)
+                plane.stacking = .range(least...min(range.upperBound, limit - 1))
                 return plane
             }, self)
     }

@@ -2,7 +2,7 @@ import KioskVocabulary
 
 /// The drawn layers that lie over every scene, such as controls, from back to front; and where the scene's pictures are.
 ///
-/// Layers are known by their surfaces: what has the same surface at the same place is the same, and is neither drawn nor turned again. What
+/// Layers are known by their surfaces: what has the same surface at the same place is the same, and is neither drawn nor rotated again. What
 /// else there is is damage, and written anew.
 package struct Overlay: Sendable, Equatable {
     /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:order:at:)``).
@@ -33,7 +33,7 @@ package struct Overlay: Sendable, Equatable {
     /// The rearmost first; empty: nothing lies over the picture.
     package var pictures: [Picture]
     /// The screen that the places are on, as a viewer sees it: pixels across and down. Where that is another one, because the screen has
-    /// been turned since, nothing is shown of it. nil: the screen at the time it is given to an output.
+    /// been rotated since, nothing is shown of it. nil: the screen at the time it is given to an output.
     package var width: Int?, height: Int?
     /// Whether it covers all of the screen, and moves: it may then have planes of that size, three buffers of them.
     package var fillsScreen = false

@@ -78,7 +78,7 @@ package struct Layer: ~Copyable, Sendable {
     package var gravity: VideoGravity
     /// The part of the frame that is seen, in its own stored pixels; nil for all of it.
     package var crop: PixelRectangle?
-    /// The clockwise turn of the frame on the screen; comes on top of its own orientation.
+    /// The clockwise rotation of the frame on the screen; comes on top of its own orientation.
     package var rotation = Rotation.none
     /// How much of the layer is seen, 0…1; what is left is what lies behind it.
     package var alpha = 1.0

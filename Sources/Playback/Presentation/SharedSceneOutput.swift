@@ -11,7 +11,7 @@ package protocol SharedSceneOutput: SceneOutput {
     func png() throws -> [UInt8]
     /// Whether input devices are ours, as another program may have the virtual terminal; called once.
     func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void)
-    /// The turn of touches; called once.
+    /// The rotation of touches; called once.
     func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void)
 }
 
